@@ -1,0 +1,45 @@
+# Everything a newcomer needs: `make demo` and `make test`.
+# Python 3.11 or newer; PYTHON names another one.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup demo test test-slow lint format lock clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+setup: $(STAMP)  ## create .venv and install the pinned dependencies (quick when nothing changed)
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("countveil needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: setup  ## publish a made-up census and query it
+	$(BIN)/countveil demo
+
+test: setup  ## the tests (about two minutes)
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-slow: setup  ## the tests that take longer
+	$(BIN)/python -m pytest -n auto -m slow
+
+lint: setup  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup  ## let ruff put the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock:  ## pin the newest dependencies anew (needs uv)
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links --upgrade -o requirements/dev.txt
+
+clean:  ## remove what make setup and the tests left
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis countveil-demo

@@ -1,0 +1,25 @@
+"""The channel: P(published value | true value), and what an analyst can know of it.
+
+Enters: plain arrays (counts, number of rows, ell, group templates). Leaves: probabilities.
+Must not know: where the numbers come from. Pure mathematics, shared by both sides of a release:
+the publisher forms groups with `greedy_templates`, and an analyst runs the same public algorithm
+on the published histogram.
+"""
+
+from countveil.channel.greedy import greedy_templates
+from countveil.channel.templates import Templates, channel_matrix
+from countveil.channel.two_state import CHANNELS, b_exact, b_printed, keep_probability
+from countveil.channel.view import ChannelView, view_of_absent, view_of_release
+
+__all__ = [
+    "CHANNELS",
+    "ChannelView",
+    "Templates",
+    "b_exact",
+    "b_printed",
+    "channel_matrix",
+    "greedy_templates",
+    "keep_probability",
+    "view_of_absent",
+    "view_of_release",
+]

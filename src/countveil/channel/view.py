@@ -1,0 +1,72 @@
+"""The channel as an analyst sees it: from the published histogram, N, ell and the group method.
+
+Enters: what a release tells. Leaves: a `ChannelView`. Must not know: true counts.
+
+Everything here is post-processing of public numbers. The published count g[s] stands in for the
+true f[s]; it is unbiased for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.channel.greedy import greedy_templates
+from countveil.channel.templates import channel_matrix
+from countveil.channel.two_state import b_exact, keep_probability
+
+# A dense matrix of this many values squared is 32 MB; beyond it the whole domain is not fitted.
+WHOLE_DOMAIN_LIMIT = 2_000
+
+# How many standard errors the published count must stay below N/ell for the value to be separable.
+_SEPARABLE_MARGIN = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelView:
+    """What an analyst can compute with for one sensitive column."""
+
+    rows: int
+    keep: float
+    published: NDArray[np.float64]
+    whole: NDArray[np.float64] | None
+    two_state_holds: bool
+
+    @property
+    def b(self) -> NDArray[np.float64]:
+        """B of every value, exact two-state form."""
+        return b_exact(np.minimum(self.published, self.rows - 1.0), self.rows, self.keep)
+
+    @property
+    def separable(self) -> NDArray[np.bool_]:
+        """False where f is so near N/ell that a and b cannot be told apart: do not divide."""
+        noise = np.sqrt(self.published * (1 - self.keep))
+        return self.rows * self.keep - self.published > _SEPARABLE_MARGIN * noise
+
+
+def view_of_release(published: NDArray[np.int64], rows: int, ell: int, groups: str) -> ChannelView:
+    """The view for a column whose groups were formed by `groups`."""
+    keep = keep_probability(rows, ell)
+    whole = None
+    if published.size <= WHOLE_DOMAIN_LIMIT:
+        eligible = _nearest_eligible(published, ell)
+        whole = None if eligible is None else channel_matrix(greedy_templates(eligible, ell))
+    # Greedy groups break the assumption that every tuple without s is as likely to sit with s.
+    return ChannelView(rows, keep, published.astype(np.float64), whole, groups != "anatomy")
+
+
+def view_of_absent(rows: int, ell: int) -> ChannelView:
+    """The view of a single value that is published nowhere. Whoever has it sits with anybody."""
+    nowhere = np.zeros(1)
+    return ChannelView(rows, keep_probability(rows, ell), nowhere, None, two_state_holds=True)
+
+
+def _nearest_eligible(counts: NDArray[np.int64], ell: int) -> NDArray[np.int64] | None:
+    """Published counts may overshoot N/ell by chance; cut them back until groups exist."""
+    if np.count_nonzero(counts) < ell:
+        return None
+    while int(counts.max()) > int(counts.sum()) // ell:
+        counts = np.minimum(counts, int(counts.sum()) // ell)
+    return counts

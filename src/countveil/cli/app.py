@@ -1,0 +1,49 @@
+"""All commands, put together.
+
+Enters: the arguments. Leaves: an exit code. Must not know: what the commands do.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from countveil.cli import demo, generate, publish, query, show, verify
+from countveil.version import __version__
+
+app = typer.Typer(
+    name="countveil",
+    help="Publish microdata so that large counts stay right and small counts stay hidden.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+for module in (demo, generate, publish, show, verify, query):
+    app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"countveil {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
+
+
+def run() -> int:
+    """Run the command that the arguments name."""
+    app(prog_name="countveil")
+    return 0

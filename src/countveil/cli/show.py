@@ -1,0 +1,59 @@
+"""`countveil show`: a release in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from countveil.cli.output import Format, FormatOption, print_paragraph, print_rows, print_table
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.")],
+    style: FormatOption = Format.TABLE,
+) -> None:
+    """Say what a release holds, what it promises and what it does not.
+
+    With --format json the manifest is printed, with --format csv the columns.
+    """
+    from countveil.release import read_manifest
+
+    manifest = read_manifest(folder)
+    if style is Format.JSON:
+        print(manifest.to_json(), end="")
+        return
+    names = ("column", "type", "role", "ell", "values")
+    rows = []
+    for column in manifest.columns:
+        entry = manifest.sensitive.get(column.name)
+        ell, values = (entry.ell, len(entry.domain)) if entry else (None, None)
+        rows.append((column.name, column.type, column.role, ell, values))
+    if style is Format.CSV:
+        print_rows(names, rows, style)
+        return
+    print(f"{folder}: {manifest.rows:,} rows, written by {manifest.written_by}")
+    if manifest.randomness == "seeded":
+        print_paragraph("SEEDED: drawn with a seed, for experiments only.")
+    print_table(names, rows)
+    for paragraph in manifest.statement:
+        print_paragraph(paragraph)
+        print()
+    for name, entry in manifest.sensitive.items():
+        error = entry.guarantee[0]["error"]
+        print_paragraph(
+            f"{name}: how likely the published count of a value is off by more than {error:.0%}, "
+            f"by the number of rows that have the value"
+        )
+        table = [(int(row["count"]), f"{row['chance_off']:.1%}") for row in entry.guarantee]
+        print_table(("rows with the value", "off by more"), table)
+    sensitive = next(iter(manifest.sensitive))
+    print(
+        f"""Ask it: countveil query {folder} 'SELECT {_quoted(sensitive)}, count(*) """
+        f"""FROM release GROUP BY ALL'"""
+    )
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'

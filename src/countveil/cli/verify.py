@@ -1,0 +1,35 @@
+"""`countveil verify`: is a release still what was published?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from countveil.cli.output import Format, FormatOption, print_rows, progress_shown
+
+
+def command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.")],
+    style: FormatOption = Format.TABLE,
+) -> None:
+    """Compare a release with its manifest: every file, every byte.
+
+    Exit code 0 when it is sound, 1 when anything differs; each difference is named. Checksums
+    detect accidents, not malice: who can change a file can change its checksum too.
+    """
+    from countveil.release import verify_release
+
+    with progress_shown() as report:
+        findings = verify_release(folder, lambda done, total: report("checking", done, total))
+    if style is not Format.TABLE:
+        rows = [(finding.file, finding.problem) for finding in findings]
+        print_rows(("file", "problem"), rows, style)
+    elif findings:
+        print(f"{folder} is not what was published:")
+        print_rows(("file", "problem"), [(f.file, f.problem) for f in findings], style)
+    else:
+        print(f"{folder} is sound: every file matches the manifest.")
+    if findings:
+        raise typer.Exit(1)

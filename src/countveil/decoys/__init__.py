@@ -1,0 +1,18 @@
+"""Decoy groups: from the histogram of a sensitive column to the composition of its groups.
+
+Enters: counts per value, ell, the options. Leaves: group templates (which values sit together, how
+often). Must not know: rows, other columns, files, or which tuple sits in which group.
+"""
+
+from countveil.decoys.anatomy import anatomy_groups
+from countveil.decoys.eligibility import check_eligible, largest_ell, rows_over
+from countveil.decoys.settings import RESIDUES, ColumnSettings
+
+__all__ = [
+    "RESIDUES",
+    "ColumnSettings",
+    "anatomy_groups",
+    "check_eligible",
+    "largest_ell",
+    "rows_over",
+]

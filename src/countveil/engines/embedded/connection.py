@@ -1,0 +1,35 @@
+"""DuckDB connections that can do little.
+
+Enters: the folders that may be read. Leaves: a connection in memory with extensions, settings and
+every other path locked. Must not know: what will be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+
+
+def connect(folders: Sequence[Path] = ()) -> duckdb.DuckDBPyConnection:
+    """A fresh connection that can read these folders, and reach nothing else."""
+    connection = duckdb.connect(
+        ":memory:",
+        config={
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            # DuckDB would spill plain values of the table to disk.
+            "temp_directory": "",
+        },
+    )
+    allowed = ", ".join(quoted(str(folder.resolve()) + "/") for folder in folders)
+    connection.execute(f"SET allowed_directories = [{allowed}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def quoted(text: str) -> str:
+    """A text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,124 @@
+"""Any source as one Arrow table of plain columns.
+
+Enters: a source description. Leaves: an Arrow table without metadata, dictionaries or hidden
+values. Must not know: what the columns are for.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from countveil.engines.embedded.csv_files import read_csv_files
+from countveil.errors import InputError
+from countveil.source import FileSource, FrameSource, Source
+from countveil.source.locate import is_pandas
+
+
+def read_source(source: Source) -> pa.Table:
+    """Read the whole table."""
+    if isinstance(source, FrameSource):
+        return _plain(_from_frame(source.frame))
+    return _plain(_from_files(source))
+
+
+def _from_files(source: FileSource) -> pa.Table:
+    try:
+        if source.format == "csv":
+            return read_csv_files(source.paths)
+        read = _read_parquet if source.format == "parquet" else _read_arrow
+        tables = [read(path) for path in source.paths]
+    except PermissionError as error:
+        raise InputError(f"No permission to read {error.filename or source.paths[0]}.") from error
+    first = tables[0].schema
+    for path, table in zip(source.paths, tables, strict=True):
+        if not table.schema.equals(first):
+            raise InputError(f"{path} has other columns or types than {source.paths[0]}.")
+    return pa.concat_tables(tables)
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    try:
+        with pq.ParquetFile(path) as file:
+            return file.read().replace_schema_metadata(None)
+    except PermissionError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path} is not a readable Parquet file: damaged or cut off.") from error
+
+
+def _read_arrow(path: Path) -> pa.Table:
+    from pyarrow import feather
+
+    try:
+        with pa.OSFile(str(path), "rb") as file:
+            return feather.read_table(file).replace_schema_metadata(None)
+    except PermissionError:
+        raise
+    except (pa.ArrowException, OSError) as first:
+        try:
+            with pa.ipc.open_stream(str(path)) as reader:
+                return reader.read_all().replace_schema_metadata(None)
+        except (pa.ArrowException, OSError):
+            raise InputError(f"{path} is not a readable Arrow file: damaged or cut off.") from first
+
+
+def _from_frame(frame: Any) -> pa.Table:
+    if is_pandas(frame):
+        _check_pandas(frame)
+    try:
+        if is_pandas(frame):
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        return pa.table(frame)
+    except (pa.ArrowException, TypeError, ValueError):
+        # The cause quotes a value of the table.
+        raise InputError(
+            "The data frame cannot be converted: a column mixes types. Give every column one type."
+        ) from None
+
+
+def _check_pandas(frame: Any) -> None:
+    for name in frame.columns:
+        if not isinstance(name, str):
+            raise InputError(f"Column names must be text; the data frame has {name!r}.")
+    if not frame.columns.is_unique:
+        raise InputError("The data frame has a column name more than once. Rename the columns.")
+    for name in frame.columns:
+        try:
+            pa.Array.from_pandas(frame[name])
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            raise InputError(
+                f"Column {name!r} mixes types. Convert it to one type, for instance to text."
+            ) from None
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Strip everything that could carry more than the rows: metadata, unused dictionary entries."""
+    columns = [_plain_column(column) for column in table.columns]
+    fields = [
+        pa.field(name, column.type)
+        for name, column in zip(table.column_names, columns, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
+        kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_run_end_encoded(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        try:
+            return column.cast(pa.string())
+        except pa.ArrowInvalid:
+            return column.cast(pa.large_string())
+    return column

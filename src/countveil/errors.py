@@ -1,0 +1,72 @@
+"""Every mistake a user can make, under one base class.
+
+    CountveilError                  anything countveil refuses; catch this one
+    ├── InputError                  the table cannot be read, or is not fit to be published
+    │   ├── UnknownColumnError      a column that the table or release does not have
+    │   └── IneligibleError         a value too frequent for the requested ell
+    ├── SettingsError               options that contradict each other or the data
+    ├── TargetError                 the place for the release cannot be written
+    ├── ReleaseError                a folder that is not, or is no longer, a sound release
+    └── QueryError                  SQL that is not supported, or asks for what is not there
+
+Enters: nothing. Leaves: exceptions whose text says what, where, what was received and what would
+work. Must not know: any data. A message may name a column, a file or a line number; it quotes a
+value of a sensitive column only where the publisher cannot act without it (eligibility), and that
+text reaches the publisher's own screen alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CountveilError(Exception):
+    """Base of every error that countveil raises on purpose."""
+
+
+class InputError(CountveilError):
+    """The source table cannot be read, or is not fit to be published."""
+
+
+class UnknownColumnError(InputError):
+    """A column was named that does not exist."""
+
+    def __init__(self, name: str, existing: Iterable[str], where: str) -> None:
+        names = list(existing)
+        super().__init__(f"There is no column {name!r} in {where}. {nearest(name, names)}")
+        self.name = name
+
+
+class IneligibleError(InputError):
+    """A value is too frequent: no decoy groups exist for the requested ell."""
+
+
+class SettingsError(CountveilError):
+    """Options that contradict each other, or that no table could satisfy."""
+
+
+class TargetError(CountveilError):
+    """The place where the release should go cannot be used."""
+
+
+class ReleaseError(CountveilError):
+    """A folder that is not a release, or whose content no longer matches its manifest."""
+
+
+class QueryError(CountveilError):
+    """A query that is not supported, or that names what the release does not have."""
+
+
+def nearest(name: str, existing: Iterable[str], most: int = 8) -> str:
+    """One sentence that helps someone who mistyped `name`: the near names, else the first ones."""
+    names = list(existing)
+    by_lower = {candidate.lower(): candidate for candidate in reversed(names)}
+    close = difflib.get_close_matches(name.lower(), list(by_lower), n=3, cutoff=0.6)
+    if close:
+        return "Did you mean " + " or ".join(repr(by_lower[key]) for key in close) + "?"
+    if not names:
+        return "There are none."
+    shown = ", ".join(repr(candidate) for candidate in names[:most])
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"There are: {shown}{more}."

@@ -1,0 +1,75 @@
+"""What an answer is: an estimate with its error, and a verdict in one word.
+
+Enters: numbers. Leaves: `Estimate` (one cell) and `Estimates` (many cells, as arrays).
+Must not know: how the numbers were found.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+RELIABLE, INDICATIVE, HIDDEN = "reliable", "indicative", "hidden"
+_HIDDEN_ABOVE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One estimated count. Errors are None where the chosen channel gives no honest ones.
+
+    `verdict` is `reliable` (relative error within the wished bound), `indicative`, or `hidden`: too
+    small to say anything, by design.
+    """
+
+    estimate: float | None
+    std_error: float | None
+    low: float | None
+    high: float | None
+    verdict: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Estimates of many cells; NaN marks what cannot be said."""
+
+    estimate: NDArray[np.float64]
+    std_error: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @classmethod
+    def exact(cls, counts: NDArray[np.float64]) -> Estimates:
+        """Counts that involve no sensitive column: published unchanged, so known exactly."""
+        return cls(counts, np.zeros_like(counts), counts, counts)
+
+    def columns(self, chosen: list[int]) -> Estimates:
+        """Only these columns of the grid."""
+        return Estimates(*(part[:, chosen] for part in self._parts()))
+
+    def flat(self) -> Estimates:
+        """The grid row by row."""
+        return Estimates(*(part.ravel() for part in self._parts()))
+
+    def _parts(self) -> tuple[NDArray[np.float64], ...]:
+        return self.estimate, self.std_error, self.low, self.high
+
+
+def verdicts(cells: Estimates, within: float) -> list[str | None]:
+    """One word per cell. A cell without errors gets none: nobody can tell how good it is."""
+    words: list[str | None] = []
+    numbers = (cells.estimate, cells.std_error, cells.low, cells.high)
+    for estimate, error, low, high in zip(*(part.tolist() for part in numbers), strict=True):
+        if math.isnan(estimate):
+            words.append(HIDDEN)
+        elif math.isnan(error):
+            words.append(None if math.isnan(low) else HIDDEN)
+        elif low == high == estimate:
+            words.append(RELIABLE)
+        elif estimate <= 0 or error > _HIDDEN_ABOVE * estimate:
+            words.append(HIDDEN)
+        else:
+            words.append(RELIABLE if error <= within * estimate else INDICATIVE)
+    return words

@@ -1,0 +1,124 @@
+"""The unbiased estimate of a count, its variance and its interval.
+
+Enters: y[p, v] = rows of predicate p that publish v, n[p] = rows of p, the channel as the analyst
+sees it. Leaves: estimates of x[p, v], the rows of p whose true value is v. Must not know: SQL.
+
+With a and b of the two-state channel, E[y] = a x + b (n - x), so x = (y - n b) / (a - b). It may
+come out negative: clipping would bias it. For the whole table (n = N) it is g itself.
+
+**Variance.** b is computed from the histogram of the same release. Its noise is shared with y and
+works as a control variate, so leaving it out gives intervals that are far too wide for large
+predicates. With b' = db/df, E = x + (n - x) min(b/a, 1) the rows of P whose group contains s, and
+H = (n - x) (b/a) (1 - b/a) (1 - n/N) the variance of how many of the others' groups do:
+
+    Var = [ (E - 2 (n - x) b' E + ((n - x) b')^2 f / a) a (1 - a) + a^2 H ] / (a - b)^2
+
+which is f (1 - 1/ell) at n = N.
+
+**Interval.** All x with (estimate - x)^2 <= z^2 Var(x): the variance is taken at the x that is
+tested, not at the estimate. Var is a quadratic in x, so the ends solve a quadratic equation.
+
+**Greedy groups.** There a row without s is not equally likely to sit with s, so the b of a
+predicate differs from the average b. The estimate is then biased by (n - x)(b_P - b)/(a - b).
+b_P is unknown; it is estimated with the channel of the whole domain, and its size enters the
+standard error (`_misfit`).
+"""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.channel import ChannelView
+from countveil.estimate.answer import Estimates
+
+Floats = NDArray[np.float64]
+
+# Measured on census tables with greedy groups: 95% intervals cover 0.95 to 0.99 with these two.
+_EM_STEPS = 10
+_MISFIT_SPREAD = 1.5
+
+
+def unbiased_counts(y: Floats, n: Floats, channel: ChannelView, level: float) -> Estimates:
+    """Estimates for every predicate (rows of y) and every value (columns)."""
+    n = n[:, None]
+    a, b, g = channel.keep, channel.b, channel.published
+    usable = channel.separable[None, :] | (n == channel.rows)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        whole_table = n == channel.rows
+        x = np.where(whole_table, y, (y - n * b) / (a - b))
+        spread = np.where(whole_table, 0.0, _misfit(y, n, channel))
+        at = [unbiased_variance(t, n, g, channel.rows, a) for t in (0.0 * n, 0.5 * n, 1.0 * n)]
+        # A count below one is given the error of one: at zero the formula would claim certainty.
+        variance = unbiased_variance(np.clip(x, 1.0, n), n, g, channel.rows, a)
+    low, high = _score_interval(x, n, at, spread**2, level)
+    error = np.sqrt(np.maximum(variance, 0) + spread**2)
+    known = usable & np.isfinite(error)
+    return Estimates(
+        np.where(usable, x, np.nan),
+        np.where(known, error, np.nan),
+        np.where(known, low, 0.0),
+        np.where(known, high, n),
+    )
+
+
+def unbiased_variance(x: Floats, n: Floats, f: Floats, rows: float, keep: float) -> Floats:
+    """Variance of the unbiased estimate when x of the n rows, and f of all rows, have the value."""
+    whole = n == rows
+    # At n = N the formula is f (1 - a) whatever a - b is; there x is f.
+    divisor = np.where(whole, 1.0, (rows * keep - f) / (rows - f))
+    others = n - x
+    shared = np.minimum(f * (1 - keep) / ((rows - f) * keep), 1.0)
+    slope = (1 - keep) * rows / (rows - f) ** 2
+    with_s = x + others * shared
+    drawn = with_s - 2 * others * slope * with_s + (others * slope) ** 2 * f / keep
+    grouped = others * shared * (1 - shared) * (1 - n / rows)
+    variance = (drawn * keep * (1 - keep) + keep**2 * grouped) / divisor**2
+    result: Floats = np.where(whole, x * (1 - keep), variance)
+    return result
+
+
+def _score_interval(
+    x: Floats, n: Floats, at: list[Floats], extra: Floats, level: float
+) -> tuple[Floats, Floats]:
+    """Solve (x - t)^2 = z^2 Var(t) for t, where Var is known at t = 0, n/2 and n."""
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    size = np.maximum(n, 1.0)
+    c0 = at[0] + extra
+    c2 = 2 * (at[0] - 2 * at[1] + at[2]) / size**2
+    c1 = (at[2] - at[0]) / size - c2 * size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lead = 1 - z**2 * c2
+        half = x + z**2 * c1 / 2
+        root = np.sqrt(np.maximum(half**2 - lead * (x**2 - z**2 * c0), 0.0))
+        low, high = (half - root) / lead, (half + root) / lead
+        # A variance that grows like the square of t leaves no upper end.
+        high = np.where(lead > 0, high, np.inf)
+    # n rows cannot hold more; an estimate outside 0..n still gets an interval inside.
+    return np.clip(low, 0, n), np.clip(high, 0, n)
+
+
+def _misfit(y: Floats, n: Floats, channel: ChannelView) -> Floats:
+    """How far the average b may mislead for these predicates: an estimated root mean square.
+
+    Ten EM steps with the fitted channel of the whole domain give a calm guess z of the true counts.
+    What z implies for b_P is one part; the other is how much the departures of z from independence
+    could move b_P if the fitted channel pairs the values wrongly.
+    """
+    if channel.two_state_holds:
+        return np.zeros_like(y)
+    if channel.whole is None:
+        return np.full_like(y, np.inf)
+    whole, a, b, rows = channel.whole, channel.keep, channel.b, channel.rows
+    z = np.maximum(y, 1e-3)
+    for _ in range(_EM_STEPS):
+        z = z * ((y / np.maximum(z @ whole, 1e-9)) @ whole.T)
+    own = np.diag(whole)
+    others = np.maximum(n - z, 1.0)
+    implied = others * ((z @ whole - z * own) / others - b)
+    departure = z - others * channel.published / (rows - channel.published)
+    mispaired = np.sqrt(np.maximum(departure**2 @ whole**2 - departure**2 * own**2, 0.0))
+    spread: Floats = np.sqrt(implied**2 + (_MISFIT_SPREAD * mispaired) ** 2) / (a - b)
+    return spread

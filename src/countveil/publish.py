@@ -1,0 +1,196 @@
+"""The publisher's path, from a table to a release.
+
+    describe -> read -> roles -> count -> (drop the residue) -> check -> form groups -> draw ->
+    deal and shuffle -> write -> commit
+
+Enters: a table and the publisher's choices. Leaves: a release folder, complete or not there at all.
+Must not know: how an engine reads, how groups are formed, how a draw is made.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.decoys import ColumnSettings, anatomy_groups, check_eligible, rows_over
+from countveil.engines.contract import Histogram, Progress, SourceTable, WrittenFile
+from countveil.errors import InputError, SettingsError
+from countveil.guarantees import guarantee_table, statement
+from countveil.mechanism import Dealer, PublishedTable, draw_published
+from countveil.randomness import Randomness
+from countveil.release import (
+    DATA_FOLDER,
+    DataFile,
+    Manifest,
+    PublishedColumn,
+    SensitiveColumn,
+    open_draft,
+)
+from countveil.release.verify import file_sha256
+from countveil.source import Roles, assign_roles, describe_source
+from countveil.version import __version__
+
+MOST_VALUES = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What a publication did."""
+
+    folder: Path
+    rows: int
+    dropped: int
+    ell: Mapping[str, int]
+    seeded: bool
+
+
+def run_publish(
+    table: object,
+    settings: Mapping[str, ColumnSettings],
+    to: str | os.PathLike[str],
+    *,
+    drop: Sequence[str] = (),
+    seed: int | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+    before_commit: Callable[[], None] | None = None,
+) -> Published:
+    """Publish `table` to the folder `to`."""
+    from countveil.engines.embedded import open_source_table
+
+    report: Progress = progress or (lambda _stage, _done, _total: None)
+    randomness = Randomness(seed)
+    with open_draft(to, force=force) as draft:
+        report("reading", 0, 0)
+        source = open_source_table(describe_source(table))
+        roles = assign_roles(source.columns, list(settings), drop)
+        if source.rows == 0:
+            raise InputError("The table has no rows, so there is nothing to publish.")
+        without, histograms = _count(source, settings, randomness)
+        dealers, drawn = {}, {}
+        for name, histogram in histograms.items():
+            report(f"grouping {name}", 0, 0)
+            groups = anatomy_groups(histogram.counts, settings[name].ell)
+            drawn[name] = draw_published(groups, randomness.stream("draw", name))
+            dealers[name] = Dealer(drawn[name], randomness.stream("deal", name))
+        written = source.publish(
+            roles.published, dealers, without, randomness.stream("shuffle"), draft.data, report
+        )
+        rows = source.rows - without.size
+        manifest = _manifest(rows, roles, settings, histograms, drawn, written, randomness)
+        draft.commit(manifest, before_commit)
+    ells = {name: choice.ell for name, choice in settings.items()}
+    return Published(Path(to), rows, int(without.size), ells, randomness.seeded)
+
+
+def column_settings(
+    sensitive: Mapping[str, int] | Sequence[str] | str, ell: int | None, groups: str, residue: str
+) -> dict[str, ColumnSettings]:
+    """The settings of each sensitive column, from what a caller may write."""
+    if isinstance(sensitive, str):
+        sensitive = [sensitive]
+    chosen: dict[str, int | None] = (
+        dict(sensitive) if isinstance(sensitive, Mapping) else dict.fromkeys(sensitive, None)
+    )
+    if not chosen:
+        raise SettingsError("Name at least one sensitive column: without one, nothing is hidden.")
+    missing = [name for name, own in chosen.items() if own is None]
+    if missing and ell is None:
+        raise SettingsError(
+            f"Column {missing[0]!r} has no ell. Say how many different values a group should "
+            f"have, such as ell = 5."
+        )
+    return {
+        name: ColumnSettings(own if own is not None else _given(ell), groups, residue)
+        for name, own in chosen.items()
+    }
+
+
+def _given(ell: int | None) -> int:
+    assert ell is not None  # noqa: S101 - checked by the caller, for the type checker
+    return ell
+
+
+def _count(
+    source: SourceTable, settings: Mapping[str, ColumnSettings], randomness: Randomness
+) -> tuple[NDArray[np.int64], dict[str, Histogram]]:
+    """The histograms to publish, and the numbers of the rows that the residue costs."""
+    nothing = np.zeros(0, np.int64)
+    full = {name: source.histogram(name, nothing) for name in settings}
+    drops = any(choice.residue == "drop" for choice in settings.values())
+    over = rows_over(source.rows, (choice.ell for choice in settings.values())) if drops else 0
+    for name, choice in settings.items():
+        histogram = full[name]
+        if histogram.counts.size > MOST_VALUES:
+            raise InputError(
+                f"Column {name!r} has {histogram.counts.size:,} different values; at most "
+                f"{MOST_VALUES:,} can be protected. Put them into classes first."
+            )
+        left = source.rows - over if over else None
+        check_eligible(name, histogram.counts, choice.ell, _namer(histogram), rows=left)
+    if not over:
+        return nothing, full
+    without = randomness.stream("residue").choose(over, source.rows)
+    return without, {name: source.histogram(name, without) for name in settings}
+
+
+def _namer(histogram: Histogram) -> Callable[[int], str]:
+    def name(position: int) -> str:
+        value = histogram.values[position]
+        return "the missing value" if value is None else f"the value {_shortened(value)}"
+
+    return name
+
+
+def _shortened(value: Any) -> str:
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _manifest(
+    rows: int,
+    roles: Roles,
+    settings: Mapping[str, ColumnSettings],
+    histograms: Mapping[str, Histogram],
+    drawn: Mapping[str, PublishedTable],
+    written: Sequence[WrittenFile],
+    randomness: Randomness,
+) -> Manifest:
+    sensitive = {}
+    for name, choice in settings.items():
+        # Only values that were drawn: to name another would tell that someone has it.
+        occurring = np.flatnonzero(drawn[name].published())
+        domain = tuple(histograms[name].values[i] for i in occurring.tolist())
+        table = tuple(guarantee_table(choice.ell))
+        sensitive[name] = SensitiveColumn(choice.ell, choice.groups, choice.residue, domain, table)
+    columns = tuple(
+        PublishedColumn(
+            column.name, column.type, "sensitive" if column.name in settings else "plain"
+        )
+        for column in roles.published
+    )
+    files = tuple(
+        DataFile(
+            f"{DATA_FOLDER}/{file.path.name}",
+            file.rows,
+            file.path.stat().st_size,
+            file_sha256(file.path),
+        )
+        for file in written
+    )
+    ells = {name: choice.ell for name, choice in settings.items()}
+    return Manifest(
+        rows=rows,
+        columns=columns,
+        sensitive=sensitive,
+        files=files,
+        randomness="seeded" if randomness.seeded else "cryptographic",
+        statement=tuple(statement(rows, ells)),
+        written_by=f"countveil {__version__}",
+    )

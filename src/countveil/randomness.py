@@ -1,0 +1,150 @@
+"""The only place that makes randomness.
+
+Enters: nothing (a fresh 256-bit key from the operating system) or, for experiments, a seed.
+Leaves: one labelled `Stream` per purpose, each an AES-256-CTR keystream under its own subkey.
+Must not know: what the numbers are for. The key is never printed, stored or pickled.
+
+All integers are exactly uniform: what would be biased is rejected and drawn again, so no draw
+ever goes through floating point or a plain remainder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from typing import Any, NoReturn
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+_KEY_BYTES = 32
+Word = np.unsignedinteger[Any]
+_SMALL_TYPES = (np.uint8, np.uint16, np.uint32)
+
+
+class Randomness:
+    """A secret key from which every stream of one publication is derived."""
+
+    __slots__ = ("_key", "seeded")
+
+    def __init__(self, seed: int | None = None) -> None:
+        self.seeded = seed is not None
+        if seed is None:
+            self._key = secrets.token_bytes(_KEY_BYTES)
+        else:
+            self._key = hashlib.sha256(b"countveil seed " + str(int(seed)).encode()).digest()
+
+    def stream(self, *label: str) -> Stream:
+        """The stream for one purpose; the same label gives the same stream, others are unrelated.
+
+        Each part of the label is hashed with its length, so ("a", "bc") and ("ab", "c") differ.
+        """
+        parts = (part.encode() for part in label)
+        text = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+        return Stream(hmac.digest(self._key, text, "sha256"))
+
+    def __repr__(self) -> str:
+        return f"Randomness({'seeded' if self.seeded else 'fresh key'}, key withheld)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Randomness holds a secret key and is not pickled")
+
+
+class Stream:
+    """An endless sequence of uniform random numbers."""
+
+    __slots__ = ("_encryptor",)
+
+    def __init__(self, subkey: bytes) -> None:
+        # Every stream has a key of its own, so a zero nonce never repeats under one key.
+        self._encryptor = Cipher(algorithms.AES(subkey), modes.CTR(bytes(16))).encryptor()
+
+    def __repr__(self) -> str:
+        return "Stream(key withheld)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Stream holds a secret key and is not pickled")
+
+    def words(self, count: int, dtype: type[Word] = np.uint64) -> NDArray[Any]:
+        """`count` uniform words of the given unsigned type."""
+        zeros = bytes(count * np.dtype(dtype).itemsize)
+        return np.frombuffer(self._encryptor.update(zeros), dtype)
+
+    def below(self, bound: int, count: int) -> NDArray[np.int64]:
+        """`count` integers, each uniform on 0 .. bound - 1."""
+        if bound < 1:
+            raise ValueError(f"bound must be at least 1, got {bound}")
+        dtype: type[Word] = np.uint64
+        for small in _SMALL_TYPES:
+            if bound <= 1 << 8 * np.dtype(small).itemsize:
+                dtype = small
+                break
+        span = 1 << 8 * np.dtype(dtype).itemsize
+        last_fair = span - span % bound - 1
+        drawn = self.words(count, dtype)
+        rejected = np.flatnonzero(drawn > last_fair)
+        if rejected.size:
+            drawn = drawn.copy()
+            while rejected.size:
+                drawn[rejected] = self.words(rejected.size, dtype)
+                rejected = rejected[drawn[rejected] > last_fair]
+        if bound == span:
+            return drawn.astype(np.int64)
+        result: NDArray[np.int64] = (drawn % dtype(bound)).astype(np.int64)
+        return result
+
+    def below_each(self, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """One integer per bound, uniform on 0 .. bounds[i] - 1 (multiply and reject)."""
+        wide = bounds.astype(np.uint64)
+        if wide.size and int(wide.max()) > 1 << 32:
+            return self._below_each_wide(wide)
+        mask, shift = np.uint64(0xFFFFFFFF), np.uint64(32)
+        product = self.words(wide.size, np.uint32).astype(np.uint64) * wide
+        # 2**32 mod bound of the low halves would favour some results: those are drawn again.
+        unfair = np.uint64(1 << 32) % np.maximum(wide, np.uint64(1))
+        rejected = np.flatnonzero((product & mask) < unfair)
+        while rejected.size:
+            again = self.words(rejected.size, np.uint32).astype(np.uint64)
+            product[rejected] = again * wide[rejected]
+            rejected = rejected[(product[rejected] & mask) < unfair[rejected]]
+        return (product >> shift).astype(np.int64)
+
+    def _below_each_wide(self, bounds: NDArray[np.uint64]) -> NDArray[np.int64]:
+        top = np.uint64(0xFFFFFFFFFFFFFFFF)
+        surplus = (top % bounds + np.uint64(1)) % bounds
+        drawn = self.words(bounds.size).copy()
+        rejected = np.flatnonzero(drawn > top - surplus)
+        while rejected.size:
+            drawn[rejected] = self.words(rejected.size)
+            rejected = rejected[drawn[rejected] > top - surplus[rejected]]
+        return (drawn % bounds).astype(np.int64)
+
+    def uniform(self, count: int) -> NDArray[np.float64]:
+        """`count` numbers on [0, 1), 53 random bits each. For made-up data, not for mechanisms."""
+        return (self.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+    def permutation(self, count: int) -> NDArray[np.int64]:
+        """A uniformly random order of 0 .. count - 1.
+
+        Sorting by random keys is exactly uniform given that the keys differ; if two of the 64-bit
+        keys are equal (about once in 4,000 times at a hundred million), all are drawn again.
+        """
+        while True:
+            keys = self.words(count)
+            order = np.argsort(keys)
+            ordered = keys[order]
+            if not np.any(ordered[1:] == ordered[:-1]):
+                return order.astype(np.int64, copy=False)
+
+    def choose(self, count: int, total: int) -> NDArray[np.int64]:
+        """`count` different integers of 0 .. total - 1 in increasing order, every set as likely."""
+        if count > total:
+            raise ValueError(f"cannot choose {count} of {total}")
+        chosen: set[int] = set()
+        # Floyd's method: each step adds exactly one new element, and all sets come out alike.
+        for upper in range(total - count, total):
+            drawn = int(self.below(upper + 1, 1)[0])
+            chosen.add(upper if drawn in chosen else drawn)
+        return np.array(sorted(chosen), np.int64)

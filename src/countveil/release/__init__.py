@@ -1,0 +1,28 @@
+"""The format that leaves the building: a folder with data files and a manifest, written last.
+
+Enters: what is to be published. Leaves: a folder that is complete or does not exist; and, for a
+reader, its checked manifest. Must not know: the publisher's table, groups, keys, or any estimator.
+"""
+
+from countveil.release.domain import decode_value, encode_value, kind_of
+from countveil.release.draft import Draft, open_draft
+from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
+from countveil.release.manifest import DataFile, Manifest, PublishedColumn, SensitiveColumn
+from countveil.release.verify import Finding, verify_release
+
+__all__ = [
+    "DATA_FOLDER",
+    "MANIFEST_NAME",
+    "DataFile",
+    "Draft",
+    "Finding",
+    "Manifest",
+    "PublishedColumn",
+    "SensitiveColumn",
+    "decode_value",
+    "encode_value",
+    "kind_of",
+    "open_draft",
+    "read_manifest",
+    "verify_release",
+]

@@ -1,0 +1,204 @@
+"""A release in the making: built aside, then put in its place in one step.
+
+Enters: the target folder and, piece by piece, the files. Leaves: a complete release at the target,
+or nothing. Must not know: what is in the files.
+
+The draft is a hidden folder beside the target, readable by its owner only and locked while its
+process lives. Its manifest is written last, after the data are on disk; then the draft is renamed.
+An old release is exchanged with the new one in a single system call where the system has one;
+elsewhere it is moved aside first, and put back if the second step fails. A process that is killed
+leaves at most a hidden draft, which the next publish to the same target removes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from countveil.errors import CountveilError, ReleaseError, TargetError
+from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
+from countveil.release.manifest import Manifest
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+_OURS = {MANIFEST_NAME, DATA_FOLDER, "report.html"}
+
+
+class Draft:
+    """An open draft. Put data files into `data`, then `commit`."""
+
+    def __init__(self, target: Path, folder: Path, lock: int) -> None:
+        self._target = target
+        self._folder = folder
+        self._lock = lock
+        self.data = folder / DATA_FOLDER
+
+    def commit(self, manifest: Manifest, before: Callable[[], None] | None = None) -> None:
+        """Write the manifest and put the release in its place.
+
+        `before` is called once nothing can fail for want of space or rights any more but the last
+        renaming; the command line stops listening to Ctrl-C there.
+        """
+        path = self._folder / MANIFEST_NAME
+        with path.open("x", encoding="utf-8") as file:
+            file.write(manifest.to_json())
+            file.flush()
+            os.fsync(file.fileno())
+        for folder in (self.data, self._folder):
+            _sync_folder(folder)
+        for entry in [self._folder, *self._folder.rglob("*")]:
+            entry.chmod(0o755 if entry.is_dir() else 0o644)
+        if before is not None:
+            before()
+        with _signals_held():
+            self._put_in_place()
+            _sync_folder(self._target.parent)
+
+    def _put_in_place(self) -> None:
+        try:
+            # Onto nothing, or onto an empty folder: one step.
+            self._folder.rename(self._target)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            _exchange(self._folder, self._target)
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def discard(self) -> None:
+        """Remove what is left of the draft; harmless after a commit."""
+        with _signals_held():
+            if self._lock >= 0:
+                shutil.rmtree(self._folder, ignore_errors=True)
+                os.close(self._lock)
+                self._lock = -1
+
+
+@contextlib.contextmanager
+def open_draft(target: str | os.PathLike[str], *, force: bool = False) -> Iterator[Draft]:
+    """A draft for `target`, which must not exist, be empty or (with force) be a release."""
+    draft = None
+    try:
+        path = _check_target(Path(target), force=force)
+        with _signals_held():
+            _remove_dead_drafts(path)
+            folder = Path(tempfile.mkdtemp(prefix=_prefix(path), dir=path.parent))
+            lock = os.open(folder, os.O_RDONLY)
+            draft = Draft(path, folder, lock)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            draft.data.mkdir()
+        yield draft
+    except OSError as error:
+        raise _target_error(Path(target), error) from error
+    finally:
+        if draft is not None:
+            draft.discard()
+
+
+def _check_target(target: Path, *, force: bool) -> Path:
+    if not target.name:
+        raise TargetError(f"{target} cannot be the release folder. Name a new folder.")
+    # What lies behind a symbolic link is what gets replaced, not the link.
+    path = Path(os.path.realpath(target))
+    if not path.parent.is_dir():
+        raise TargetError(f"The folder {target.parent} does not exist. Create it first.")
+    if not path.exists():
+        return path
+    if not path.is_dir():
+        raise TargetError(f"{target} is a file. Name a new folder for the release.")
+    present = {entry.name for entry in path.iterdir()}
+    if not present:
+        return path
+    if not force:
+        raise TargetError(
+            f"{target} exists and is not empty. Name another folder, or replace the release "
+            f"in it with --force."
+        )
+    try:
+        read_manifest(path)
+    except ReleaseError as error:
+        raise TargetError(
+            f"{target} is not a release, so --force does not replace it. Name another folder."
+        ) from error
+    foreign = sorted(present - _OURS)
+    if foreign:
+        raise TargetError(
+            f"{target} holds something that is not part of a release ({foreign[0]}), which "
+            f"--force would lose. Move it away first."
+        )
+    return path
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name}.draft-"
+
+
+def _remove_dead_drafts(target: Path) -> None:
+    """Remove drafts whose process is gone: their lock is free."""
+    for folder in target.parent.glob(_glob_escape(_prefix(target)) + "*"):
+        with contextlib.suppress(OSError):
+            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(handle)
+
+
+def _glob_escape(text: str) -> str:
+    """Make a name safe inside a pattern."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
+
+
+def _exchange(new: Path, old: Path) -> None:
+    """Swap two folders: atomically where the system can, else in two steps that can be undone."""
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is not None:
+        done = rename(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old), _RENAME_EXCHANGE)
+        if done == 0:
+            return
+        if ctypes.get_errno() not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    aside = new.with_name(new.name + ".previous")
+    old.rename(aside)
+    try:
+        new.rename(old)
+    except BaseException:
+        aside.rename(old)
+        raise
+    aside.rename(new)
+
+
+@contextlib.contextmanager
+def _signals_held() -> Iterator[None]:
+    """Hold back Ctrl-C and termination for the few system calls that must stay together."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _target_error(target: Path, error: OSError) -> CountveilError:
+    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    if error.errno in full:
+        why = "The disk is full, or a size limit was reached"
+        return TargetError(f"{why} while writing {target}. Nothing was left behind.")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return TargetError(f"No permission to write {target}. Name a folder you may write to.")
+    return TargetError(f"Writing {target} failed: {error.strerror or error}.")

@@ -1,0 +1,96 @@
+"""Is a release still what was published?
+
+Enters: a folder. Leaves: a list of findings, each naming a file and what is wrong with it; an empty
+list means sound. Must not know: how releases are made. Checksums detect accidents, not malice:
+whoever can change a file can change its checksum too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from countveil.errors import ReleaseError
+from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
+from countveil.release.manifest import DataFile, Manifest
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that is wrong: a file, relative to the release, and what is wrong with it."""
+
+    file: str
+    problem: str
+
+
+def verify_release(
+    folder: Path, progress: Callable[[int, int], None] | None = None
+) -> list[Finding]:
+    """Compare the folder with its manifest, byte by byte."""
+    try:
+        manifest = read_manifest(folder)
+    except ReleaseError as error:
+        if not (folder / MANIFEST_NAME).exists():
+            raise
+        return [Finding(MANIFEST_NAME, str(error).removeprefix(f"{folder / MANIFEST_NAME}: "))]
+    findings = _extra_files(folder, manifest)
+    total = sum(file.bytes for file in manifest.files)
+    done = 0
+    for file in manifest.files:
+        problem = _check_file(folder / file.path, file) or _check_content(folder, file, manifest)
+        if problem:
+            findings.append(Finding(file.path, problem))
+        done += file.bytes
+        if progress is not None:
+            progress(done, total)
+    return findings
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _extra_files(folder: Path, manifest: Manifest) -> list[Finding]:
+    expected = {MANIFEST_NAME, DATA_FOLDER, *(file.path for file in manifest.files)}
+    present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    return [Finding(name, "not part of the release") for name in present if name not in expected]
+
+
+def _check_file(path: Path, file: DataFile) -> str | None:
+    if path.is_symlink():
+        return "is a symbolic link; a release holds its own data"
+    if not path.is_file():
+        return "missing"
+    size = path.stat().st_size
+    if size != file.bytes:
+        change = "truncated" if size < file.bytes else "longer than published"
+        return f"{change}: {size} bytes instead of {file.bytes}"
+    if file_sha256(path) != file.sha256:
+        return "changed: its checksum differs from the published one"
+    return None
+
+
+def _check_content(folder: Path, file: DataFile, manifest: Manifest) -> str | None:
+    """A sound checksum in a manifest that does not fit the data is still a broken release."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        data = pq.ParquetFile(folder / file.path)
+    except (pa.ArrowException, OSError):
+        return "is not a readable Parquet file"
+    if data.metadata.num_rows != file.rows:
+        return f"holds {data.metadata.num_rows} rows instead of {file.rows}"
+    found = [(field.name, str(field.type)) for field in data.schema_arrow]
+    if found != [(column.name, column.type) for column in manifest.columns]:
+        return "has other columns than the manifest lists"
+    return None

@@ -1,0 +1,80 @@
+"""The columns of a table and the role of each.
+
+Enters: names and Arrow type names as the engine found them, and what the publisher asked for.
+Leaves: `Roles`: what is dropped, what is protected, what is published as it is.
+Must not know: values.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from countveil.errors import InputError, SettingsError, UnknownColumnError
+
+_NESTED = (
+    "list",
+    "large_list",
+    "fixed_size_list",
+    "struct",
+    "map",
+    "union",
+    "dense_union",
+    "sparse_union",
+    "extension",
+)
+_PROTECTABLE = ("string", "large_string", "bool", "int", "uint", "date", "timestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's name and the name of its Arrow type."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which columns are published, and which of them are protected."""
+
+    published: tuple[Column, ...]
+    sensitive: tuple[str, ...]
+
+
+def assign_roles(columns: Sequence[Column], sensitive: Sequence[str], drop: Iterable[str]) -> Roles:
+    """Check the publisher's wishes against the table's columns."""
+    names = [column.name for column in columns]
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise InputError(
+            f"The table has {len(repeated)} column name(s) more than once: "
+            f"{', '.join(map(repr, repeated[:5]))}. Rename them so that each is unique."
+        )
+    dropped = set(drop)
+    for name in [*sensitive, *sorted(dropped)]:
+        if name not in names:
+            raise UnknownColumnError(name, names, "the table")
+    for name in sensitive:
+        if name in dropped:
+            raise SettingsError(f"Column {name!r} is both sensitive and dropped; choose one.")
+    published = tuple(column for column in columns if column.name not in dropped)
+    for column in published:
+        _check_type(column, sensitive)
+    return Roles(published, tuple(sensitive))
+
+
+def _check_type(column: Column, sensitive: Sequence[str]) -> None:
+    if not column.name:
+        raise InputError("The table has a column without a name. Name it, or leave it out.")
+    if column.type.startswith(_NESTED):
+        raise InputError(
+            f"Column {column.name!r} holds nested values ({column.type}), which cannot be "
+            f"published. Flatten it first, or leave it out with --drop."
+        )
+    if column.name in sensitive and not column.type.startswith(_PROTECTABLE):
+        raise InputError(
+            f"Column {column.name!r} holds {column.type} values and cannot be protected as it is. "
+            f"Text, whole numbers, dates and true/false can: put the values into classes first."
+        )

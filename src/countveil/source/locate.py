@@ -1,0 +1,101 @@
+"""Where the table lives and in which format.
+
+Enters: a path, a glob, or an object in memory. Leaves: a `FileSource` or a `FrameSource`.
+Must not know: the content. Only names are looked at.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from countveil.errors import InputError, nearest
+
+_FORMATS = {
+    "csv": (".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+}
+SUPPORTED = "CSV (.csv, .tsv, also .gz or .zst), Parquet (.parquet), Arrow or Feather (.arrow)"
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """One or several files of one format."""
+
+    paths: tuple[Path, ...]
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSource:
+    """A table in memory: pandas, Polars, Arrow, DuckDB, or anything that exports Arrow."""
+
+    frame: Any
+
+
+Source = FileSource | FrameSource
+
+
+def describe_source(table: object) -> Source:
+    """Find out what was handed over."""
+    if isinstance(table, str | os.PathLike):
+        return _describe_path(os.fspath(table))
+    if is_pandas(table) or hasattr(table, "__arrow_c_stream__"):
+        return FrameSource(table)
+    raise InputError(
+        f"Cannot read a table from a {type(table).__name__}. What works: a path or glob, a pandas "
+        f"or Polars data frame, an Arrow table, a DuckDB relation."
+    )
+
+
+def is_pandas(table: object) -> bool:
+    """Whether this is a pandas data frame, found out without importing pandas."""
+    kind = type(table)
+    return kind.__name__ == "DataFrame" and kind.__module__.split(".")[0] == "pandas"
+
+
+def _describe_path(text: str | bytes) -> FileSource:
+    name = os.fsdecode(text)
+    if not name:
+        raise InputError("The input is an empty text. Name a file: " + SUPPORTED + ".")
+    path = Path(name)
+    if path.is_dir():
+        raise InputError(
+            f"{name} is a folder. Name the files in it with a pattern, such as "
+            f"'{path / '*.parquet'}'."
+        )
+    if path.exists():
+        paths = [path]
+    elif glob.has_magic(name):
+        paths = sorted(Path(found) for found in glob.glob(name, recursive=True))  # noqa: PTH207
+        if not paths:
+            raise InputError(f"No file matches {name}.")
+    else:
+        raise InputError(f"There is no file {name}. {_near_files(path)}".rstrip())
+    formats = {_format_of(found) for found in paths}
+    if len(formats) > 1:
+        raise InputError(
+            f"{name} matches files of different formats: {', '.join(sorted(formats))}."
+        )
+    return FileSource(tuple(paths), formats.pop())
+
+
+def _format_of(path: Path) -> str:
+    lower = path.name.lower()
+    for name, endings in _FORMATS.items():
+        if lower.endswith(endings):
+            return name
+    raise InputError(f"Cannot tell the format of {path} from its ending. What works: {SUPPORTED}.")
+
+
+def _near_files(path: Path) -> str:
+    try:
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    except OSError:
+        return f"The folder {path.parent} does not exist or cannot be read."
+    hint = nearest(path.name, names)
+    return hint if hint.startswith("Did you mean") else ""

@@ -1,0 +1,10 @@
+"""A census that never took place, to try things on.
+
+Enters: a number of rows, perhaps a seed. Leaves: a table or a file. Must not know: anything about
+publishing. People, shares and dependences are made up; they only look like a census.
+"""
+
+from countveil.synthetic.files import generate
+from countveil.synthetic.people import COLUMNS, expected_shares, people
+
+__all__ = ["COLUMNS", "expected_shares", "generate", "people"]

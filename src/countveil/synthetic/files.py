@@ -1,0 +1,118 @@
+"""The made-up census as an Arrow table or a file, chunk by chunk.
+
+Enters: a number of rows, a target, perhaps a seed. Leaves: a table in memory, or a complete file.
+Must not know: how people come about. Memory does not grow with the number of rows of a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from countveil.errors import SettingsError, TargetError
+from countveil.randomness import Randomness
+from countveil.synthetic.people import people
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CHUNK = 1 << 17
+_ENDINGS = (".csv", ".csv.gz", ".csv.zst", ".parquet")
+
+
+def generate(
+    rows: int,
+    to: str | os.PathLike[str] | None = None,
+    *,
+    seed: int | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> pa.Table | None:
+    """Make a census of `rows` people: a table, or with `to` a file (CSV or Parquet by its ending).
+
+    The same seed gives the same people, whatever the format.
+    """
+    import pyarrow as pa
+
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise SettingsError(f"rows must be a positive whole number, got {rows!r}.")
+    report = progress or (lambda _done, _total: None)
+    randomness = Randomness(seed)
+    batches = _batches(randomness, rows)
+    if to is None:
+        return pa.Table.from_batches(list(batches))
+    path = Path(to)
+    if not path.name.lower().endswith(_ENDINGS):
+        raise SettingsError(
+            f"Cannot tell the format of {path} from its ending. What works: {', '.join(_ENDINGS)}."
+        )
+    if path.exists() and not force:
+        raise TargetError(f"{path} exists. Name another file, or replace it with --force.")
+    with _written_aside(path) as aside, _writer(aside, path.name.lower()) as write:
+        done = 0
+        for batch in batches:
+            write(batch)
+            done += batch.num_rows
+            report(done, rows)
+    return None
+
+
+def _batches(randomness: Randomness, rows: int) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    for number, first in enumerate(range(0, rows, _CHUNK)):
+        stream = randomness.stream("census", str(number))
+        columns = people(stream, min(_CHUNK, rows - first))
+        arrays = {
+            name: pa.array(codes) if names is None else pa.array(names).take(pa.array(codes))
+            for name, (codes, names) in columns.items()
+        }
+        yield pa.RecordBatch.from_pydict(arrays)
+
+
+@contextlib.contextmanager
+def _written_aside(path: Path) -> Iterator[Path]:
+    """A file beside the target that takes its place when it is complete, and else disappears."""
+    aside = None
+    try:
+        if not path.parent.is_dir():
+            raise TargetError(f"The folder {path.parent} does not exist. Create it first.")
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        aside = Path(name)
+        yield aside
+        aside.chmod(0o644)
+        aside.replace(path)
+    except OSError as error:
+        raise TargetError(f"Writing {path} failed: {error.strerror or error}.") from error
+    finally:
+        if aside is not None:
+            aside.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _writer(path: Path, name: str) -> Iterator[Callable[[Any], None]]:
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    open_writer: Any = None
+    with contextlib.ExitStack() as stack:
+        sink = stack.enter_context(pa.OSFile(str(path), "wb"))
+        if name.endswith((".gz", ".zst")):
+            method = "gzip" if name.endswith(".gz") else "zstd"
+            sink = stack.enter_context(pa.CompressedOutputStream(sink, method))
+
+        def write(batch: pa.RecordBatch) -> None:
+            nonlocal open_writer
+            if open_writer is None:
+                make = pq.ParquetWriter if name.endswith(".parquet") else pyarrow.csv.CSVWriter
+                options = {"compression": "zstd"} if name.endswith(".parquet") else {}
+                open_writer = stack.enter_context(make(sink, batch.schema, **options))
+            open_writer.write_batch(batch)
+
+        yield write
