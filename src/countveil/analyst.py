@@ -169,18 +169,19 @@ def _labelled(
 ) -> Answer:
     """Put the group's columns beside each cell; cells run over groups, then over values."""
     keys = query.tally.group_by
+    sizes = np.repeat(tally.rows, len(values)).astype(np.float64)
     groups = [
         tuple(key[keys.index(name)] if name in keys else value for name in query.selected)
         for key in tally.keys
         for value in values
     ]
-    return Answer(query.selected, groups, _as_list(cells, within), tuple(warnings))
+    return Answer(query.selected, groups, _as_list(cells, sizes, within), tuple(warnings))
 
 
-def _as_list(cells: Estimates, within: float) -> list[Estimate]:
+def _as_list(cells: Estimates, sizes: NDArray[np.float64], within: float) -> list[Estimate]:
     columns = (cells.estimate, cells.std_error, cells.low, cells.high)
     numbers = zip(*(column.tolist() for column in columns), strict=True)
-    words = verdicts(cells, within)
+    words = verdicts(cells, sizes, within)
     known = ([None if math.isnan(number) else number for number in row] for row in numbers)
     return [
         Estimate(estimate, error, low, high, word)

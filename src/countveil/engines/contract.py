@@ -25,8 +25,9 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Counts of a column's values. The order of values is the values' own (missing first), so that
-    it tells nothing about the order of rows.
+    """Counts of a column's values.
+
+    The order of values is the values' own (missing first): it tells nothing about the rows' order.
     """
 
     values: Sequence[Any]
@@ -43,8 +44,10 @@ class WrittenFile:
 
 @dataclass(frozen=True, slots=True)
 class TallyResult:
-    """`keys[i]` are the group-by values of group i, `rows[i]` its rows, `published[i, v]` how many
-    of them publish the v-th value of the domain (no columns without a sensitive column).
+    """What was counted.
+
+    `keys[i]` are the group-by values of group i, `rows[i]` its rows, `published[i, v]` how many of
+    them publish the v-th value of the domain (no columns without a sensitive column).
     """
 
     keys: Sequence[tuple[Any, ...]]

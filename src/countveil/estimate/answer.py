@@ -57,12 +57,17 @@ class Estimates:
         return self.estimate, self.std_error, self.low, self.high
 
 
-def verdicts(cells: Estimates, within: float) -> list[str | None]:
-    """One word per cell. A cell without errors gets none: nobody can tell how good it is."""
+def verdicts(cells: Estimates, sizes: NDArray[np.float64], within: float) -> list[str | None]:
+    """One word per cell, from its error relative to the estimate.
+
+    No count exceeds the rows it is a part of (`sizes`), so neither does the estimate that the error
+    is compared with. A cell without errors gets no word: nobody can tell how good it is.
+    """
     words: list[str | None] = []
-    numbers = (cells.estimate, cells.std_error, cells.low, cells.high)
-    for estimate, error, low, high in zip(*(part.tolist() for part in numbers), strict=True):
-        if math.isnan(estimate):
+    numbers = (cells.estimate, cells.std_error, cells.low, cells.high, sizes)
+    for found, error, low, high, size in zip(*(part.tolist() for part in numbers), strict=True):
+        estimate = min(found, size)
+        if math.isnan(found):
             words.append(HIDDEN)
         elif math.isnan(error):
             words.append(None if math.isnan(low) else HIDDEN)

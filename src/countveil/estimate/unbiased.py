@@ -16,7 +16,9 @@ H = (n - x) (b/a) (1 - b/a) (1 - n/N) the variance of how many of the others' gr
 which is f (1 - 1/ell) at n = N.
 
 **Interval.** All x with (estimate - x)^2 <= z^2 Var(x): the variance is taken at the x that is
-tested, not at the estimate. Var is a quadratic in x, so the ends solve a quadratic equation.
+tested, not at the estimate. Var is a quadratic in x, so the ends solve a quadratic equation. The
+published count moves in steps of one, the estimate in steps of 1 / (a - b): half a step is added at
+either end, which matters for small counts only.
 
 **Greedy groups.** There a row without s is not equally likely to sit with s, so the b of a
 predicate differs from the average b. The estimate is then biased by (n - x)(b_P - b)/(a - b).
@@ -52,8 +54,10 @@ def unbiased_counts(y: Floats, n: Floats, channel: ChannelView, level: float) ->
         spread = np.where(whole_table, 0.0, _misfit(y, n, channel))
         at = [unbiased_variance(t, n, g, channel.rows, a) for t in (0.0 * n, 0.5 * n, 1.0 * n)]
         # A count below one is given the error of one: at zero the formula would claim certainty.
-        variance = unbiased_variance(np.clip(x, 1.0, n), n, g, channel.rows, a)
-    low, high = _score_interval(x, n, at, spread**2, level)
+        at_estimate = np.where(n > 0, np.maximum(x, 1.0), 0.0)
+        variance = unbiased_variance(at_estimate, n, g, channel.rows, a)
+        correction = np.where(whole_table, 0.5, 0.5 / (a - b))
+    low, high = _score_interval(x, n, at, spread**2, correction, level)
     error = np.sqrt(np.maximum(variance, 0) + spread**2)
     known = usable & np.isfinite(error)
     return Estimates(
@@ -81,9 +85,9 @@ def unbiased_variance(x: Floats, n: Floats, f: Floats, rows: float, keep: float)
 
 
 def _score_interval(
-    x: Floats, n: Floats, at: list[Floats], extra: Floats, level: float
+    x: Floats, n: Floats, at: list[Floats], extra: Floats, correction: Floats, level: float
 ) -> tuple[Floats, Floats]:
-    """Solve (x - t)^2 = z^2 Var(t) for t, where Var is known at t = 0, n/2 and n."""
+    """Solve (x -+ correction - t)^2 = z^2 Var(t) for t; Var is known at t = 0, n/2 and n."""
     z = NormalDist().inv_cdf(0.5 + level / 2)
     size = np.maximum(n, 1.0)
     c0 = at[0] + extra
@@ -91,9 +95,12 @@ def _score_interval(
     c1 = (at[2] - at[0]) / size - c2 * size
     with np.errstate(divide="ignore", invalid="ignore"):
         lead = 1 - z**2 * c2
-        half = x + z**2 * c1 / 2
-        root = np.sqrt(np.maximum(half**2 - lead * (x**2 - z**2 * c0), 0.0))
-        low, high = (half - root) / lead, (half + root) / lead
+        ends = []
+        for shifted, sign in ((x - correction, -1), (x + correction, 1)):
+            half = shifted + z**2 * c1 / 2
+            root = np.sqrt(np.maximum(half**2 - lead * (shifted**2 - z**2 * c0), 0.0))
+            ends.append((half + sign * root) / lead)
+        low, high = ends
         # A variance that grows like the square of t leaves no upper end.
         high = np.where(lead > 0, high, np.inf)
     # n rows cannot hold more; an estimate outside 0..n still gets an interval inside.

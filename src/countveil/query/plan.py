@@ -21,7 +21,7 @@ from countveil.query.parse import Outline
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Count the rows that meet `where`, per combination of `group_by`, per published `sensitive`."""
+    """Count the rows that meet `where`, by `group_by` and by published value of `sensitive`."""
 
     where: AllOf
     group_by: tuple[str, ...]

@@ -37,7 +37,7 @@ _FITS = {
     "DATE": "try_cast({c} AS DATE)::VARCHAR = {c}",
     "TIMESTAMP": (
         "try_cast({c} AS TIMESTAMP) IS NOT NULL AND "
-        "regexp_full_match({c}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[ T][0-9:]{{8}}([.][0-9]{{1,6}})?')"
+        "regexp_full_match({c}, '[0-9-]{{10}}[ T][0-9:]{{8}}([.][0-9]{{1,6}})?')"
     ),
     "BOOLEAN": "{c} IN ('true', 'false', 'True', 'False', 'TRUE', 'FALSE')",
 }
@@ -141,11 +141,11 @@ def _open_text(path: Path) -> io.TextIOBase:
     lower = path.name.lower()
     raw: Any
     if lower.endswith(".gz"):
-        raw = gzip.open(path, "rb")
+        raw = gzip.GzipFile(path, "rb")
     elif lower.endswith(".zst"):
         raw = pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")
     else:
-        raw = path.open("rb")
+        raw = pa.OSFile(str(path), "rb")
     return io.TextIOWrapper(raw, encoding="utf-8-sig", newline=None)
 
 
