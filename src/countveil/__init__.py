@@ -61,7 +61,7 @@ def publish(
     a DuckDB relation or anything else that exports Arrow. `sensitive` maps columns to their ell, or
     lists columns that share `ell`. `seed` is for experiments only: a seeded release says so.
     """
-    from countveil.publish import column_settings, run_publish
+    from countveil.publisher import column_settings, run_publish
 
     settings = column_settings(sensitive, ell, groups, residue)
     run_publish(table, settings, to, drop=drop, seed=seed, force=force, progress=progress)

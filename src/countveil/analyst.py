@@ -143,7 +143,7 @@ class Release:
 
     @cached_property
     def _table(self) -> ReleaseTable:
-        from countveil.engines.embedded import open_release_table
+        from countveil.engines.embedded.release_table import open_release_table
 
         files = [file.path for file in self.manifest.files]
         return open_release_table(self.folder, files, [c.name for c in self.manifest.columns])

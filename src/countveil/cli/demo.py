@@ -52,7 +52,7 @@ def command(
 
     from countveil.analyst import Release
     from countveil.errors import SettingsError
-    from countveil.publish import column_settings, run_publish
+    from countveil.publisher import column_settings, run_publish
     from countveil.randomness import Randomness
     from countveil.synthetic import generate
 
@@ -114,7 +114,7 @@ def _true_count(census: Path, where: str) -> int:
     """Count in the made-up table itself, with the same reader of conditions."""
     import pyarrow.parquet as pq
 
-    from countveil.engines.embedded import open_release_table
+    from countveil.engines.embedded.release_table import open_release_table
     from countveil.query import ReleaseColumns, Tally, parse_where
     from countveil.release import PublishedColumn
 

@@ -75,7 +75,7 @@ def command(
 
     Example: countveil publish census.csv -s occupation:5 --to census-release
     """
-    from countveil.publish import column_settings, run_publish
+    from countveil.publisher import column_settings, run_publish
 
     started = time.monotonic()
     settings = column_settings(_with_ell(sensitive, ell), None, groups, residue)

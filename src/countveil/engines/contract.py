@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.mechanism import Dealer
-from countveil.query import Tally
-from countveil.randomness import Stream
-from countveil.source import Column
+if TYPE_CHECKING:
+    # Types only: an analyst who imports this contract loads nothing of the publisher's side.
+    from countveil.mechanism import Dealer
+    from countveil.query import Tally
+    from countveil.randomness import Stream
+    from countveil.source import Column
 
 # stage, rows done, rows in all
 Progress = Callable[[str, int, int], None]

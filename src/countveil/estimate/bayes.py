@@ -23,6 +23,8 @@ from countveil.channel import b_exact, b_printed
 Floats = NDArray[np.float64]
 
 PAPER_TOLERANCE = 0.01
+# A component that moves by less than this many rows rests, however small it is.
+_STILL = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def bayes_counts(
         after = bayes_step(before, states[:, active], rows, keep, channel)
         x[:, active] = after
         iterations[active] += 1
-        moved = np.abs(after - before) > tolerance * np.maximum(before, 1e-12)
+        moved = np.abs(after - before) > np.maximum(tolerance * before, _STILL)
         active = active[moved.any(axis=0)]
     converged = np.ones(x.shape[1], bool)
     converged[active] = False

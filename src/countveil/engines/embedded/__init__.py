@@ -1,9 +1,6 @@
 """The engine inside the process: DuckDB, Arrow and NumPy.
 
-Enters: a source, or the files of a release. Leaves: an opened table with the verbs of the contract.
+Enters: a source (`source_table`), or the files of a release (`release_table`). Leaves: an opened
+table with the verbs of the contract. The two sides are imported on their own: an analyst loads
+nothing of the publisher's.
 """
-
-from countveil.engines.embedded.release_table import open_release_table
-from countveil.engines.embedded.source_table import open_source_table
-
-__all__ = ["open_release_table", "open_source_table"]

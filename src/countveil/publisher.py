@@ -62,7 +62,7 @@ def run_publish(
     before_commit: Callable[[], None] | None = None,
 ) -> Published:
     """Publish `table` to the folder `to`."""
-    from countveil.engines.embedded import open_source_table
+    from countveil.engines.embedded.source_table import open_source_table
 
     report: Progress = progress or (lambda _stage, _done, _total: None)
     randomness = Randomness(seed)

@@ -1,0 +1,85 @@
+"""The reference pages that are made from the code: `make docs` writes them, a test compares them.
+
+The command line comes from the commands' own --help, the census from its model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from countveil.cli.app import app
+from countveil.synthetic import expected_shares
+
+_group: Any = typer.main.get_command(app)
+COMMANDS: tuple[str, ...] = tuple(_group.commands)
+_WIDTH = 88
+_MOST_LISTED = 60
+_COMMAND_LINE = """# Command line
+
+This page is made from the commands' own `--help` by `make docs`.
+
+Exit codes: 0 done, 1 the data or the request cannot be served, 2 wrong usage, 130 interrupted.
+"""
+_CENSUS = """# The made-up census
+
+`countveil generate` and `countveil demo` use it. Nobody in it exists, and none of its numbers were
+taken from a real census. This page is made from the model by `make docs`.
+
+Gender, age and country are drawn on their own; race depends on country, education on age, marital
+on age and gender, occupation on gender and education, workclass on occupation, salary on
+occupation, education and age. The shares below are exact, summed over the model.
+"""
+
+
+def help_text(command: str) -> str:
+    """What `countveil COMMAND --help` prints, at a fixed width."""
+    found = _group.commands[command]
+    context = found.make_context(
+        f"countveil {command}", [], resilient_parsing=True, terminal_width=_WIDTH
+    )
+    return str(found.get_help(context)).rstrip() + "\n"
+
+
+def command_line_page() -> str:
+    """All commands."""
+    commands = [f"## countveil {name}\n\n```\n{help_text(name)}```\n" for name in COMMANDS]
+    return "\n".join([_COMMAND_LINE, *commands])
+
+
+def census_page() -> str:
+    """The shares of the made-up census."""
+    parts = [_CENSUS]
+    for name, shares in expected_shares().items():
+        if len(shares) > _MOST_LISTED:
+            ages = [value for value in shares if isinstance(value, int)]
+            bands = [(first, first + 9) for first in range(10, 100, 10)]
+            listed: dict[Any, float] = {
+                f"{max(first, min(ages))}-{min(last, max(ages))}": share
+                for first, last in bands
+                if (share := sum(shares[age] for age in ages if first <= age <= last)) > 0
+            }
+        else:
+            listed = dict(sorted(shares.items(), key=lambda item: -item[1]))
+        rows = "\n".join(f"| {value} | {100 * share:.2f}% |" for value, share in listed.items())
+        parts.append(f"## {name}\n\n| value | share |\n|---|---|\n{rows}\n")
+    return "\n".join(parts)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "command-line.md": command_line_page,
+    "census.md": census_page,
+}
+
+
+def main() -> None:
+    """Write all pages."""
+    for name, page in PAGES.items():
+        (Path(__file__).parent / "reference" / name).write_text(page())
+
+
+if __name__ == "__main__":
+    main()

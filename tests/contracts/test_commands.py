@@ -1,0 +1,48 @@
+"""Every command has help, stands in the docs, and the reference page is what --help prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from countveil.channel import CHANNELS
+from countveil.channel.groups import GROUP_METHODS
+from countveil.cli import publish, query
+from countveil.decoys import RESIDUES
+from countveil.estimate import METHODS
+from docs.reference_pages import COMMANDS, PAGES, help_text
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_commands_are_pinned() -> None:
+    assert COMMANDS == ("demo", "generate", "publish", "show", "verify", "query")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_explains_itself_and_each_of_its_options(name: str) -> None:
+    text = help_text(name)
+    assert len(text.splitlines()) > 8
+    for line in text.splitlines():
+        words = line.split("  ")
+        if line.startswith("  --") and "--help" not in line:
+            assert len([word for word in words if word.strip()]) > 1, f"no help: {line}"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_stands_in_the_readme(name: str) -> None:
+    assert f"countveil {name}" in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_reference_page_is_what_the_code_says(name: str) -> None:
+    page = (ROOT / "docs" / "reference" / name).read_text()
+    assert page == PAGES[name](), "run `make docs`"
+
+
+def test_the_choices_on_the_command_line_are_the_ones_that_exist() -> None:
+    assert tuple(publish.Groups) == GROUP_METHODS
+    assert tuple(publish.Residue) == RESIDUES
+    assert tuple(query.Method) == METHODS
+    assert tuple(query.Channel) == CHANNELS
