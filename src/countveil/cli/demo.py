@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from countveil.cli.output import print_paragraph, print_table, progress_shown, shown
+from countveil.cli.output import (
+    own_command,
+    print_paragraph,
+    print_table,
+    progress_shown,
+    shown,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,12 +93,15 @@ def command(
         "small, or too uncertain, to say anything about. The occupation in a single published row "
         f"is the person's own in about one of {_ELL} cases."
     )
-    print(f"\nThe release is in {folder}, the made-up table in {census}.")
-    print(f"""Try next:
-  countveil show {folder}
-  countveil query {folder} \\
+    name = own_command()
+    print(f"""
+The release:       {folder}
+The made-up table: {census}
+Try next:
+  {name} show {folder}
+  {name} query {folder} \\
     "SELECT gender, count(*) FROM release WHERE occupation = 'nurse' GROUP BY gender"
-  countveil verify {folder}""")
+  {name} verify {folder}""")
 
 
 def plant(table: pa.Table, stream: Stream) -> pa.Table:

@@ -106,6 +106,15 @@ def print_paragraph(text: str, *, indent: str = "") -> None:
     print(textwrap.fill(visible(text), width, initial_indent=indent, subsequent_indent=indent))
 
 
+def own_command() -> str:
+    """How to call countveil again from here: by name if the shell finds it, else by its path."""
+    import os
+    import shutil
+
+    called = sys.argv[0] if os.path.basename(sys.argv[0]) == "countveil" else "countveil"  # noqa: PTH119
+    return "countveil" if shutil.which("countveil") else os.path.relpath(called)
+
+
 def warn(text: str) -> None:
     """A remark on standard error."""
     print(visible(text), file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +12,14 @@ from typing import Annotated
 import typer
 
 from countveil.cli.entry import ignore_interrupts
-from countveil.cli.output import Format, FormatOption, print_paragraph, progress_shown, visible
+from countveil.cli.output import (
+    Format,
+    FormatOption,
+    own_command,
+    print_paragraph,
+    progress_shown,
+    visible,
+)
 
 
 class Groups(StrEnum):
@@ -111,7 +119,7 @@ def command(
             "SEEDED: this release was drawn with a seed and is for experiments only. Who knows or "
             "guesses the seed can undo the protection."
         )
-    print(f"Next: countveil show {to}")
+    print(f"Next: {own_command()} show {shlex.quote(str(to))}")
 
 
 def _with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from countveil.cli.output import Format, FormatOption, print_paragraph, print_rows, print_table
+from countveil.cli.output import (
+    Format,
+    FormatOption,
+    own_command,
+    print_paragraph,
+    print_rows,
+    print_table,
+    visible,
+)
 
 
 def command(
@@ -49,11 +58,7 @@ def command(
         table = [(int(row["count"]), f"{row['chance_off']:.1%}") for row in entry.guarantee]
         print_table(("rows with the value", "off by more"), table)
     sensitive = next(iter(manifest.sensitive))
-    print(
-        f"""Ask it: countveil query {folder} 'SELECT {_quoted(sensitive)}, count(*) """
-        f"""FROM release GROUP BY ALL'"""
-    )
-
-
-def _quoted(name: str) -> str:
-    return name if name.isidentifier() else '"' + name.replace('"', '""') + '"'
+    name = sensitive.replace('"', '""')
+    sql = f'SELECT "{name}", count(*) FROM release GROUP BY ALL'
+    print("Ask it:")
+    print(visible(f"  {own_command()} query {shlex.quote(str(folder))} {shlex.quote(sql)}"))
