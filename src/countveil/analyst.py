@@ -8,36 +8,41 @@ side. Everything here is computed from what the release holds.
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from countveil.channel import ChannelView, view_of_absent, view_of_release
-from countveil.engines.contract import ReleaseTable, TallyResult
-from countveil.errors import SettingsError, nearest
-from countveil.estimate import Estimate, Estimates, estimate_cells, verdicts
-from countveil.estimate.methods import check_method
+from countveil.answering import Options, answer_question
+from countveil.channel import ChannelView, view_of_release
+from countveil.crosstab import Crosstab
+from countveil.engines.contract import ReleaseTable
+from countveil.errors import QueryError, SettingsError, nearest
+from countveil.estimate import Estimate, check_method
 from countveil.query import (
-    AllOf,
-    Compare,
-    CountQuery,
-    IsNull,
+    Plan,
+    Question,
     ReleaseColumns,
     Tally,
-    parse_count,
+    parse_question,
     parse_where,
-    plan_count,
+    plan_question,
 )
-from countveil.query.names import literal_for
-from countveil.query.parse import Outline
+from countveil.query.expressions import (
+    AllOf,
+    Column,
+    Constant,
+    Formula,
+    Operation,
+    Plain,
+    SensitiveTest,
+)
+from countveil.query.names import as_kind
+from countveil.query.question import Aggregate, Measure, Output
 from countveil.release import Manifest, PublishedColumn, read_manifest
-from countveil.result import Answer
+from countveil.release.domain import BOOLEAN
+from countveil.result import Answer, Block
 
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "unbiased", "exact", 0.95, 0.10
 
@@ -48,8 +53,9 @@ class Release:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self.manifest: Manifest = read_manifest(self.folder)
-        self._columns = ReleaseColumns(self.manifest.columns)
-        self._views: dict[str, ChannelView] = {}
+        domains = {name: entry.domain for name, entry in self.manifest.sensitive.items()}
+        self._columns = ReleaseColumns(self.manifest.columns, domains)
+        self._views: dict[tuple[Any, ...], ChannelView] = {}
 
     @property
     def rows(self) -> int:
@@ -79,9 +85,9 @@ class Release:
         level: float = DEFAULT_LEVEL,
         within: float = DEFAULT_WITHIN,
     ) -> Answer:
-        """Answer `SELECT [columns,] count(*) FROM release [WHERE ...] [GROUP BY ...]`."""
-        outline = parse_count(query, self._columns)
-        return self._answer(outline, method, channel, level, within)
+        """Answer a query of counts, sums, averages and shares. docs/reference/sql.md says which."""
+        question = parse_question(query, self._columns)
+        return self._answer(question, _options(method, channel, level, within))
 
     def count(
         self,
@@ -91,55 +97,77 @@ class Release:
         channel: str = DEFAULT_CHANNEL,
         level: float = DEFAULT_LEVEL,
         within: float = DEFAULT_WITHIN,
-        **sensitive: Any,
+        **values: Any,
     ) -> Estimate:
         """Count the rows that meet `where` and have these values in columns named as keywords."""
-        conditions = list(parse_where(where, self._columns).parts)
-        for name, value in sensitive.items():
-            column = self._columns.find(name)
-            if value is None:
-                conditions.append(IsNull(column.name))
-            else:
-                conditions.append(Compare(column.name, "=", literal_for(column, value)))
-        outline = Outline((), (), AllOf(tuple(conditions)))
-        return self._answer(outline, method, channel, level, within).estimates[0]
+        question = self._count_question(where, values)
+        answer = self._answer(question, _options(method, channel, level, within))
+        return answer.estimates[0]
 
-    def _answer(
-        self, outline: Outline, method: str, channel: str, level: float, within: float
+    def counts(
+        self,
+        queries: Iterable[str],
+        *,
+        method: str = DEFAULT_METHOD,
+        channel: str = DEFAULT_CHANNEL,
+        level: float = DEFAULT_LEVEL,
+        within: float = DEFAULT_WITHIN,
     ) -> Answer:
-        check_method(method, channel, level)
-        if not within > 0:
-            raise SettingsError(f"within must be positive, such as 0.10; got {within}.")
-        query = plan_count(outline, self._columns)
-        name = query.tally.sensitive
-        if name is None:
-            tally = self._table.tally(query.tally, ())
-            cells = Estimates.exact(tally.rows.astype(np.float64))
-            return _labelled(query, tally, [None], cells, within, [])
-        domain = self.manifest.sensitive[name].domain
-        tally = self._table.tally(query.tally, domain)
-        published, view, values = tally.published, self._view(name), list(domain)
-        warnings = []
-        if query.only is not None and query.only.value not in domain:
-            # The draw may have removed it, or nobody ever had it: the release cannot tell.
-            warnings = [_absent_warning(name, query.only.value, domain)]
-            published, view, values = self._as_absent(name, tally, query.only.value)
-        grid = estimate_cells(
-            published, tally.rows, view, method=method, channel=channel, level=level
-        )
-        if query.only is not None:
-            place = values.index(query.only.value)
-            grid, values = grid.columns([place]), [query.only.value]
-        return _labelled(query, tally, values, grid.flat(), within, warnings)
+        """Count the rows that meet each of many conditions: one row of the answer per condition."""
+        options = _options(method, channel, level, within)
+        asked = list(queries)
+        found = [self._answer(self._count_question(where, {}), options) for where in asked]
+        warnings = dict.fromkeys(text for answer in found for text in answer.warnings)
+        estimates = [answer.estimates[0] for answer in found]
+        groups = [(where,) for where in asked]
+        return Answer(["query"], groups, [Block("", estimates)], tuple(warnings))
 
-    def _as_absent(
-        self, name: str, tally: TallyResult, value: Any
-    ) -> tuple[NDArray[np.int64], ChannelView, list[Any]]:
-        """Tally and channel for a value that is published nowhere."""
-        entry = self.manifest.sensitive[name]
-        nowhere = np.zeros((len(tally.keys), 1), np.int64)
-        view = view_of_absent(self.rows, entry.ell)
-        return nowhere, view, [value]
+    def crosstab(
+        self,
+        rows: str,
+        columns: str,
+        where: str = "",
+        *,
+        method: str = DEFAULT_METHOD,
+        channel: str = DEFAULT_CHANNEL,
+        level: float = DEFAULT_LEVEL,
+        within: float = DEFAULT_WITHIN,
+    ) -> Crosstab:
+        """Counts by two columns, or expressions such as `age // 10`, as a matrix."""
+        condition = f" WHERE ({where}\n)" if where.strip() else ""
+        query = f"SELECT {rows}, {columns}, count(*) FROM release{condition} GROUP BY 1, 2"
+        question = parse_question(query, self._columns)
+        if len(question.keys) != 2 or len(question.outputs) != 3:
+            raise QueryError("A cross-tab needs two different columns or expressions.")
+        return Crosstab(self._answer(question, _options(method, channel, level, within)))
+
+    def _count_question(self, where: str, values: Mapping[str, Any]) -> Question:
+        parts: list[Formula] = [parse_where(where, self._columns)]
+        for name, value in values.items():
+            parts.append(self._equals(self._columns.find(name), value))
+        condition = AllOf(tuple(parts))
+        output = Output("measure", 0, "")
+        return Question(condition, (), (Measure(Aggregate(None, condition)),), (output,))
+
+    def _equals(self, column: PublishedColumn, value: Any) -> Formula:
+        kind = self._columns.kind(column)
+        if value is not None:
+            value = as_kind(value, kind, f"Column {column.name!r}")
+        if column.role == "sensitive":
+            if value is None:
+                return SensitiveTest(column.name, "is_null")
+            return SensitiveTest(column.name, "in", (value,))
+        plain = Column(column.name, kind)
+        if value is None:
+            return Plain(Operation("is_null", (plain,), BOOLEAN))
+        return Plain(Operation("equal", (plain, Constant(value, kind)), BOOLEAN))
+
+    def _answer(self, question: Question, options: Options) -> Answer:
+        plan = plan_question(question, self._columns)
+        counted = self._table.tally(plan.tally, plan.domains)
+        names = plan.tally.sensitive
+        views = [self._view(n, d) for n, d in zip(names, plan.domains, strict=True)]
+        return answer_question(question, plan, counted, views, options, self._warnings(plan))
 
     @cached_property
     def _table(self) -> ReleaseTable:
@@ -148,49 +176,31 @@ class Release:
         files = [file.path for file in self.manifest.files]
         return open_release_table(self.folder, files, [c.name for c in self.manifest.columns])
 
-    def _view(self, name: str) -> ChannelView:
+    def _view(self, name: str, domain: tuple[Any, ...]) -> ChannelView:
         """The channel of a sensitive column, from the published histogram."""
-        if name not in self._views:
+        if (name, domain) not in self._views:
             entry = self.manifest.sensitive[name]
-            whole = self._table.tally(Tally(AllOf(()), (), name), entry.domain)
-            self._views[name] = view_of_release(
-                whole.published[0], self.rows, entry.ell, entry.groups
+            everybody = Tally(Constant(value=True, kind=BOOLEAN), (), (), (name,), ())
+            published = self._table.tally(everybody, [domain]).moments[0, 0, 0]
+            self._views[name, domain] = view_of_release(
+                published.astype("int64"), self.rows, entry.ell, entry.groups
             )
-        return self._views[name]
+        return self._views[name, domain]
+
+    def _warnings(self, plan: Plan) -> list[str]:
+        """Values that were asked for and are published nowhere: removed by the draw, or typos."""
+        found = []
+        for name, domain in zip(plan.tally.sensitive, plan.domains, strict=True):
+            known = self.manifest.sensitive[name].domain
+            for value in domain[len(known) :]:
+                near = nearest(str(value), [str(v) for v in known if v is not None])
+                hint = f" {near}" if near.startswith("Did you mean") else ""
+                found.append(f"The release has no row with {name} = {value!r}.{hint}")
+        return found
 
 
-def _labelled(
-    query: CountQuery,
-    tally: TallyResult,
-    values: Sequence[Any],
-    cells: Estimates,
-    within: float,
-    warnings: Sequence[str],
-) -> Answer:
-    """Put the group's columns beside each cell; cells run over groups, then over values."""
-    keys = query.tally.group_by
-    sizes = np.repeat(tally.rows, len(values)).astype(np.float64)
-    groups = [
-        tuple(key[keys.index(name)] if name in keys else value for name in query.selected)
-        for key in tally.keys
-        for value in values
-    ]
-    return Answer(query.selected, groups, _as_list(cells, sizes, within), tuple(warnings))
-
-
-def _as_list(cells: Estimates, sizes: NDArray[np.float64], within: float) -> list[Estimate]:
-    columns = (cells.estimate, cells.std_error, cells.low, cells.high)
-    numbers = zip(*(column.tolist() for column in columns), strict=True)
-    words = verdicts(cells, sizes, within)
-    known = ([None if math.isnan(number) else number for number in row] for row in numbers)
-    return [
-        Estimate(estimate, error, low, high, word)
-        for (estimate, error, low, high), word in zip(known, words, strict=True)
-    ]
-
-
-def _absent_warning(name: str, value: Any, domain: Sequence[Any]) -> str:
-    texts = [str(known) for known in domain if known is not None]
-    near = nearest(str(value), texts)
-    hint = f" {near}" if near.startswith("Did you mean") else ""
-    return f"The release has no row with {name} = {value!r}.{hint}"
+def _options(method: str, channel: str, level: float, within: float) -> Options:
+    check_method(method, channel, level)
+    if not within > 0:
+        raise SettingsError(f"within must be positive, such as 0.10; got {within}.")
+    return Options(method, channel, level, within)

@@ -7,7 +7,8 @@
     ├── SettingsError               options that contradict each other or the data
     ├── TargetError                 the place for the release cannot be written
     ├── ReleaseError                a folder that is not, or is no longer, a sound release
-    └── QueryError                  SQL that is not supported, or asks for what is not there
+    ├── QueryError                  SQL that is not supported, or asks for what is not there
+    └── MissingExtraError           an optional library that is not installed
 
 Enters: nothing. Leaves: exceptions whose text says what, where, what was received and what would
 work. Must not know: any data. A message may name a column, a file or a line number; it quotes a
@@ -56,6 +57,16 @@ class ReleaseError(CountveilError):
 
 class QueryError(CountveilError):
     """A query that is not supported, or that names what the release does not have."""
+
+
+class MissingExtraError(CountveilError):
+    """An optional library is needed and not installed."""
+
+    def __init__(self, library: str, extra: str) -> None:
+        super().__init__(
+            f"This needs {library}, which is not installed. "
+            f"Install it with: pip install 'countveil[{extra}]'"
+        )
 
 
 def nearest(name: str, existing: Iterable[str], most: int = 8) -> str:

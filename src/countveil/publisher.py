@@ -66,9 +66,10 @@ def run_publish(
 
     report: Progress = progress or (lambda _stage, _done, _total: None)
     randomness = Randomness(seed)
+    described = describe_source(table)
     with open_draft(to, force=force) as draft:
         report("reading", 0, 0)
-        source = open_source_table(describe_source(table))
+        source = open_source_table(described)
         roles = assign_roles(source.columns, list(settings), drop)
         if source.rows == 0:
             raise InputError("The table has no rows, so there is nothing to publish.")

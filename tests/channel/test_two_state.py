@@ -13,7 +13,6 @@ from countveil.channel import (
     channel_matrix,
     greedy_templates,
     keep_probability,
-    view_of_absent,
     view_of_release,
 )
 from tests.strategies import eligible
@@ -64,7 +63,3 @@ def test_published_counts_beyond_eligibility_still_give_a_view() -> None:
 
 def test_a_view_without_enough_values_has_no_whole_channel() -> None:
     assert view_of_release(np.array([10, 0, 0], np.int64), 10, 2, "anatomy").whole is None
-
-
-def test_an_absent_value_is_never_published_by_others() -> None:
-    assert view_of_absent(1000, 5).b.tolist() == [0.0]

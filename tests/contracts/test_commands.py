@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from countveil.channel import CHANNELS
-from countveil.channel.groups import GROUP_METHODS
+from countveil.channel.groups import GROUP_METHODS, RESIDUES
 from countveil.cli import publish, query
-from countveil.decoys import RESIDUES
 from countveil.estimate import METHODS
 from docs.reference_pages import COMMANDS, PAGES, help_text
 

@@ -27,14 +27,19 @@ LAYERS = [
     "query",
     "engines",
     "publisher",
+    "display",
     "result",
+    "crosstab",
+    "answering",
     "analyst",
     "synthetic",
     "cli",
 ]
 ENGINE_LIBRARIES = {"duckdb", "pyspark"}
 PUBLISHER_ROOMS = {"source", "decoys", "mechanism"}
-ANALYST_ROOMS = {"query", "estimate", "analyst", "result", "channel"}
+ANALYST_ROOMS = {
+    "query", "estimate", "channel", "display", "result", "crosstab", "answering", "analyst",
+}  # fmt: skip
 
 
 def modules() -> list[Path]:

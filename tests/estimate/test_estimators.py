@@ -101,7 +101,7 @@ def test_converged_bayes_with_the_exact_channel_is_the_clipped_unbiased_answer(
     plain = unbiased_counts(counts, sizes, view(published, keep), 0.95).estimate[0, 0]
     found = bayes_counts(counts, sizes, published, ROWS, keep)
     # f is estimated along with x, so it moves where the constraint x >= 0 binds.
-    assert found.estimate[0, 0] == pytest.approx(np.clip(plain, 0, n), abs=0.5, rel=1e-3)
+    assert found.estimate[0, 0] == pytest.approx(np.clip(plain, 0, n), abs=1, rel=0.01)
 
 
 def test_the_papers_stop_is_early() -> None:

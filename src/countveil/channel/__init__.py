@@ -9,7 +9,7 @@ on the published histogram.
 from countveil.channel.greedy import greedy_templates
 from countveil.channel.templates import Templates, channel_matrix
 from countveil.channel.two_state import CHANNELS, b_exact, b_printed, keep_probability
-from countveil.channel.view import ChannelView, view_of_absent, view_of_release
+from countveil.channel.view import ChannelView, view_of_release
 
 __all__ = [
     "CHANNELS",
@@ -20,6 +20,5 @@ __all__ = [
     "channel_matrix",
     "greedy_templates",
     "keep_probability",
-    "view_of_absent",
     "view_of_release",
 ]

@@ -1,3 +1,7 @@
-"""The names of the group methods: public, since a release says which one was used."""
+"""The names of the group methods and of what happens to a residue.
+
+Public, since a release says which were used.
+"""
 
 GROUP_METHODS = ("anatomy",)
+RESIDUES = ("absorb", "drop")

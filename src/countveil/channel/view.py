@@ -57,12 +57,6 @@ def view_of_release(published: NDArray[np.int64], rows: int, ell: int, groups: s
     return ChannelView(rows, keep, published.astype(np.float64), whole, groups != "anatomy")
 
 
-def view_of_absent(rows: int, ell: int) -> ChannelView:
-    """The view of a single value that is published nowhere. Whoever has it sits with anybody."""
-    nowhere = np.zeros(1)
-    return ChannelView(rows, keep_probability(rows, ell), nowhere, None, two_state_holds=True)
-
-
 def _nearest_eligible(counts: NDArray[np.int64], ell: int) -> NDArray[np.int64] | None:
     """Published counts may overshoot N/ell by chance; cut them back until groups exist."""
     if np.count_nonzero(counts) < ell:

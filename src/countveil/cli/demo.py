@@ -13,8 +13,8 @@ from countveil.cli.output import (
     print_paragraph,
     print_table,
     progress_shown,
-    shown,
 )
+from countveil.display import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,10 +125,11 @@ def _true_count(census: Path, where: str) -> int:
 
     from countveil.engines.embedded.release_table import open_release_table
     from countveil.query import ReleaseColumns, Tally, parse_where
+    from countveil.query.formulas import as_condition
     from countveil.release import PublishedColumn
 
     fields = pq.read_schema(census)
     columns = [PublishedColumn(field.name, str(field.type), "plain") for field in fields]
     table = open_release_table(census.parent, [census.name], [column.name for column in columns])
-    tally = Tally(parse_where(where, ReleaseColumns(columns)), (), None)
-    return int(table.tally(tally, ()).rows[0])
+    condition = as_condition(parse_where(where, ReleaseColumns(columns)))
+    return int(table.tally(Tally(condition, (), (), (), ()), ()).moments.sum())

@@ -6,6 +6,7 @@ before Ctrl-C is taken care of.
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from types import FrameType
@@ -25,14 +26,21 @@ _received: list[int] = []
 
 
 def ignore_interrupts() -> None:
-    """From here on the command finishes: what it was to leave is complete."""
+    """From here on the command finishes: what it was to leave is complete.
+
+    An interrupt that some library swallowed is raised again here, at the last moment at which
+    nothing is left behind.
+    """
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
+    if _received:
+        raise Interrupted(_received[0])
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
     # A second Ctrl-C must not disturb the clean-up after the first.
-    ignore_interrupts()
+    for other in _SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
     _received.append(number)
     raise Interrupted(number)
 
@@ -42,12 +50,17 @@ def main() -> NoReturn:
     try:
         for number in _SIGNALS:
             signal.signal(number, _interrupt)
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                # What a terminal's encoding lacks is shown by its number.
+                stream.reconfigure(errors="backslashreplace")
         from countveil.cli.app import run
 
         code = run()
+        sys.stdout.flush()
     except BaseException as error:
         if not _received:
-            if isinstance(error, SystemExit):
+            if isinstance(error, SystemExit) and not _flush_fails():
                 raise
             code = _explain(error)
         else:
@@ -58,7 +71,7 @@ def main() -> NoReturn:
 
 
 def _explain(error: BaseException) -> int:
-    from countveil.cli.output import visible
+    from countveil.display import visible
     from countveil.errors import CountveilError
 
     if isinstance(error, CountveilError):
@@ -67,6 +80,10 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         # The reader went away (such as `| head`): no reason to complain.
         sys.stderr.close()
+        return 1
+    if isinstance(error, OSError | SystemExit):
+        why = getattr(error, "strerror", None) or "the output cannot be written"
+        _say(f"Error: the command was done, but its output could not be printed: {why}.")
         return 1
     import os
     import traceback
@@ -79,11 +96,20 @@ def _explain(error: BaseException) -> int:
     place = f" at {last[0].name}, line {last[0].lineno}" if last else ""
     _say(
         f"Error: countveil failed in a way it should not ({type(error).__name__}{place}). This is "
-        f"a bug; nothing was published. COUNTVEIL_TRACEBACK=1 shows details, which may contain "
+        f"a bug. COUNTVEIL_TRACEBACK=1 shows details, which may contain "
         f"data."
     )
     return 1
 
 
+def _flush_fails() -> bool:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
+
+
 def _say(text: str) -> None:
-    print(text, file=sys.stderr)
+    if sys.stderr is not None:
+        print(text, file=sys.stderr)

@@ -11,12 +11,13 @@ import contextlib
 import csv
 import json
 import sys
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from countveil.display import text_table, visible
 
 if TYPE_CHECKING:
     from countveil.engines.contract import Progress
@@ -33,28 +34,31 @@ class Format(StrEnum):
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 
 
-def visible(text: str, most: int | None = None) -> str:
-    """The text with everything that could steer a terminal made visible; newlines stay."""
-    shown = "".join(
-        char
-        if char == "\n" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
-        else char.encode("unicode_escape").decode()
-        for char in text
-    )
-    return shown if most is None or len(shown) <= most else shown[: most - 1] + "…"
-
-
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], style: Format) -> None:
     """Print rows in the wished format. JSON and CSV hold the values, the table a readable form."""
     if style is Format.JSON:
-        listed = [dict(zip(columns, row, strict=True)) for row in rows]
-        print(json.dumps(listed, indent=2, default=str, ensure_ascii=False))
+        print(as_json([dict(zip(columns, row, strict=True)) for row in rows]))
     elif style is Format.CSV:
+        # Into a file or a pipe the values go as they are; on a screen nothing may steer it.
+        on_screen = sys.stdout.isatty()
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(rows)
+        for row in (columns, *rows):
+            writer.writerow([visible(v) if on_screen and isinstance(v, str) else v for v in row])
     else:
         print_table(columns, rows)
+
+
+def as_json(value: Any) -> str:
+    """JSON for people and programs: readable text, but nothing in it steers a terminal."""
+    text = json.dumps(value, indent=2, default=str, ensure_ascii=False)
+    return escaped_json(text)
+
+
+def escaped_json(text: str) -> str:
+    """Replace what could steer a terminal by JSON's own escapes; the meaning stays the same."""
+    return "".join(
+        char if char == "\n" or visible(char) == char else json.dumps(char)[1:-1] for char in text
+    )
 
 
 def print_table(
@@ -64,37 +68,7 @@ def print_table(
     widths: Sequence[int | None] | None = None,
 ) -> None:
     """Print a table that fits the terminal; numbers to the right."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    listed = [list(row) for row in rows]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, name in enumerate(columns):
-        numeric = any(isinstance(row[place], int | float) for row in listed)
-        table.add_column(
-            Text(visible(str(name))),
-            justify="right" if numeric else "left",
-            overflow="fold",
-            max_width=widths[place] if widths else None,
-        )
-    for row in listed:
-        table.add_row(*(Text(visible(shown(value), 200)) for value in row))
-    Console().print(table)
-
-
-def shown(value: Any) -> str:
-    """A value for people: numbers with as many digits as they deserve."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    if value == 0 or abs(value) >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.2f}"
+    print(text_table(columns, rows, widths=widths), end="")
 
 
 def print_paragraph(text: str, *, indent: str = "") -> None:
@@ -117,13 +91,14 @@ def own_command() -> str:
 
 def warn(text: str) -> None:
     """A remark on standard error."""
-    print(visible(text), file=sys.stderr)
+    if sys.stderr is not None:
+        print(visible(text), file=sys.stderr)
 
 
 @contextlib.contextmanager
 def progress_shown() -> Iterator[Progress]:
     """A progress line on a terminal; nothing anywhere else."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _stage, _done, _total: None
         return
     from rich.console import Console

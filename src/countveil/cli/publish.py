@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import time
 from enum import StrEnum
@@ -15,11 +16,12 @@ from countveil.cli.entry import ignore_interrupts
 from countveil.cli.output import (
     Format,
     FormatOption,
+    as_json,
     own_command,
     print_paragraph,
     progress_shown,
-    visible,
 )
+from countveil.display import visible
 
 
 class Groups(StrEnum):
@@ -110,7 +112,7 @@ def command(
         print(_as_text(summary, style))
         return
     protected = ", ".join(f"{name} (ell {ell})" for name, ell in done.ell.items())
-    print(f"Published {done.rows:,} rows to {to} in {seconds:.1f} s.")
+    print(visible(f"Published {done.rows:,} rows to {to} in {seconds:.1f} s."))
     print(f"Protected: {visible(protected)}.")
     if done.dropped:
         print(f"Dropped: {done.dropped} rows, so that the rest divides by ell.")
@@ -119,15 +121,17 @@ def command(
             "SEEDED: this release was drawn with a seed and is for experiments only. Who knows or "
             "guesses the seed can undo the protection."
         )
-    print(f"Next: {own_command()} show {shlex.quote(str(to))}")
+    print(visible(f"Next: {own_command()} show {shlex.quote(str(to))}"))
 
 
 def _with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:
     """COL:ELL or COL, by the last colon if a whole number follows it."""
     chosen: dict[str, int] = {}
     for text in sensitive:
-        name, colon, number = text.rpartition(":")
-        own = colon and number.lstrip("-").isdecimal()
+        name, _, number = text.rpartition(":")
+        own = re.fullmatch(r"-?[0-9]+", number) is not None and bool(name)
+        if own and len(number) > 9:
+            raise typer.BadParameter("ell is far too large", param_hint="-s")
         column = name if own else text
         if column in chosen:
             raise typer.BadParameter(f"column {column!r} is named twice", param_hint="-s")
@@ -141,7 +145,7 @@ def _with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:
 
 def _as_text(summary: dict[str, object], style: Format) -> str:
     if style is Format.JSON:
-        return json.dumps(summary, indent=2, ensure_ascii=False)
+        return as_json(summary)
     import csv
     import io
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from countveil.cli.output import Format, FormatOption, print_rows, warn
-
-if TYPE_CHECKING:
-    from countveil.result import Answer
 
 
 class Method(StrEnum):
@@ -30,7 +26,7 @@ class Channel(StrEnum):
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.", readable=False)],
     sql: Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")],
     method: Annotated[
         Method, typer.Option(help="Estimator: unbiased, or the paper's iterative Bayes.")
@@ -49,10 +45,10 @@ def command(
 ) -> None:
     """Count rows of a release, with honest errors.
 
-    SELECT [columns,] count(*) FROM release [WHERE conditions joined by AND] [GROUP BY columns].
-    Conditions on a sensitive column are = and IS NULL; it can also be grouped by. Every answer is
-    an estimate of the true count with its standard error, an interval and a verdict: reliable,
-    indicative or hidden (too small to say anything, by design).
+    SELECT [columns,] count(*), sum(x), avg(x) FROM release [WHERE ...] [GROUP BY ...]
+    [HAVING ...] [ORDER BY ...] [LIMIT n]. Every answer is an estimate of the true number with its
+    standard error, an interval and a verdict: reliable, indicative or hidden (too small to say
+    anything, by design).
 
     Example: countveil query census-release "SELECT gender, count(*) FROM release WHERE age >= 60
     AND occupation = 'nurse' GROUP BY gender"
@@ -62,18 +58,5 @@ def command(
     answer = Release(folder).sql(sql, method=method, channel=channel, level=level, within=within)
     for warning in answer.warnings:
         warn(f"Note: {warning}")
-    print_rows(
-        answer.columns, answer.rows() if style is not Format.TABLE else _readable(answer), style
-    )
-
-
-def _readable(answer: Answer) -> Iterator[tuple[Any, ...]]:
-    """Rows for people: what is hidden shows no number that could be taken for an answer."""
-    n_groups = len(answer.group_columns)
-    for row in answer.rows():
-        hidden = row[-1] == "hidden"
-        yield (
-            *row[:n_groups],
-            *(("hidden", None) if hidden else row[n_groups : n_groups + 2]),
-            *row[n_groups + 2 :],
-        )
+    rows = answer.readable_rows() if style is Format.TABLE else answer.rows()
+    print_rows(answer.columns, rows, style)

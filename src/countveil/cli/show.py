@@ -11,16 +11,17 @@ import typer
 from countveil.cli.output import (
     Format,
     FormatOption,
+    escaped_json,
     own_command,
     print_paragraph,
     print_rows,
     print_table,
-    visible,
 )
+from countveil.display import visible
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.", readable=False)],
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Say what a release holds, what it promises and what it does not.
@@ -31,7 +32,7 @@ def command(
 
     manifest = read_manifest(folder)
     if style is Format.JSON:
-        print(manifest.to_json(), end="")
+        print(escaped_json(manifest.to_json()), end="")
         return
     names = ("column", "type", "role", "ell", "values")
     rows = []
@@ -42,7 +43,7 @@ def command(
     if style is Format.CSV:
         print_rows(names, rows, style)
         return
-    print(f"{folder}: {manifest.rows:,} rows, written by {manifest.written_by}")
+    print(visible(f"{folder}: {manifest.rows:,} rows, written by {manifest.written_by}"))
     if manifest.randomness == "seeded":
         print_paragraph("SEEDED: drawn with a seed, for experiments only.")
     print_table(names, rows)

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from countveil.cli.output import Format, FormatOption, print_rows, progress_shown
+from countveil.display import visible
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.", readable=False)],
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Compare a release with its manifest: every file, every byte.
@@ -27,9 +28,9 @@ def command(
         rows = [(finding.file, finding.problem) for finding in findings]
         print_rows(("file", "problem"), rows, style)
     elif findings:
-        print(f"{folder} is not what was published:")
+        print(visible(f"{folder} is not what was published:"))
         print_rows(("file", "problem"), [(f.file, f.problem) for f in findings], style)
     else:
-        print(f"{folder} is sound: every file matches the manifest.")
+        print(visible(f"{folder} is sound: every file matches the manifest."))
     if findings:
         raise typer.Exit(1)

@@ -6,10 +6,9 @@ often). Must not know: rows, other columns, files, or which tuple sits in which 
 
 from countveil.decoys.anatomy import anatomy_groups
 from countveil.decoys.eligibility import check_eligible, largest_ell, rows_over
-from countveil.decoys.settings import RESIDUES, ColumnSettings
+from countveil.decoys.settings import ColumnSettings
 
 __all__ = [
-    "RESIDUES",
     "ColumnSettings",
     "anatomy_groups",
     "check_eligible",

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from countveil.channel.groups import GROUP_METHODS
+from countveil.channel.groups import GROUP_METHODS, RESIDUES
 from countveil.errors import SettingsError
-
-RESIDUES = ("absorb", "drop")
 
 
 @dataclass(frozen=True, slots=True)

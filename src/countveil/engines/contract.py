@@ -48,13 +48,16 @@ class WrittenFile:
 class TallyResult:
     """What was counted.
 
-    `keys[i]` are the group-by values of group i, `rows[i]` its rows, `published[i, v]` how many of
-    them publish the v-th value of the domain (no columns without a sensitive column).
+    `keys[g]` are the group-by values of group g. `truths[p, c]` says whether condition c holds in
+    pattern p. `moments[0, g, p, *published]` counts the rows of a group that show a pattern and
+    publish these sensitive values; `moments[1 + 2i]` and `moments[2 + 2i]` sum argument i and its
+    square over them. `lowest[i]` is the smallest value of argument i, or 0 if none is negative.
     """
 
     keys: Sequence[tuple[Any, ...]]
-    rows: NDArray[np.int64]
-    published: NDArray[np.int64]
+    truths: NDArray[np.bool_]
+    moments: NDArray[np.float64]
+    lowest: NDArray[np.float64]
 
 
 class SourceTable(Protocol):
@@ -86,5 +89,5 @@ class SourceTable(Protocol):
 class ReleaseTable(Protocol):
     """A release's data, opened."""
 
-    def tally(self, tally: Tally, domain: Sequence[Any]) -> TallyResult:
-        """Count published values. `domain` gives the order of the sensitive column's values."""
+    def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
+        """Count published values. `domains` give the order of each sensitive column's values."""

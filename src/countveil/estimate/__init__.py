@@ -5,9 +5,11 @@ standard errors, intervals, verdicts. Must not know: SQL, files, engines, or any
 has not published.
 """
 
+from countveil.estimate.aggregates import Tallies, Total
 from countveil.estimate.answer import Estimate, Estimates, verdicts
 from countveil.estimate.bayes import BayesResult, bayes_counts
-from countveil.estimate.methods import METHODS, estimate_cells
+from countveil.estimate.measures import estimate_ratio, estimate_total
+from countveil.estimate.methods import METHODS, check_method, estimate_cells
 from countveil.estimate.unbiased import unbiased_counts, unbiased_variance
 
 __all__ = [
@@ -15,8 +17,13 @@ __all__ = [
     "BayesResult",
     "Estimate",
     "Estimates",
+    "Tallies",
+    "Total",
     "bayes_counts",
+    "check_method",
     "estimate_cells",
+    "estimate_ratio",
+    "estimate_total",
     "unbiased_counts",
     "unbiased_variance",
     "verdicts",

@@ -40,20 +40,12 @@ class Estimates:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
 
-    @classmethod
-    def exact(cls, counts: NDArray[np.float64]) -> Estimates:
-        """Counts that involve no sensitive column: published unchanged, so known exactly."""
-        return cls(counts, np.zeros_like(counts), counts, counts)
-
-    def columns(self, chosen: list[int]) -> Estimates:
-        """Only these columns of the grid."""
-        return Estimates(*(part[:, chosen] for part in self._parts()))
-
     def flat(self) -> Estimates:
         """The grid row by row."""
-        return Estimates(*(part.ravel() for part in self._parts()))
+        return Estimates(*(part.ravel() for part in self.parts()))
 
-    def _parts(self) -> tuple[NDArray[np.float64], ...]:
+    def parts(self) -> tuple[NDArray[np.float64], ...]:
+        """The four arrays."""
         return self.estimate, self.std_error, self.low, self.high
 
 
@@ -61,17 +53,18 @@ def verdicts(cells: Estimates, sizes: NDArray[np.float64], within: float) -> lis
     """One word per cell, from its error relative to the estimate.
 
     No count exceeds the rows it is a part of (`sizes`), so neither does the estimate that the error
-    is compared with. A cell without errors gets no word: nobody can tell how good it is.
+    is compared with; a sum or a ratio has no such bound (infinite) and may be negative. A cell
+    without errors gets no word: nobody can tell how good it is.
     """
     words: list[str | None] = []
     numbers = (cells.estimate, cells.std_error, cells.low, cells.high, sizes)
     for found, error, low, high, size in zip(*(part.tolist() for part in numbers), strict=True):
-        estimate = min(found, size)
+        estimate = min(found, size) if math.isfinite(size) else abs(found)
         if math.isnan(found):
             words.append(HIDDEN)
         elif math.isnan(error):
             words.append(None if math.isnan(low) else HIDDEN)
-        elif low == high == estimate:
+        elif low == high == found:
             words.append(RELIABLE)
         elif estimate <= 0 or error > _HIDDEN_ABOVE * estimate:
             words.append(HIDDEN)

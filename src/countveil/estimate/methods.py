@@ -19,8 +19,8 @@ METHODS = ("unbiased", "bayes")
 
 
 def estimate_cells(
-    y: NDArray[np.int64],
-    n: NDArray[np.int64],
+    y: NDArray[np.int64] | NDArray[np.float64],
+    n: NDArray[np.int64] | NDArray[np.float64],
     view: ChannelView,
     *,
     method: str,
@@ -37,7 +37,8 @@ def estimate_cells(
         # The printed channel is wrong by an amount nobody knows: no error would be honest.
         unknown = np.full_like(found.estimate, np.nan)
         return Estimates(found.estimate, unknown, unknown, unknown)
-    # Run to convergence with the exact channel, this is the unbiased answer clipped to 0..n.
+    # At rest this is the unbiased answer where that is possible (0 to n, at most g), so its error
+    # is the unbiased one's; near f = N/ell, where it comes to rest slowly, that error is huge.
     errors = unbiased_counts(counts, sizes, view, level)
     estimate = np.where(np.isnan(errors.estimate), np.nan, found.estimate)
     return Estimates(estimate, errors.std_error, errors.low, errors.high)

@@ -9,7 +9,7 @@ come out negative: clipping would bias it. For the whole table (n = N) it is g i
 **Variance.** b is computed from the histogram of the same release. Its noise is shared with y and
 works as a control variate, so leaving it out gives intervals that are far too wide for large
 predicates. With b' = db/df, E = x + (n - x) min(b/a, 1) the rows of P whose group contains s, and
-H = (n - x) (b/a) (1 - b/a) (1 - n/N) the variance of how many of the others' groups do:
+H = (n - x) (b/a) (1 - b/a) (1 - (n - x)/(N - f)) the variance of how many of the others' groups do:
 
     Var = [ (E - 2 (n - x) b' E + ((n - x) b')^2 f / a) a (1 - a) + a^2 H ] / (a - b)^2
 
@@ -79,7 +79,7 @@ def unbiased_variance(x: Floats, n: Floats, f: Floats, rows: float, keep: float)
     slope = (1 - keep) * rows / (rows - f) ** 2
     with_s = x + others * shared
     drawn = with_s - 2 * others * slope * with_s + (others * slope) ** 2 * f / keep
-    grouped = others * shared * (1 - shared) * (1 - n / rows)
+    grouped = others * shared * (1 - shared) * (1 - others / (rows - f))
     variance = (drawn * keep * (1 - keep) + keep**2 * grouped) / divisor**2
     result: Floats = np.where(whole, x * (1 - keep), variance)
     return result
@@ -109,16 +109,25 @@ def _score_interval(
 
 
 def _misfit(y: Floats, n: Floats, channel: ChannelView) -> Floats:
-    """How far the average b may mislead for these predicates: an estimated root mean square.
+    """How far the average b may mislead for these predicates: an estimated root mean square."""
+    if channel.two_state_holds:
+        return np.zeros_like(y)
+    implied, mispaired = misfit_parts(y, n, channel)
+    spread: Floats = np.sqrt(implied**2 + mispaired**2)
+    return spread
+
+
+def misfit_parts(y: Floats, n: Floats, channel: ChannelView) -> tuple[Floats, Floats]:
+    """The two parts of the misfit, in rows.
 
     Ten EM steps with the fitted channel of the whole domain give a calm guess z of the true counts.
     What z implies for b_P is one part; the other is how much the departures of z from independence
     could move b_P if the fitted channel pairs the values wrongly.
     """
     if channel.two_state_holds:
-        return np.zeros_like(y)
+        return np.zeros_like(y), np.zeros_like(y)
     if channel.whole is None:
-        return np.full_like(y, np.inf)
+        return np.zeros_like(y), np.full_like(y, np.inf)
     whole, a, b, rows = channel.whole, channel.keep, channel.b, channel.rows
     z = np.maximum(y, 1e-3)
     for _ in range(_EM_STEPS):
@@ -128,5 +137,6 @@ def _misfit(y: Floats, n: Floats, channel: ChannelView) -> Floats:
     implied = others * ((z @ whole - z * own) / others - b)
     departure = z - others * channel.published / (rows - channel.published)
     mispaired = np.sqrt(np.maximum(departure**2 @ whole**2 - departure**2 * own**2, 0.0))
-    spread: Floats = np.sqrt(implied**2 + (_MISFIT_SPREAD * mispaired) ** 2) / (a - b)
-    return spread
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Where a and b cannot be told apart nothing is known, and the caller says so.
+        return implied / (a - b), _MISFIT_SPREAD * mispaired / (a - b)

@@ -1,25 +1,21 @@
 """From SQL text to what must be tallied. Nothing the analyst wrote is ever executed.
 
-Enters: SQL text and the release's columns. Leaves: a `CountQuery` made of our own values only, from
-which an engine builds its own statement. Must not know: any engine, any data, any estimator.
+Enters: SQL text and the release's columns. Leaves: a `Question` and a `Plan` made of our own values
+only, from which an engine builds its own statement. Must not know: any engine, any data, any
+estimator.
 """
 
-from countveil.query.conditions import AllOf, Between, Compare, Condition, InList, IsNull
 from countveil.query.names import ReleaseColumns
-from countveil.query.parse import parse_count, parse_where
-from countveil.query.plan import CountQuery, Tally, plan_count
+from countveil.query.parse import parse_question, parse_where
+from countveil.query.plan import Plan, Tally, plan_question
+from countveil.query.question import Question
 
 __all__ = [
-    "AllOf",
-    "Between",
-    "Compare",
-    "Condition",
-    "CountQuery",
-    "InList",
-    "IsNull",
+    "Plan",
+    "Question",
     "ReleaseColumns",
     "Tally",
-    "parse_count",
+    "parse_question",
     "parse_where",
-    "plan_count",
+    "plan_question",
 ]

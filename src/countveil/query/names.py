@@ -1,26 +1,34 @@
-"""Names and kinds of the release's columns, as a query may use them.
+"""Names, kinds and orders of the release's columns, as a query may use them.
 
-Enters: the manifest's columns. Leaves: a column for a name, a value for a literal.
+Enters: the manifest's columns and domains. Leaves: a column for a name, a value for a literal.
 Must not know: SQL syntax.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countveil.errors import QueryError, nearest
 from countveil.release import PublishedColumn, kind_of
 from countveil.release.domain import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
 
+_ORDERED_KINDS = (NUMBER, DATE, TIMESTAMP)
+
 
 class ReleaseColumns:
     """Looks up columns; like SQL, upper and lower case matter only when they must."""
 
-    def __init__(self, columns: Sequence[PublishedColumn]) -> None:
+    def __init__(
+        self,
+        columns: Sequence[PublishedColumn],
+        domains: Mapping[str, tuple[Any, ...]] | None = None,
+        ordered: Sequence[str] = (),
+    ) -> None:
         self._by_name = {column.name: column for column in columns}
+        self._domains = dict(domains or {})
+        self._ordered = set(ordered)
 
     def find(self, name: str) -> PublishedColumn:
         """The column of this name, or the only one that differs in case alone."""
@@ -35,28 +43,46 @@ class ReleaseColumns:
         hint = nearest(name, self._by_name)
         raise QueryError(f"There is no column {name!r} in the release. {hint}")
 
+    def knows(self, name: str) -> bool:
+        """Whether a column of this name can be found."""
+        return any(known.lower() == name.lower() for known in self._by_name)
 
-def literal_for(column: PublishedColumn, value: Any) -> Any:
-    """The literal as a value of the column's kind; refuse what the column can never hold."""
-    kind = kind_of(column.type)
+    def kind(self, column: PublishedColumn) -> str:
+        """The kind of the column's values."""
+        return kind_of(column.type)
+
+    def domain(self, name: str) -> tuple[Any, ...]:
+        """The values of a sensitive column."""
+        return self._domains.get(name, ())
+
+    def ordered_domain(self, column: PublishedColumn) -> tuple[Any, ...] | None:
+        """The values of a sensitive column in their order; None if they have none."""
+        if self.kind(column) in _ORDERED_KINDS or column.name in self._ordered:
+            return tuple(value for value in self.domain(column.name) if value is not None)
+        return None
+
+
+def as_kind(value: Any, kind: str, whose: str) -> Any:
+    """A literal as a value of this kind; refuse what can never be one."""
     if isinstance(value, str) and kind in (DATE, TIMESTAMP):
         try:
             return (dt.date if kind == DATE else dt.datetime).fromisoformat(value.strip())
         except ValueError as error:
             example = "2024-12-31" if kind == DATE else "2024-12-31 18:30:00"
             raise QueryError(
-                f"Column {column.name!r} holds {kind}s; {value!r} is not one. Write it like "
-                f"'{example}'."
+                f"{whose} is about {kind}s; {_shown(value)} is not one. Write it like '{example}'."
             ) from error
     fits = {
-        NUMBER: isinstance(value, int | float | Decimal) and not isinstance(value, bool),
+        NUMBER: isinstance(value, int | float) and not isinstance(value, bool),
         TEXT: isinstance(value, str),
         BOOLEAN: isinstance(value, bool),
+        DATE: isinstance(value, dt.date),
+        TIMESTAMP: isinstance(value, dt.datetime),
     }.get(kind, False)
     if not fits:
+        hint = " Put text in single quotes." if kind == TEXT else ""
         raise QueryError(
-            f"Column {column.name!r} holds {kind} values, but is compared with {_shown(value)}."
-            + (" Put text in single quotes." if kind == TEXT else "")
+            f"{whose} is about {kind} values, but is compared with {_shown(value)}.{hint}"
         )
     return value
 
@@ -65,5 +91,5 @@ def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return f"the truth value {str(value).upper()}"
     if isinstance(value, str):
-        return f"the text {value!r}"
+        return f"the text {value!r}" if len(value) <= 60 else f"the text {value[:57]!r}..."
     return f"the number {value}"

@@ -1,65 +1,63 @@
-"""SQL text -> a checked outline of the query, in our own values.
+"""SQL text -> a question.
 
-Enters: SQL text. Leaves: an `Outline` (what is selected, grouped and asked for). Must not know: any
-engine. The text is parsed by sqlglot; only the few node types named here are understood, every
-other one is refused with what is supported instead.
+Enters: SQL text and the release's columns. Leaves: a `Question`. Must not know: any engine. The
+text is parsed by sqlglot and read clause by clause; nothing of it is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, NoReturn
+import logging
+from typing import TYPE_CHECKING
 
 from countveil.errors import QueryError
-from countveil.query.conditions import AllOf, Between, Compare, Condition, InList, IsNull
-from countveil.query.names import ReleaseColumns, literal_for
+from countveil.query.expressions import TRUE, AllOf, Expression, Formula
+from countveil.query.measures import MeasureReader
+from countveil.query.names import ReleaseColumns
+from countveil.query.question import GroupKey, Having, Ordering, Output, Question
+from countveil.query.scalars import SUPPORTED, refuse, shown
+from countveil.query.translate import Translator
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 LONGEST_QUERY = 20_000
-SUPPORTED = (
-    "Supported: SELECT [columns,] count(*) FROM release [WHERE conditions joined by AND] "
-    "[GROUP BY columns]; conditions are comparisons, IN, BETWEEN and IS NULL of a column with "
-    "constants."
-)
+_CLAUSES = {
+    "with_": "WITH", "with": "WITH", "joins": "A second table", "distinct": "DISTINCT",
+    "laterals": "LATERAL", "windows": "WINDOW", "qualify": "QUALIFY", "into": "INTO",
+}  # fmt: skip
+_READ = {
+    "expressions", "from_", "from", "where", "group", "having", "order", "limit", "offset", "kind",
+}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
-    """A query by its parts; columns by their exact names."""
+def parse_question(text: str, columns: ReleaseColumns) -> Question:
+    """Read a whole query."""
+    try:
+        return _read_question(text, columns)
+    except RecursionError as error:
+        raise QueryError(f"The query is nested too deeply. {SUPPORTED}") from error
 
-    selected: tuple[str, ...]
-    group_by: tuple[str, ...]
-    where: AllOf
 
-
-def parse_count(text: str, columns: ReleaseColumns) -> Outline:
-    """The outline of a count query."""
+def _read_question(text: str, columns: ReleaseColumns) -> Question:
     from sqlglot import exp
 
     select = _parse(text)
     if not isinstance(select, exp.Select):
-        _refuse(f"{_name(select)} is not supported.")
-    _only_parts(select, {"expressions", "from_", "from", "where", "group", "kind"})
-    alias = _check_table(select)
-    reader = _Reader(columns, alias)
-    selected = list(_selected(select, reader))
-    where = select.args.get("where")
-    return Outline(
-        tuple(selected),
-        _group_by(select, selected, reader),
-        AllOf(tuple(reader.conditions(where.this))) if where is not None else AllOf(()),
-    )
+        refuse(f"{type(select).__name__.upper()} is not supported.")
+    for part, value in select.args.items():
+        if value and part not in _READ:
+            refuse(f"{_CLAUSES.get(part, part.strip('_').upper())} is not supported.")
+    translator = Translator(columns, _check_table(select))
+    where_node = select.args.get("where")
+    where: Formula = TRUE if where_node is None else translator.formula(where_node.this)
+    return _Reader(select, translator, columns, where).question()
 
 
-def parse_where(text: str, columns: ReleaseColumns) -> AllOf:
-    """The conditions of a bare WHERE text; an empty text is always true."""
+def parse_where(text: str, columns: ReleaseColumns) -> Formula:
+    """The formula of a bare WHERE text; an empty text is always true."""
     if not text.strip():
         return AllOf(())
-    return parse_count(f"SELECT count(*) FROM release WHERE {text}", columns).where
+    return parse_question(f"SELECT count(*) FROM release WHERE ({text}\n)", columns).where
 
 
 def _parse(text: str) -> exp.Expr:
@@ -71,36 +69,16 @@ def _parse(text: str) -> exp.Expr:
             f"The query has {len(text):,} characters; at most {LONGEST_QUERY:,} are read."
         )
     try:
+        text.encode()
+        # It would announce on the screen what it cannot parse; we say it ourselves.
+        logging.getLogger("sqlglot").disabled = True
         statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
-    except SqlglotError as error:
+    except (SqlglotError, UnicodeEncodeError) as error:
         raise QueryError(f"The query is not readable SQL. {SUPPORTED}") from error
-    except RecursionError as error:
-        raise QueryError(f"The query is nested too deeply. {SUPPORTED}") from error
     if len(statements) != 1:
         found = "no statement" if not statements else f"{len(statements)} statements"
-        _refuse(f"The text holds {found}; one SELECT is needed.")
+        refuse(f"The text holds {found}; one SELECT is needed.")
     return statements[0]
-
-
-def _refuse(what: str) -> NoReturn:
-    raise QueryError(f"{what} {SUPPORTED}")
-
-
-def _name(node: exp.Expr) -> str:
-    return type(node).__name__.upper()
-
-
-_CLAUSES = {
-    "with_": "WITH", "with": "WITH", "joins": "A second table", "order": "ORDER BY",
-    "having": "HAVING", "distinct": "DISTINCT", "laterals": "LATERAL", "windows": "WINDOW",
-    "qualify": "QUALIFY", "limit": "LIMIT", "offset": "OFFSET", "into": "INTO",
-}  # fmt: skip
-
-
-def _only_parts(node: exp.Expr, allowed: set[str]) -> None:
-    for part, value in node.args.items():
-        if value and part not in allowed:
-            _refuse(f"{_CLAUSES.get(part, part.strip('_').upper())} is not supported yet.")
 
 
 def _check_table(select: exp.Expr) -> str | None:
@@ -108,157 +86,163 @@ def _check_table(select: exp.Expr) -> str | None:
 
     source = select.args.get("from_") or select.args.get("from")
     if source is None:
-        _refuse("The query names no table; the only one is called release.")
+        refuse("The query names no table; the only one is called release.")
     table = source.this
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
-        _refuse("Only the table release can be queried.")
+        refuse("Only the table release can be queried.")
     if table.name.lower() != "release" or table.args.get("db") or table.args.get("catalog"):
-        _refuse(f"There is no table {table.sql('duckdb')[:60]!r}; the only one is called release.")
-    _only_parts(table, {"this", "alias"})
+        refuse(f"There is no table {shown(table)}; the only one is called release.")
+    for part, value in table.args.items():
+        if value and part not in ("this", "alias"):
+            refuse(f"{part.strip('_').upper()} is not supported.")
     return str(table.alias) or None
 
 
-def _selected(select: exp.Expr, reader: _Reader) -> Iterator[str]:
-    from sqlglot import exp
-
-    counts = 0
-    for item in select.expressions:
-        inner = item.unalias()
-        if isinstance(inner, exp.Count):
-            counts += 1
-            if (
-                not isinstance(inner.this, exp.Star)
-                or inner.expressions
-                or inner.args.get("distinct")
-            ):
-                _refuse("Of the counts, only count(*) is supported.")
-        elif isinstance(inner, exp.Star):
-            _refuse("SELECT * would print rows; a release is asked for counts.")
-        elif isinstance(inner, exp.Column) and inner is not item:
-            _refuse("An alias on a column is not supported yet.")
-        else:
-            yield reader.column(inner)
-    if counts != 1:
-        _refuse("The query needs exactly one count(*).")
-
-
-def _group_by(select: exp.Expr, selected: list[str], reader: _Reader) -> tuple[str, ...]:
-    from sqlglot import exp
-
-    group = select.args.get("group")
-    if group is None:
-        if selected:
-            _refuse(f"Column {selected[0]!r} is selected but not grouped: add GROUP BY.")
-        return ()
-    _only_parts(group, {"expressions", "all"})
-    if group.args.get("all"):
-        return tuple(dict.fromkeys(selected))
-    names = []
-    for item in group.expressions:
-        if isinstance(item, exp.Literal) and item.is_int:
-            names.append(_by_position(select, int(item.this), reader))
-        else:
-            names.append(reader.column(item))
-    missing = [name for name in selected if name not in names]
-    if missing:
-        _refuse(f"Column {missing[0]!r} is selected but not grouped: add it to GROUP BY.")
-    return tuple(dict.fromkeys(names))
-
-
-def _by_position(select: exp.Expr, position: int, reader: _Reader) -> str:
-    if not 1 <= position <= len(select.expressions):
-        _refuse(f"GROUP BY {position} points outside the selected columns.")
-    return reader.column(select.expressions[position - 1].unalias())
-
-
 class _Reader:
-    """Turns sqlglot's nodes into columns, literals and conditions of ours."""
+    """Reads the clauses of one SELECT, which refer to each other by alias and by position."""
 
-    def __init__(self, columns: ReleaseColumns, alias: str | None) -> None:
+    def __init__(
+        self, select: exp.Expr, translator: Translator, columns: ReleaseColumns, where: Formula
+    ) -> None:
+        self._select = select
+        self._translator = translator
         self._columns = columns
-        self._tables = {"release"} if alias is None else {alias.lower()}
+        self._where = where
+        self._measures = MeasureReader(translator, where)
+        self._items = list(select.expressions)
+        self._keys: list[GroupKey] = []
 
-    def column(self, node: exp.Expr) -> str:
+    def question(self) -> Question:
         from sqlglot import exp
 
-        if not isinstance(node, exp.Column):
-            _refuse(f"{node.sql('duckdb')[:60]!r} stands where a column is expected.")
-        if node.args.get("db") or (node.table and node.table.lower() not in self._tables):
-            _refuse(f"There is no table {node.table!r} in this query.")
-        return self._columns.find(node.name).name
+        for item in self._items:
+            if isinstance(item.unalias(), exp.Star):
+                refuse("SELECT * would print rows; a release is asked for counts.")
+        self._keys = self._group_by()
+        outputs = [self._output(item) for item in self._items]
+        measured = [output for output in outputs if output.what == "measure"]
+        if not measured:
+            refuse("The query needs an aggregate such as count(*).")
+        labels = [output.label for output in measured]
+        if len(measured) > 1 and (len(set(labels)) < len(labels) or not all(labels)):
+            refuse(
+                "With several aggregates each needs a name of its own.",
+                "Write count(*) AS n, sum(x) AS total.",
+            )
+        having, order = self._having(), self._ordering()
+        return Question(
+            self._where,
+            tuple(self._keys),
+            self._measures.found,
+            tuple(outputs),
+            having,
+            order,
+            self._number("limit"),
+            self._number("offset") or 0,
+        )
 
-    def conditions(self, node: exp.Expr) -> Iterator[Condition]:
-        """The parts of a conjunction, without recursion: a long AND chain is a deep tree."""
+    def _output(self, item: exp.Expr) -> Output:
+        inner = item.unalias()
+        if self._measures.is_measure(inner):
+            return Output("measure", self._measures.number(inner), str(item.alias))
+        key = self._key(inner)
+        if key not in self._keys:
+            if self._select.args.get("group") is None:
+                refuse(f"{shown(inner)} is selected but not grouped: add GROUP BY.")
+            refuse(f"{shown(inner)} is selected but not grouped: add it to GROUP BY.")
+        return Output("key", self._keys.index(key), str(item.alias) or self._label(inner))
+
+    def _label(self, node: exp.Expr) -> str:
         from sqlglot import exp
 
-        waiting = [node]
-        while waiting:
-            part = waiting.pop().unnest()
-            if isinstance(part, exp.And):
-                waiting += [part.expression, part.this]
-            else:
-                yield self._condition(part)
+        if isinstance(node, exp.Column):
+            return self._translator.column(node).name
+        return node.sql("duckdb")
 
-    def _condition(self, node: exp.Expr) -> Condition:
+    def _key(self, node: exp.Expr) -> GroupKey:
+        sensitive = self._translator.sensitive_column(node)
+        if sensitive is not None:
+            return GroupKey(None, sensitive.name)
+        expression: Expression = self._translator.expression(node)
+        return GroupKey(expression, None)
+
+    def _group_by(self) -> list[GroupKey]:
         from sqlglot import exp
 
-        negated = isinstance(node, exp.Not)
-        inner = node.this.unnest() if negated else node
-        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
-            return IsNull(self.column(inner.this), negated)
-        if isinstance(inner, exp.In):
-            _only_parts(inner, {"this", "expressions"})
-            name = self.column(inner.this)
-            return InList(name, tuple(self._value(name, v) for v in inner.expressions), negated)
-        if isinstance(inner, exp.Between):
-            _only_parts(inner, {"this", "low", "high"})
-            name = self.column(inner.this)
-            low, high = inner.args["low"], inner.args["high"]
-            return Between(name, self._value(name, low), self._value(name, high), negated)
-        operators: dict[type[exp.Expr], tuple[str, str]] = {
-            exp.EQ: ("=", "="), exp.NEQ: ("<>", "<>"), exp.LT: ("<", ">"), exp.LTE: ("<=", ">="),
-            exp.GT: (">", "<"), exp.GTE: (">=", "<="),
-        }  # fmt: skip
-        operator = None if negated else operators.get(type(inner))
-        if operator is not None:
-            forward, backward = operator
-            if isinstance(inner.this.unnest(), exp.Column):
-                name = self.column(inner.this.unnest())
-                return Compare(name, forward, self._value(name, inner.expression))
-            name = self.column(inner.expression.unnest())
-            return Compare(name, backward, self._value(name, inner.this))
-        _refuse(f"The condition {node.sql('duckdb')[:60]!r} is not supported yet.")
+        group = self._select.args.get("group")
+        plain_items = [i for i in self._items if not self._measures.is_measure(i.unalias())]
+        if group is None:
+            return []
+        for part, value in group.args.items():
+            if value and part not in ("expressions", "all"):
+                refuse(f"GROUP BY {part.strip('_').upper()} is not supported.")
+        if group.args.get("all"):
+            nodes = [item.unalias() for item in plain_items]
+        else:
+            nodes = [self._resolved(node, "GROUP BY") for node in group.expressions]
+        for node in nodes:
+            if isinstance(node, exp.AggFunc):
+                refuse("An aggregate cannot be grouped by.")
+        return list(dict.fromkeys(self._key(node) for node in nodes))
 
-    def _value(self, column: str, node: exp.Expr) -> Any:
-        return literal_for(self._columns.find(column), _constant(node))
+    def _resolved(self, node: exp.Expr, clause: str) -> exp.Expr:
+        """A position or an alias stands for the selected item."""
+        from sqlglot import exp
 
+        inner = node.unnest()
+        if isinstance(inner, exp.Literal) and inner.is_int:
+            position = int(inner.this)
+            if not 1 <= position <= len(self._items):
+                refuse(f"{clause} {position} points outside the selected columns.")
+            return self._item(position - 1)
+        return self._named(inner)
 
-def _constant(node: exp.Expr) -> Any:
-    from sqlglot import exp
+    def _item(self, place: int) -> exp.Expr:
+        item: exp.Expr = self._items[place].unalias()
+        return item
 
-    inner = node.unnest()
-    if isinstance(inner, exp.Literal):
-        if inner.is_string:
-            return str(inner.this)
-        return int(inner.this) if inner.is_int else _decimal(inner.this)
-    if isinstance(inner, exp.Neg):
-        value = _constant(inner.this)
-        if isinstance(value, int | Decimal | float) and not isinstance(value, bool):
-            return -value
-    if isinstance(inner, exp.Boolean):
-        return bool(inner.this)
-    if isinstance(inner, exp.Cast) and inner.to.this.name in ("DATE", "TIMESTAMP"):
-        return _constant(inner.this)
-    if isinstance(inner, exp.Null):
-        _refuse("Comparing with NULL is never true; write IS NULL.")
-    if isinstance(inner, exp.Column):
-        name = inner.name
-        _refuse(f"{name!r} stands where a constant is expected; text is written in single quotes.")
-    _refuse(f"{inner.sql('duckdb')[:60]!r} stands where a constant is expected.")
+    def _named(self, node: exp.Expr) -> exp.Expr:
+        """An alias stands for the selected item, unless a column has that name."""
+        from sqlglot import exp
 
+        inner = node.unnest()
+        if isinstance(inner, exp.Column) and not inner.table:
+            for place, item in enumerate(self._items):
+                named = item.alias and item.alias.lower() == inner.name.lower()
+                if named and not self._columns.knows(inner.name):
+                    return self._item(place)
+        return inner
 
-def _decimal(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        _refuse(f"The number {text[:40]!r} is not readable.")
+    def _having(self) -> Having | None:
+        node = self._select.args.get("having")
+        if node is None:
+            return None
+        return self._measures.having(node.this, self._named)
+
+    def _ordering(self) -> tuple[Ordering, ...]:
+        clause = self._select.args.get("order")
+        found = []
+        for item in clause.expressions if clause is not None else ():
+            node = self._resolved(item.this, "ORDER BY")
+            descending = bool(item.args.get("desc"))
+            missing_first = bool(item.args.get("nulls_first"))
+            if self._measures.is_measure(node):
+                number = self._measures.number(node)
+                found.append(Ordering("measure", number, descending, missing_first))
+                continue
+            key = self._key(node)
+            if key not in self._keys:
+                refuse(f"ORDER BY {shown(node)} is neither selected nor grouped by.")
+            found.append(Ordering("key", self._keys.index(key), descending, missing_first))
+        return tuple(found)
+
+    def _number(self, clause: str) -> int | None:
+        from sqlglot import exp
+
+        node = self._select.args.get(clause)
+        if node is None:
+            return None
+        value = node.expression
+        if not isinstance(value, exp.Literal) or not value.is_int:
+            refuse(f"{clause.upper()} needs a whole number.")
+        return int(value.this)

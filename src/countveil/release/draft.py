@@ -20,23 +20,26 @@ import os
 import shutil
 import signal
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from countveil.errors import CountveilError, ReleaseError, TargetError
 from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
 from countveil.release.manifest import Manifest
+from countveil.release.verify import extra_files
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
-_OURS = {MANIFEST_NAME, DATA_FOLDER, "report.html"}
+REPORT_NAME = "report.html"
 
 
 class Draft:
     """An open draft. Put data files into `data`, then `commit`."""
 
-    def __init__(self, target: Path, folder: Path, lock: int) -> None:
+    def __init__(self, target: Path, folder: Path, lock: int, *, force: bool) -> None:
         self._target = target
+        self._force = force
         self._folder = folder
         self._lock = lock
         self.data = folder / DATA_FOLDER
@@ -67,8 +70,10 @@ class Draft:
             # Onto nothing, or onto an empty folder: one step.
             self._folder.rename(self._target)
         except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
+            # Somebody may have put something there since the draft was begun.
+            _check_target(self._target, force=self._force)
             _exchange(self._folder, self._target)
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -91,7 +96,7 @@ def open_draft(target: str | os.PathLike[str], *, force: bool = False) -> Iterat
             _remove_dead_drafts(path)
             folder = Path(tempfile.mkdtemp(prefix=_prefix(path), dir=path.parent))
             lock = os.open(folder, os.O_RDONLY)
-            draft = Draft(path, folder, lock)
+            draft = Draft(path, folder, lock, force=force)
             fcntl.flock(lock, fcntl.LOCK_EX)
             draft.data.mkdir()
         yield draft
@@ -103,6 +108,10 @@ def open_draft(target: str | os.PathLike[str], *, force: bool = False) -> Iterat
 
 
 def _check_target(target: Path, *, force: bool) -> Path:
+    try:
+        str(target).encode()
+    except UnicodeEncodeError as error:
+        raise TargetError("The name of the target folder is not valid text.") from error
     if not target.name:
         raise TargetError(f"{target} cannot be the release folder. Name a new folder.")
     # What lies behind a symbolic link is what gets replaced, not the link.
@@ -113,8 +122,7 @@ def _check_target(target: Path, *, force: bool) -> Path:
         return path
     if not path.is_dir():
         raise TargetError(f"{target} is a file. Name a new folder for the release.")
-    present = {entry.name for entry in path.iterdir()}
-    if not present:
+    if not any(path.iterdir()):
         return path
     if not force:
         raise TargetError(
@@ -122,16 +130,16 @@ def _check_target(target: Path, *, force: bool) -> Path:
             f"in it with --force."
         )
     try:
-        read_manifest(path)
+        manifest = read_manifest(path)
     except ReleaseError as error:
         raise TargetError(
             f"{target} is not a release, so --force does not replace it. Name another folder."
         ) from error
-    foreign = sorted(present - _OURS)
+    foreign = [found.file for found in extra_files(path, manifest) if found.file != REPORT_NAME]
     if foreign:
         raise TargetError(
-            f"{target} holds something that is not part of a release ({foreign[0]}), which "
-            f"--force would lose. Move it away first."
+            f"{target} holds something that is not part of the release ({foreign[0]}), which "
+            f"--force would lose. Please move it away first."
         )
     return path
 
@@ -178,12 +186,25 @@ def _exchange(new: Path, old: Path) -> None:
 
 @contextlib.contextmanager
 def _signals_held() -> Iterator[None]:
-    """Hold back Ctrl-C and termination for the few system calls that must stay together."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    """Hold back Ctrl-C and termination for the few system calls that must stay together.
+
+    Masking signals would not do: a thread of Arrow's or NumPy's takes them all the same, and Python
+    then runs the handler in the main thread. So the handlers themselves wait.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
+        for number in before:
+            signal.signal(number, lambda received, _frame: waiting.append(received))
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        if waiting:
+            signal.raise_signal(waiting[0])
 
 
 def _sync_folder(folder: Path) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from countveil.channel.groups import GROUP_METHODS
+from countveil.channel.groups import GROUP_METHODS, RESIDUES
 from countveil.errors import ReleaseError
 from countveil.release.domain import decode_value, encode_value
 
@@ -86,7 +87,7 @@ class Manifest:
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ReleaseError("The manifest is not that of a countveil release.")
         version = content.get("format_version")
-        if version != FORMAT_VERSION:
+        if version != FORMAT_VERSION or isinstance(version, bool):
             raise ReleaseError(
                 f"The release has format version {version!r}; this countveil reads version "
                 f"{FORMAT_VERSION}. A newer countveil may read it."
@@ -97,9 +98,9 @@ class Manifest:
             )
         try:
             manifest = _build(content)
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise ReleaseError(f"The manifest is malformed: {error}.") from error
-        _check(manifest)
+            _check(manifest)
+        except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+            raise ReleaseError(f"The manifest is malformed: {str(error)[:200]}.") from error
         return manifest
 
 
@@ -112,20 +113,46 @@ def _build(content: dict[str, Any]) -> Manifest:
     unknown = set(content) - {entry.name for entry in fields(Manifest)}
     if unknown:
         raise ValueError(f"unknown field {min(unknown)!r}")
-    columns = tuple(PublishedColumn(**column) for column in content["columns"])
+    columns = tuple(PublishedColumn(**column) for column in _listed(content, "columns"))
+    for column in columns:
+        _texts(column.name, column.type, column.role)
     types = {column.name: column.type for column in columns}
     sensitive = {}
     for name, entry in content["sensitive"].items():
-        domain = tuple(decode_value(value, types[name]) for value in entry["domain"])
-        guarantee = tuple(dict(row) for row in entry["guarantee"])
+        domain = tuple(decode_value(value, types[name]) for value in _listed(entry, "domain"))
+        guarantee = tuple(_guarantee(row) for row in _listed(entry, "guarantee"))
+        _texts(entry["groups"], entry["residue"])
         sensitive[name] = SensitiveColumn(**{**entry, "domain": domain, "guarantee": guarantee})
     rest = {
         "columns": columns,
         "sensitive": sensitive,
-        "files": tuple(DataFile(**file) for file in content["files"]),
-        "statement": tuple(map(str, content["statement"])),
+        "files": tuple(DataFile(**file) for file in _listed(content, "files")),
+        "statement": tuple(_listed(content, "statement")),
     }
+    _texts(content["written_by"], content["randomness"], *rest["statement"])
     return Manifest(**{**content, **rest})
+
+
+def _listed(content: Mapping[str, Any], name: str) -> list[Any]:
+    if not isinstance(content[name], list):
+        raise TypeError(f"{name!r} is not a list")
+    return list(content[name])
+
+
+def _texts(*values: object) -> None:
+    if not all(isinstance(value, str) for value in values):
+        raise TypeError("a name or text is not text")
+
+
+def _guarantee(row: Mapping[str, Any]) -> dict[str, float]:
+    numbers = {name: row[name] for name in ("count", "error", "chance_off")}
+    for value in numbers.values():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise TypeError("a guarantee is not a number")
+    sound = numbers["count"] >= 1 and numbers["error"] > 0 and 0 <= numbers["chance_off"] <= 1
+    if set(row) != set(numbers) or not sound:
+        raise ValueError("a guarantee cannot be right")
+    return numbers
 
 
 def _check(manifest: Manifest) -> None:
@@ -134,9 +161,14 @@ def _check(manifest: Manifest) -> None:
     problems = [
         (not _whole(manifest.rows, 1), "the number of rows is not a positive whole number"),
         (len(set(names)) != len(names), "a column is listed twice"),
+        (not all(names), "a column has no name"),
         (by_role != set(manifest.sensitive), "roles and sensitive columns do not agree"),
         (not manifest.sensitive, "there is no sensitive column"),
         (not manifest.files, "there are no data files"),
+        (
+            {column.role for column in manifest.columns} - {"plain", "sensitive"} != set(),
+            "a column has an unknown role",
+        ),
         (
             manifest.randomness not in ("cryptographic", "seeded"),
             "the kind of randomness is unknown",
@@ -146,6 +178,8 @@ def _check(manifest: Manifest) -> None:
         problems += [
             (not _whole(entry.ell, 2), f"ell of {name!r} is not a whole number from 2 on"),
             (entry.groups not in GROUP_METHODS, f"the group method of {name!r} is unknown"),
+            (entry.residue not in RESIDUES, f"the residue of {name!r} is unknown"),
+            (not entry.guarantee, f"{name!r} has no guarantee"),
             (len(set(entry.domain)) != len(entry.domain), f"{name!r} lists a value twice"),
             (not entry.domain, f"{name!r} has no values"),
             (
@@ -154,13 +188,11 @@ def _check(manifest: Manifest) -> None:
             ),
         ]
     for file in manifest.files:
-        parts = str(file.path).split("/")
         problems += [
             (
-                parts[:1] != ["data"] or len(parts) != 2 or parts[1] in ("", ".", ".."),
-                f"the file {file.path!r} lies outside the data folder",
+                re.fullmatch(r"data/[A-Za-z0-9_-]+\.parquet", str(file.path)) is None,
+                f"the file {str(file.path)[:60]!r} lies outside the data folder",
             ),
-            ("\\" in str(file.path) or "\0" in str(file.path), "a file name is not allowed"),
             (not _whole(file.rows, 0) or not _whole(file.bytes, 0), "a file's size is impossible"),
         ]
     for wrong, what in problems:

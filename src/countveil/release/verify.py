@@ -8,9 +8,11 @@ whoever can change a file can change its checksum too.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from countveil.errors import ReleaseError
 from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
@@ -34,10 +36,22 @@ def verify_release(
     try:
         manifest = read_manifest(folder)
     except ReleaseError as error:
-        if not (folder / MANIFEST_NAME).exists():
+        if not os.path.exists(folder / MANIFEST_NAME):  # noqa: PTH110 - False where it cannot look
             raise
         return [Finding(MANIFEST_NAME, str(error).removeprefix(f"{folder / MANIFEST_NAME}: "))]
-    findings = _extra_files(folder, manifest)
+    try:
+        findings = extra_files(folder, manifest) + _links(folder)
+        findings += _check_files(folder, manifest, progress)
+        return findings or _check_values(folder, manifest)
+    except OSError as error:
+        where = error.filename or folder
+        raise ReleaseError(f"{where} cannot be read: {error.strerror or error}.") from error
+
+
+def _check_files(
+    folder: Path, manifest: Manifest, progress: Callable[[int, int], None] | None
+) -> list[Finding]:
+    findings = []
     total = sum(file.bytes for file in manifest.files)
     done = 0
     for file in manifest.files:
@@ -50,6 +64,42 @@ def verify_release(
     return findings
 
 
+def _links(folder: Path) -> list[Finding]:
+    return [
+        Finding(name, "is a symbolic link; a release holds its own data")
+        for name in (MANIFEST_NAME, DATA_FOLDER)
+        if (folder / name).is_symlink()
+    ]
+
+
+def _check_values(folder: Path, manifest: Manifest) -> list[Finding]:
+    """The domain in the manifest must be exactly the values that are published."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    findings = []
+    for name, entry in manifest.sensitive.items():
+        found: set[object] = set()
+        for file in manifest.files:
+            with (folder / file.path).open("rb") as raw:
+                column = pq.read_table(raw, columns=[name]).column(0)
+            found.update(_as_python(pc.unique(column)))
+        if found != set(entry.domain):
+            findings.append(
+                Finding(MANIFEST_NAME, f"lists other values of {name!r} than are published")
+            )
+    return findings
+
+
+def _as_python(values: Any) -> list[object]:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(values.type) and values.type.unit == "ns":
+        values = values.cast(pa.timestamp("us", values.type.tz))
+    listed: list[object] = values.to_pylist()
+    return listed
+
+
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes."""
     digest = hashlib.sha256()
@@ -59,7 +109,8 @@ def file_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _extra_files(folder: Path, manifest: Manifest) -> list[Finding]:
+def extra_files(folder: Path, manifest: Manifest) -> list[Finding]:
+    """What lies in the folder beside the release."""
     expected = {MANIFEST_NAME, DATA_FOLDER, *(file.path for file in manifest.files)}
     present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     return [Finding(name, "not part of the release") for name in present if name not in expected]
@@ -85,7 +136,8 @@ def _check_content(folder: Path, file: DataFile, manifest: Manifest) -> str | No
     import pyarrow.parquet as pq
 
     try:
-        data = pq.ParquetFile(folder / file.path)
+        with (folder / file.path).open("rb") as raw:
+            data = pq.ParquetFile(raw)
     except (pa.ArrowException, OSError):
         return "is not a readable Parquet file"
     if data.metadata.num_rows != file.rows:

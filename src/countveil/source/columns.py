@@ -13,17 +13,11 @@ from dataclasses import dataclass
 
 from countveil.errors import InputError, SettingsError, UnknownColumnError
 
-_NESTED = (
-    "list",
-    "large_list",
-    "fixed_size_list",
-    "struct",
-    "map",
-    "union",
-    "dense_union",
-    "sparse_union",
-    "extension",
-)
+_PUBLISHABLE = (
+    "string", "large_string", "bool", "int8", "int16", "int32", "int64", "uint", "float", "double",
+    "halffloat", "decimal", "date", "timestamp", "time", "duration", "binary", "large_binary",
+    "fixed_size_binary", "null",
+)  # fmt: skip
 _PROTECTABLE = ("string", "large_string", "bool", "int", "uint", "date", "timestamp")
 
 
@@ -68,10 +62,10 @@ def assign_roles(columns: Sequence[Column], sensitive: Sequence[str], drop: Iter
 def _check_type(column: Column, sensitive: Sequence[str]) -> None:
     if not column.name:
         raise InputError("The table has a column without a name. Name it, or leave it out.")
-    if column.type.startswith(_NESTED):
+    if not column.type.startswith(_PUBLISHABLE):
         raise InputError(
-            f"Column {column.name!r} holds nested values ({column.type}), which cannot be "
-            f"published. Flatten it first, or leave it out with --drop."
+            f"Column {column.name!r} holds nested or special values ({column.type[:60]}), which "
+            f"cannot be published. Flatten it first, or leave it out with --drop."
         )
     if column.name in sensitive and not column.type.startswith(_PROTECTABLE):
         raise InputError(

@@ -62,6 +62,18 @@ def _describe_path(text: str | bytes) -> FileSource:
     name = os.fsdecode(text)
     if not name:
         raise InputError("The input is an empty text. Name a file: " + SUPPORTED + ".")
+    try:
+        name.encode()
+        return _find_files(name)
+    except UnicodeEncodeError as error:
+        raise InputError("The name of the input file is not valid text. Rename it.") from error
+    except PermissionError as error:
+        raise InputError(f"No permission to read {name}.") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name} cannot be the name of a file.") from error
+
+
+def _find_files(name: str) -> FileSource:
     path = Path(name)
     if path.is_dir():
         raise InputError(

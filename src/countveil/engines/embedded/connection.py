@@ -23,7 +23,9 @@ def connect(folders: Sequence[Path] = ()) -> duckdb.DuckDBPyConnection:
             "temp_directory": "",
         },
     )
-    allowed = ", ".join(quoted(str(folder.resolve()) + "/") for folder in folders)
+    # Each folder also as it is spelled where a pattern could stand: both spellings are checked.
+    spelled = [text for f in folders for text in (str(f.resolve()), without_pattern(f))]
+    allowed = ", ".join(quoted(text + "/") for text in dict.fromkeys(spelled))
     connection.execute(f"SET allowed_directories = [{allowed}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
@@ -33,3 +35,9 @@ def connect(folders: Sequence[Path] = ()) -> duckdb.DuckDBPyConnection:
 def quoted(text: str) -> str:
     """A text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def without_pattern(path: Path) -> str:
+    """A path for DuckDB, with characters that would be a pattern taken literally."""
+    text = str(path.resolve())
+    return "".join(f"[{char}]" if char in "*?[" else char for char in text)

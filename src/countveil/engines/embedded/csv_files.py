@@ -10,31 +10,41 @@ the message has the line's number and never its content.
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import csv
-import gzip
 import io
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import duckdb
 import pyarrow as pa
+import pyarrow.csv
 
-from countveil.engines.embedded.connection import connect, quoted
+from countveil.engines.embedded.connection import connect
 from countveil.errors import InputError
 
 _HEADER_LIMIT = 4 * 1024 * 1024
+_BLOCK = 1 << 24
 
 # In this order, the first that fits every value of a column is its type. Each is a condition on a
 # cell: that it can be read as the type, and is written as the type is written.
 _FITS = {
     "BIGINT": "try_cast({c} AS BIGINT)::VARCHAR = {c}",
+    # At most 17 digits, without a point at most 15: more would not survive as a number.
     "DOUBLE": (
-        "try_cast({c} AS DOUBLE) IS NOT NULL AND "
-        "regexp_full_match({c}, '-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?')"
+        "isfinite(try_cast({c} AS DOUBLE)) AND "
+        "regexp_full_match({c}, '-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?') AND "
+        "length({c}) - length(regexp_replace({c}, '[0-9]', '', 'g')) <= "
+        "CASE WHEN regexp_matches({c}, '[.eE]') THEN 17 ELSE 15 END"
     ),
-    "DATE": "try_cast({c} AS DATE)::VARCHAR = {c}",
+    "DATE": (
+        "try_cast({c} AS DATE)::VARCHAR = {c} AND "
+        "regexp_full_match({c}, '[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}')"
+    ),
     "TIMESTAMP": (
         "try_cast({c} AS TIMESTAMP) IS NOT NULL AND "
         "regexp_full_match({c}, '[0-9-]{{10}}[ T][0-9:]{{8}}([.][0-9]{{1,6}})?')"
@@ -50,9 +60,11 @@ def read_csv_files(paths: tuple[Path, ...]) -> pa.Table:
     for other in paths[1:]:
         if _read_header(other)[0] != header:
             raise InputError(f"{other} has other columns than {paths[0]}.")
-    connection = connect([path.parent for path in paths])
+    names = [f"c{i}" for i in range(len(header))]
+    cells = pa.concat_tables(_cells(path, header, delimiter, names) for path in paths)
+    connection = connect()
     try:
-        _load(connection, paths, len(header), delimiter)
+        connection.register("cells", cells)
         types = _types(connection, len(header))
         chosen = ", ".join(f"c{i}::{kind} AS c{i}" for i, kind in enumerate(types))
         table = connection.sql(f"SELECT {chosen} FROM cells").to_arrow_table()
@@ -61,21 +73,32 @@ def read_csv_files(paths: tuple[Path, ...]) -> pa.Table:
     return table.rename_columns(header)
 
 
-def _load(
-    connection: duckdb.DuckDBPyConnection, paths: tuple[Path, ...], n_columns: int, delimiter: str
-) -> None:
-    """All cells as text, in a table of DuckDB's."""
-    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(n_columns))
-    files = ", ".join(quoted(str(path.resolve())) for path in paths)
+def _cells(path: Path, header: list[str], delimiter: str, names: list[str]) -> pa.Table:
+    """All cells of a file as text."""
+    _check_whole(path)
     try:
-        connection.execute(
-            f"CREATE TABLE cells AS SELECT * FROM read_csv([{files}], auto_detect = false, "
-            f"header = true, delim = {quoted(delimiter)}, quote = '\"', escape = '\"', "
-            f"nullstr = '', columns = {{{columns}}}, strict_mode = true, null_padding = false, "
-            f"ignore_errors = false)"
+        return _parsed(path, header, delimiter, threads=True).rename_columns(names)
+    except pa.ArrowInvalid:
+        # Once more, in order, to learn which line it is.
+        _explain(path, header, delimiter)
+
+
+def _parsed(
+    path: Path, header: list[str], delimiter: str, *, threads: bool, on_bad_row: Any = None
+) -> pa.Table:
+    with _decompressed(path) as stream:
+        return pa.csv.read_csv(
+            stream,
+            pa.csv.ReadOptions(use_threads=threads, block_size=_BLOCK),
+            pa.csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=on_bad_row
+            ),
+            pa.csv.ConvertOptions(
+                column_types=dict.fromkeys(header, pa.string()),
+                strings_can_be_null=True,
+                null_values=[""],
+            ),
         )
-    except duckdb.Error as error:
-        _explain(error, paths)
 
 
 def _types(connection: duckdb.DuckDBPyConnection, n_columns: int) -> list[str]:
@@ -118,12 +141,14 @@ def _fitting(
 def _read_header(path: Path) -> tuple[list[str], str]:
     """The names in the first record, and the delimiter that separates them."""
     try:
-        with _open_text(path) as text:
-            first = text.read(_HEADER_LIMIT)
+        with _decompressed(path) as stream:
+            first = _text_of(stream.read(_HEADER_LIMIT))
     except UnicodeDecodeError:
         # The cause would quote the bytes; they may be a person's.
         raise InputError(f"{path} is not UTF-8 text. Convert it to UTF-8 first.") from None
-    except (OSError, EOFError, pa.ArrowException) as error:
+    except PermissionError:
+        raise
+    except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path} cannot be read: it is damaged or cut off.") from error
     line = first.lstrip("\n").split("\n", 1)[0]
     if not line.strip():
@@ -133,41 +158,67 @@ def _read_header(path: Path) -> tuple[list[str], str]:
     delimiter = "\t" if is_tsv else "," if candidates[","] else candidates.most_common(1)[0][0]
     if not is_tsv and not candidates[delimiter]:
         delimiter = ","
-    names = next(csv.reader(io.StringIO(first), delimiter=delimiter))
+    try:
+        names = next(csv.reader(io.StringIO(first), delimiter=delimiter, strict=True))
+    except csv.Error:
+        raise InputError(f"{path}, line 1: a quoted column name is never closed.") from None
     return names, delimiter
 
 
-def _open_text(path: Path) -> io.TextIOBase:
-    lower = path.name.lower()
-    raw: Any
-    if lower.endswith(".gz"):
-        raw = gzip.GzipFile(path, "rb")
-    elif lower.endswith(".zst"):
-        raw = pa.CompressedInputStream(pa.OSFile(str(path), "rb"), "zstd")
-    else:
-        raw = pa.OSFile(str(path), "rb")
-    return io.TextIOWrapper(raw, encoding="utf-8-sig", newline=None)
+def _text_of(start: bytes) -> str:
+    """The beginning of a file as text; the limit may have cut a character in two."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    text = decoder.decode(start, final=len(start) < _HEADER_LIMIT)
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _explain(error: duckdb.Error, paths: tuple[Path, ...]) -> NoReturn:
-    """One sentence for DuckDB's error, without the line it quotes."""
-    text = str(error)
-    if isinstance(error, duckdb.InterruptException):
-        raise KeyboardInterrupt from None
-    path = next((path for path in paths if str(path.resolve()) in text), paths[0])
-    line = re.search(r"CSV Error on Line: (\d+)", text)
-    where = f"{path}, line {line[1]}" if line else str(path)
-    cells = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if cells:
-        why = f"the line has {cells[2]} cells, the header {cells[1]}"
-    elif "unicode" in text or "utf-8" in text:
-        why = "it is not UTF-8 text; convert it to UTF-8 first"
-    elif "unterminated quote" in text:
-        why = "a quoted cell is never closed"
-    elif "GZIP" in text or "zstd" in text.lower() or "ZSTD" in text:
-        why = "the compressed file is damaged or ends too early"
-    elif isinstance(error, duckdb.OutOfMemoryException):
-        why = "the table does not fit into memory"
-    else:
-        why = "it is not a well-formed CSV file"
-    raise InputError(f"{where}: {why}.") from None
+def _check_whole(path: Path) -> None:
+    """Read the file to its end: it may be cut off, or a quote left open would swallow rows."""
+    quotes = 0
+    try:
+        with _decompressed(path) as stream:
+            while piece := stream.read(_BLOCK):
+                quotes += piece.count(b'"')
+    except PermissionError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path}: the compressed file is damaged or cut off.") from error
+    if quotes % 2:
+        raise InputError(f"{path}: a quoted cell is never closed (the quotes are odd in number).")
+
+
+@contextlib.contextmanager
+def _decompressed(path: Path) -> Iterator[Any]:
+    method = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
+    with path.open("rb") as raw:
+        if method is None:
+            yield raw
+        else:
+            with pa.CompressedInputStream(pa.PythonFile(raw, "r"), method) as stream:
+                yield stream
+
+
+def _explain(path: Path, header: list[str], delimiter: str) -> NoReturn:
+    """One sentence for what Arrow refused, without the line that it quotes."""
+    bad: list[Any] = []
+
+    def note(row: Any) -> str:
+        bad.append(row)
+        return "error"
+
+    try:
+        _parsed(path, header, delimiter, threads=False, on_bad_row=note)
+    except pa.ArrowInvalid as error:
+        line = re.search(r"Row #(\d+)", str(error))
+        where = f"{path}, line {line[1]}" if line else str(path)
+        if bad:
+            why = f"the line has {bad[0].actual_columns} cells, the header {len(header)}"
+        elif "UTF8" in str(error):
+            why = "it is not UTF-8 text; convert it to UTF-8 first"
+        elif "straddl" in str(error):
+            why = f"a line is longer than {_BLOCK:,} bytes"
+        else:
+            why = "it is not a well-formed CSV file"
+        # Not chained: the cause quotes a line of the table.
+        raise InputError(f"{where}: {why}.") from None
+    raise InputError(f"{path}: it is not a well-formed CSV file.")

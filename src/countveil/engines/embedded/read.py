@@ -42,7 +42,7 @@ def _from_files(source: FileSource) -> pa.Table:
 
 def _read_parquet(path: Path) -> pa.Table:
     try:
-        with pq.ParquetFile(path) as file:
+        with path.open("rb") as raw, pq.ParquetFile(raw) as file:
             return file.read().replace_schema_metadata(None)
     except PermissionError:
         raise
@@ -54,13 +54,13 @@ def _read_arrow(path: Path) -> pa.Table:
     from pyarrow import feather
 
     try:
-        with pa.OSFile(str(path), "rb") as file:
+        with path.open("rb") as file:
             return feather.read_table(file).replace_schema_metadata(None)
     except PermissionError:
         raise
     except (pa.ArrowException, OSError) as first:
         try:
-            with pa.ipc.open_stream(str(path)) as reader:
+            with path.open("rb") as file, pa.ipc.open_stream(file) as reader:
                 return reader.read_all().replace_schema_metadata(None)
         except (pa.ArrowException, OSError):
             raise InputError(f"{path} is not a readable Arrow file: damaged or cut off.") from first
@@ -69,6 +69,8 @@ def _read_arrow(path: Path) -> pa.Table:
 def _from_frame(frame: Any) -> pa.Table:
     if is_pandas(frame):
         _check_pandas(frame)
+    if type(frame).__module__.split(".")[0] == "polars":
+        _check_polars(frame)
     try:
         if is_pandas(frame):
             return pa.Table.from_pandas(frame, preserve_index=False)
@@ -95,6 +97,15 @@ def _check_pandas(frame: Any) -> None:
             ) from None
 
 
+def _check_polars(frame: Any) -> None:
+    for name, kind in getattr(frame, "schema", {}).items():
+        if str(kind) == "Object":
+            raise InputError(
+                f"Column {name!r} holds Python objects, which cannot be published. Convert it to "
+                f"text or numbers, or leave it out."
+            )
+
+
 def _plain(table: pa.Table) -> pa.Table:
     """Strip everything that could carry more than the rows: metadata, unused dictionary entries."""
     columns = [_plain_column(column) for column in table.columns]
@@ -107,18 +118,38 @@ def _plain(table: pa.Table) -> pa.Table:
 
 def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = column.type
-    if isinstance(kind, pa.BaseExtensionType):
-        column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
-        kind = column.type
     if pa.types.is_dictionary(kind):
+        column = pa.chunked_array(
+            [_decoded(chunk) for chunk in column.chunks], _storable(kind.value_type)
+        )
+    elif pa.types.is_run_end_encoded(kind):
         column = column.cast(kind.value_type)
-        kind = column.type
-    if pa.types.is_run_end_encoded(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
+    target = _storable(column.type)
+    if column.type == target:
+        return column
+    try:
+        return column.cast(target)
+    except pa.ArrowInvalid:
+        # More than 2 GB of text in one piece.
+        return column.cast(pa.large_string())
+
+
+def _decoded(chunk: pa.DictionaryArray) -> pa.Array:
+    """Plain values; entries of the dictionary that no row uses are left behind."""
+    values = chunk.dictionary.cast(_storable(chunk.dictionary.type))
+    return values.take(chunk.indices)
+
+
+def _storable(kind: pa.DataType) -> pa.DataType:
+    """The type in which a Parquet file gives back what was put in."""
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        try:
-            return column.cast(pa.string())
-        except pa.ArrowInvalid:
-            return column.cast(pa.large_string())
-    return column
+        return pa.string()
+    if pa.types.is_binary_view(kind):
+        return pa.binary()
+    if pa.types.is_date64(kind):
+        return pa.date32()
+    if pa.types.is_timestamp(kind) and kind.unit == "s":
+        return pa.timestamp("ms", kind.tz)
+    if pa.types.is_time32(kind) and kind.unit == "s":
+        return pa.time32("ms")
+    return kind

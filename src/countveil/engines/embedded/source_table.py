@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from countveil.engines.contract import Histogram, Progress, WrittenFile
 from countveil.engines.embedded.read import read_source
+from countveil.errors import InputError
 from countveil.mechanism import Dealer
 from countveil.randomness import Stream
 from countveil.source import Column, Source
@@ -56,7 +57,7 @@ class EmbeddedSource:
         """Count the values of a column, leaving out some rows."""
         codes, values = self._codes(column)
         counts = np.bincount(np.delete(codes, without), minlength=len(values)).astype(np.int64)
-        return Histogram(values.to_pylist(), counts)
+        return Histogram(_as_python(column, values), counts)
 
     def publish(
         self,
@@ -88,15 +89,19 @@ class EmbeddedSource:
     def _codes(self, column: str) -> tuple[NDArray[np.int64], pa.Array]:
         """Each row's value as its position among the column's sorted values."""
         if column not in self._coded:
-            encoded = self._table[column].dictionary_encode(null_encoding="encode")
-            encoded = encoded.unify_dictionaries().combine_chunks()
-            if isinstance(encoded, pa.ChunkedArray):
-                encoded = pa.concat_arrays(encoded.chunks) if encoded.num_chunks else encoded
-            values = encoded.dictionary
-            order = pc.sort_indices(values, sort_keys=[("", "ascending", "at_start")])
-            rank = np.empty(len(values), np.int64)
-            rank[order.to_numpy()] = np.arange(len(values))
-            self._coded[column] = rank[encoded.indices.to_numpy()], values.take(order)
+            encoded = self._table[column].dictionary_encode().unify_dictionaries()
+            indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks], pa.int32())
+            dictionary = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([])
+            order = pc.sort_indices(dictionary)
+            values = dictionary.take(order)
+            # Missing, if it occurs, is the first value.
+            first = int(indices.null_count > 0)
+            if first:
+                values = pa.concat_arrays([pa.nulls(1, values.type), values])
+            rank = np.zeros(len(dictionary) + 1, np.int64)
+            rank[order.to_numpy()] = np.arange(len(dictionary)) + first
+            codes = indices.fill_null(len(dictionary)).to_numpy()
+            self._coded[column] = rank[codes], values
         return self._coded[column]
 
     def _deal(
@@ -116,6 +121,20 @@ class EmbeddedSource:
             codes, values = self._codes(name)
             return _Coded(codes[kept], values)
         return _Rows(column, kept)
+
+
+def _as_python(column: str, values: pa.Array) -> list[Any]:
+    """Values as Python's, of which none may stand for two."""
+    try:
+        if pa.types.is_timestamp(values.type) and values.type.unit == "ns":
+            values = values.cast(pa.timestamp("us", values.type.tz))
+        listed: list[Any] = values.to_pylist()
+    except (pa.ArrowInvalid, ValueError, OverflowError):
+        raise InputError(
+            f"Column {column!r} holds times finer than a microsecond, or outside the years 1 to "
+            f"9999, and cannot be protected as it is. Round them first."
+        ) from None
+    return listed
 
 
 class _Coded:

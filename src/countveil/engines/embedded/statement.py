@@ -1,7 +1,7 @@
-"""Our conditions as DuckDB text with parameters.
+"""Our expressions as DuckDB text with parameters.
 
-Enters: conditions and internal column names. Leaves: a text that holds no literal and no name from
-outside, and the parameters for it. Must not know: where conditions come from.
+Enters: expressions and internal column names. Leaves: a text that holds no literal and no name from
+outside, and the parameters for it. Must not know: where expressions come from.
 """
 
 from __future__ import annotations
@@ -9,28 +9,63 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from countveil.query import AllOf, Between, Compare, Condition, InList, IsNull
-from countveil.query.conditions import OPERATORS
+from countveil.query.expressions import Column, Constant, Expression
+
+# Every operation of countveil.query.expressions; {0}, {1} are operands, {all} a list of them.
+TEMPLATES = {
+    "add": "({0} + {1})", "subtract": "({0} - {1})", "multiply": "({0} * {1})",
+    "divide": "({0} / {1})", "divide_whole": "({0} // {1})", "remainder": "({0} % {1})",
+    "negate": "(-{0})",
+    "equal": "({0} = {1})", "unequal": "({0} <> {1})", "less": "({0} < {1})",
+    "at_most": "({0} <= {1})", "greater": "({0} > {1})", "at_least": "({0} >= {1})",
+    "not": "(NOT {0})", "is_null": "({0} IS NULL)", "like": "({0} LIKE {1})",
+    "ilike": "({0} ILIKE {1})", "nullif": "nullif({0}, {1})", "lower": "lower({0})",
+    "upper": "upper({0})", "trim": "trim({0})", "substr": "substr({all})",
+    "left": "left({0}, {1})", "right": "right({0}, {1})", "length": "length({0})",
+    "abs": "abs({0})", "round": "round({all})", "floor": "floor({0})", "ceil": "ceil({0})",
+    "sqrt": "CASE WHEN {0} >= 0 THEN sqrt({0}) END", "ln": "CASE WHEN {0} > 0 THEN ln({0}) END",
+    "sign": "sign({0})", "year": "year({0})", "month": "month({0})", "day": "day({0})",
+    "coalesce": "coalesce({all})", "greatest": "greatest({all})", "least": "least({all})",
+    "to_whole": "TRY_CAST({0} AS BIGINT)", "to_number": "TRY_CAST({0} AS DOUBLE)",
+    "to_text": "TRY_CAST({0} AS VARCHAR)", "to_date": "TRY_CAST({0} AS DATE)",
+    "to_timestamp": "TRY_CAST({0} AS TIMESTAMP)", "to_boolean": "TRY_CAST({0} AS BOOLEAN)",
+}  # fmt: skip
+_JOINED = {"and": " AND ", "or": " OR ", "concat": " || "}
+_TYPES = {
+    "text": "VARCHAR", "true/false": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP",
+}  # fmt: skip
 
 
-def condition_sql(condition: Condition, names: Mapping[str, str]) -> tuple[str, list[Any]]:
-    """The text of a condition and its parameters."""
-    match condition:
-        case AllOf(parts):
-            texts, parameters = ["true"], []
-            for part in parts:
-                text, values = condition_sql(part, names)
-                texts.append(text)
-                parameters += values
-            return " AND ".join(texts), parameters
-        case Compare(column, operator, value):
-            if operator not in OPERATORS:
-                raise ValueError(f"unknown operator {operator!r}")
-            return f"({names[column]} {operator} ?)", [value]
-        case InList(column, values, negated):
-            marks = ", ".join("?" * len(values))
-            return f"({names[column]} {'NOT ' * negated}IN ({marks}))", list(values)
-        case Between(column, low, high, negated):
-            return f"({names[column]} {'NOT ' * negated}BETWEEN ? AND ?)", [low, high]
-        case IsNull(column, negated):
-            return f"({names[column]} IS {'NOT ' * negated}NULL)", []
+class Statement:
+    """Collects parameters while expressions are put into words."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+        self.parameters: list[Any] = []
+
+    def text(self, expression: Expression) -> str:
+        """An expression as text."""
+        if isinstance(expression, Column):
+            return self._names[expression.name]
+        if isinstance(expression, Constant):
+            return self._parameter(expression)
+        name = expression.name
+        if name == "case":
+            *branches, otherwise = (self.text(part) for part in expression.operands)
+            pairs = zip(branches[::2], branches[1::2], strict=True)
+            whens = " ".join(f"WHEN {when} THEN {then}" for when, then in pairs)
+            return f"(CASE {whens} ELSE {otherwise} END)"
+        operands = [self.text(part) for part in expression.operands]
+        if name in _JOINED:
+            return "(" + _JOINED[name].join(operands) + ")"
+        if name == "in":
+            return f"({operands[0]} IN ({', '.join(operands[1:])}))"
+        return TEMPLATES[name].format(*operands, all=", ".join(operands))
+
+    def _parameter(self, constant: Constant) -> str:
+        if constant.value is None:
+            return f"NULL::{_TYPES[constant.kind]}" if constant.kind in _TYPES else "NULL"
+        # Numbered, so that a template may repeat an operand.
+        self.parameters.append(constant.value)
+        place = f"${len(self.parameters)}"
+        return f"{place}::{_TYPES[constant.kind]}" if constant.kind in _TYPES else place

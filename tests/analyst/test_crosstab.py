@@ -1,0 +1,105 @@
+"""Answers as people see them: matrices, tables, charts."""
+
+from __future__ import annotations
+
+import sys
+
+import pyarrow as pa
+import pytest
+
+import countveil as cv
+from countveil.display import html_table, text_table, visible
+from countveil.errors import MissingExtraError, QueryError
+
+HOSTILE = ["[red]x[/red]", "\x1b[31mred", "<script>alert(1)</script>", "two\nlines", "\u202eright"]
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> cv.Release:
+    folder = tmp_path_factory.mktemp("crosstab") / "release"
+    return cv.publish(cv.generate(20_000, seed=1), {"occupation": 2}, folder, seed=2)
+
+
+def test_a_crosstab_holds_the_cells_of_the_query(release: cv.Release) -> None:
+    table = release.crosstab("occupation", "gender", "age < 50")
+    answer = release.sql(
+        "SELECT occupation, gender, count(*) FROM release WHERE age < 50 GROUP BY ALL"
+    )
+    assert table.column_values == ["F", "M"]
+    assert len(table.row_values) == 50
+    for group, found in zip(answer.groups, answer.estimates, strict=True):
+        cell = table.cell(*group)
+        assert cell is not None
+        assert cell.estimate == pytest.approx(found.estimate)
+    assert table.cell("no such thing", "F") is None
+    assert len(table.to_pandas()) == len(table.to_polars()) == table.to_arrow().num_rows == 100
+
+
+def test_expressions_make_a_crosstab_too(release: cv.Release) -> None:
+    table = release.crosstab("age // 10", "gender")
+    assert table.row_values == list(range(1, 10))
+
+
+def test_hidden_cells_are_shown_as_hidden(release: cv.Release) -> None:
+    table = release.crosstab("occupation", "country")
+    assert "hidden" in str(table)
+    assert "<td>hidden</td>" in table._repr_html_()
+    answer = release.sql("SELECT count(*) FROM release WHERE occupation = 'actuary' AND age = 17")
+    assert answer.estimates[0].verdict == "hidden"
+    assert "hidden" in str(answer)
+    assert "<td>hidden</td>" in answer._repr_html_()
+
+
+@pytest.mark.parametrize("bad", ["gender, age", "count(*)", "gender) FROM release --", "nonsense"])
+def test_what_is_no_column_is_refused(release: cv.Release, bad: str) -> None:
+    with pytest.raises(QueryError):
+        release.crosstab(bad, "gender")
+
+
+def test_a_crosstab_needs_two_different_columns(release: cv.Release) -> None:
+    with pytest.raises(QueryError, match="two different"):
+        release.crosstab("gender", "gender")
+
+
+def test_many_counts_at_once(release: cv.Release) -> None:
+    asked = ["gender = 'F'", "occupation = 'nurse'", "occupation = 'nurse' OR age > 70"]
+    found = release.counts(asked)
+    assert [group[0] for group in found.groups] == asked
+    assert [release.count(where) for where in asked] == list(found.estimates)
+
+
+def test_a_chart_has_a_bar_and_an_error_for_every_cell(release: cv.Release) -> None:
+    chart = release.crosstab("education", "gender", "occupation = 'nurse'").plot().to_dict()
+    (rows,) = chart["datasets"].values()
+    assert len(rows) == 16
+    assert [layer["mark"]["type"] for layer in chart["spec"]["layer"]] == ["bar", "rule"]
+
+
+def test_a_missing_chart_library_is_named(
+    release: cv.Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    with pytest.raises(MissingExtraError, match=r"countveil\[plot\]"):
+        release.crosstab("education", "gender").plot()
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_text_from_data_is_harmless_everywhere(text: str) -> None:
+    table = text_table([text], [[text], [1]], width=80)
+    assert not set(table) & {"\x1b", "\u202e"}
+    assert "[red]x[/red]" in table or "[red]" not in text
+    page = html_table([text], [[text]])
+    assert "<script>" not in page
+    assert visible(visible(text)) == visible(text)
+
+
+def test_several_sensitive_columns_have_cells_of_their_product(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("two") / "release"
+    rows = {"p": [1, 2] * 3_000, "a": ["x", "y", "z"] * 2_000, "b": ["u", "v"] * 3_000}
+    release = cv.publish(pa.table(rows), {"a": 2, "b": 2}, folder, seed=3)
+    found = release.sql("SELECT a, b, count(*) FROM release GROUP BY ALL")
+    assert list(found.groups) == [(a, b) for a in ("x", "y", "z") for b in ("u", "v")]
+    # b has two values of N/ell rows each: nothing separates them.
+    assert {found.verdict for found in found.estimates} == {"hidden"}

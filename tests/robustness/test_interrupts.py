@@ -1,0 +1,255 @@
+"""Ctrl-C, termination and sudden death: a complete release or none, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.feather as pf
+import pytest
+
+import countveil as cv
+from tests.robustness.tools import (
+    LARGE_ROWS,
+    ROOT,
+    SMALL_ROWS,
+    Outcome,
+    names_in,
+    run,
+    small_columns,
+    start,
+)
+
+TOLD = "Interrupted. Nothing was left behind.\n"
+
+
+@pytest.fixture(scope="session")
+def duration(large: Path, tmp_path_factory: pytest.TempPathFactory) -> float:
+    """How long the large table takes to publish here and now."""
+    target = tmp_path_factory.mktemp("timing") / "release"
+    begun = time.monotonic()
+    assert run("publish", large, "-s", "occupation:5", "--to", target).code == 0
+    return time.monotonic() - begun
+
+
+def signalled(large: Path, target: Path, numbers: Sequence[int], after: float) -> Outcome:
+    """Publish the large table; send signals after a while, each a moment after the one before."""
+    process = start("publish", large, "-s", "occupation:5", "--to", target)
+    time.sleep(after)
+    for number in numbers:
+        process.send_signal(number)
+        time.sleep(0.005)
+    out, err = process.communicate(timeout=60)
+    return Outcome(process.returncode, out.decode(), err.decode())
+
+
+def assert_all_or_nothing(outcome: Outcome, target: Path, number: signal.Signals) -> None:
+    if outcome.code == 0:
+        assert names_in(target.parent) == [target.name]
+        assert cv.verify(target) == []
+        assert cv.open(target).rows == LARGE_ROWS
+        assert outcome.err == ""
+        return
+    assert names_in(target.parent) == [], outcome
+    if outcome.code == -number or "Fatal Python error: init" in outcome.err:
+        return  # before Python had come to our first line
+    assert outcome.code == 128 + number, outcome
+    assert (outcome.out, outcome.err) == ("", TOLD)
+
+
+SHARES = [0.0, 0.03, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.96, 1.02]
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_ctrl_c_at_any_moment(large: Path, tmp_path: Path, duration: float, share: float) -> None:
+    target = tmp_path / "release"
+    outcome = signalled(large, target, [signal.SIGINT], share * duration)
+    assert_all_or_nothing(outcome, target, signal.SIGINT)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.9])
+def test_termination_at_any_moment(
+    large: Path, tmp_path: Path, duration: float, share: float
+) -> None:
+    target = tmp_path / "release"
+    outcome = signalled(large, target, [signal.SIGTERM], share * duration)
+    assert_all_or_nothing(outcome, target, signal.SIGTERM)
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.9])
+def test_impatient_ctrl_c(large: Path, tmp_path: Path, duration: float, share: float) -> None:
+    target = tmp_path / "release"
+    outcome = signalled(large, target, [signal.SIGINT, signal.SIGINT], share * duration)
+    assert_all_or_nothing(outcome, target, signal.SIGINT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_many_moments(large: Path, tmp_path: Path, duration: float, number: signal.Signals) -> None:
+    for step in range(25):
+        target = tmp_path / str(step) / "release"
+        target.parent.mkdir()
+        outcome = signalled(large, target, [number] * (1 + step % 2), step / 24 * duration)
+        assert_all_or_nothing(outcome, target, number)
+        shutil.rmtree(target.parent)
+
+
+SENDS_ONE_CTRL_C = """
+import os, pathlib, signal
+sent = pathlib.Path(__file__).with_name("sent")
+if not sent.exists():
+    sent.touch()
+    os.kill(os.getpid(), signal.SIGINT)
+    for _ in range(100): pass
+raise ImportError
+"""
+
+
+def test_ctrl_c_that_a_library_swallows(large: Path, tmp_path: Path) -> None:
+    # Arrow tries to import pandas and goes on when it cannot, whatever the reason was.
+    trap = tmp_path / "path" / "pandas"
+    trap.mkdir(parents=True)
+    (trap / "__init__.py").write_text(SENDS_ONE_CTRL_C)
+    place = tmp_path / "place"
+    place.mkdir()
+    words = ("publish", large, "-s", "occupation:5", "--to", place / "release")
+    path = os.pathsep.join([str(trap.parent), os.environ.get("PYTHONPATH", "")])
+    outcome = run(*words, env={"PYTHONPATH": path})
+    assert_all_or_nothing(outcome, place / "release", signal.SIGINT)
+
+
+def ends_at_every_operation(
+    tmp_path: Path, name: str, sensitive: str, *options: str
+) -> list[dict[str, Any]]:
+    """What is left when the command is stopped at each of its file operations."""
+    table = pa.table(small_columns())
+    source = tmp_path / "in.arrow"
+    pf.write_feather(table, source)
+    cv.publish(table.slice(0, SMALL_ROWS // 2), {"job": 2}, tmp_path / "old")
+    target = tmp_path / "place" / "release"
+    target.parent.mkdir()
+    script = (sys.executable, "-m", "tests.robustness.crash_points")
+    done = subprocess.run(
+        [*script, name, source, sensitive, target, *options],
+        capture_output=True,
+        check=True,
+        cwd=ROOT,
+        timeout=100,
+    )
+    ends = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(ends) > 8
+    return ends
+
+
+class TestAtEveryFileOperation:
+    def test_sudden_death(self, tmp_path: Path) -> None:
+        ends = ends_at_every_operation(tmp_path, "SIGKILL", "job:2")
+        for end in ends:
+            # A draft may be left; it is hidden, and nothing at the target but a whole release.
+            assert all(name == "release" or name.startswith(".") for name in end["names"]), end
+            assert (end["sound"], end["rows"]) in ((None, None), (True, SMALL_ROWS)), end
+        assert (ends[-1]["code"], ends[-1]["names"]) == (0, ["release"])
+
+    def test_sudden_death_while_replacing(self, tmp_path: Path) -> None:
+        ends = ends_at_every_operation(tmp_path, "SIGKILL", "job:2", "--force")
+        for end in ends:
+            assert end["sound"], end
+            assert end["rows"] in (SMALL_ROWS // 2, SMALL_ROWS), end
+        assert (ends[-1]["code"], ends[-1]["names"]) == (0, ["release"])
+        assert {end["rows"] for end in ends} == {SMALL_ROWS // 2, SMALL_ROWS}
+
+    @pytest.mark.parametrize(
+        ("name", "code"),
+        [("SIGINT", 130), pytest.param("SIGTERM", 143, marks=pytest.mark.slow)],
+    )
+    def test_interrupt(self, tmp_path: Path, name: str, code: int) -> None:
+        for end in ends_at_every_operation(tmp_path, name, "job:2"):
+            if end["code"] == 0:
+                assert (end["names"], end["sound"]) == (["release"], True), end
+            else:
+                assert (end["code"], end["names"]) == (code, []), end
+
+    def test_interrupt_while_replacing(self, tmp_path: Path) -> None:
+        for end in ends_at_every_operation(tmp_path, "SIGINT", "job:2", "--force"):
+            assert (end["names"], end["sound"]) == (["release"], True), end
+            assert (end["code"], end["rows"]) in ((0, SMALL_ROWS), (130, SMALL_ROWS // 2)), end
+
+    def test_interrupt_while_refusing(self, tmp_path: Path) -> None:
+        for end in ends_at_every_operation(tmp_path, "SIGINT", "job:100"):
+            assert end["names"] == [], end
+            assert end["code"] in (1, 130), end
+
+
+def assert_survives_kills(large: Path, old: Path, place: Path, took: float, part: int) -> None:
+    """Kill a first publication and a replacement, in turns, at random moments."""
+    moments = random.Random(part)
+    rounds = 13 if part else 5
+    fresh, replaced = place / "fresh", place / "replaced"
+    shutil.copytree(old, replaced)
+    for target in [fresh, replaced] * rounds:
+        process = start("publish", large, "-s", "occupation:5", "--to", target, "--force")
+        time.sleep(moments.uniform(0.3, 1.1) * took)
+        process.kill()
+        process.communicate()
+        if target == replaced or target.exists():
+            assert cv.verify(target) == []
+            assert cv.open(target).rows in (SMALL_ROWS, LARGE_ROWS)
+        if target == fresh:
+            shutil.rmtree(fresh, ignore_errors=True)
+    # The next publication to the same place clears what the killed ones left.
+    for target in (fresh, replaced):
+        assert run("publish", large, "-s", "occupation:5", "--to", target, "--force").code == 0
+    assert names_in(place) == ["fresh", "replaced"]
+
+
+def test_killed_ten_times(large: Path, published: Path, tmp_path: Path, duration: float) -> None:
+    assert_survives_kills(large, published, tmp_path, duration, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [1, 2, 3, 4])
+def test_killed_a_hundred_times(
+    large: Path, published: Path, tmp_path: Path, duration: float, part: int
+) -> None:
+    assert_survives_kills(large, published, tmp_path, duration, part)
+
+
+def test_the_next_publication_removes_what_a_killed_one_left(small: Path, tmp_path: Path) -> None:
+    left = tmp_path / ".release.draft-x1y2z3"
+    (left / "data").mkdir(parents=True)
+    (left / "data" / "part-00000.parquet").write_bytes(b"half")
+    foreign = tmp_path / ".other.draft-x1y2z3"
+    foreign.mkdir()
+    assert run("publish", small, "-s", "job:2", "--to", tmp_path / "release").code == 0
+    assert names_in(tmp_path) == [".other.draft-x1y2z3", "release"]
+
+
+def test_a_draft_in_the_making_is_private(tmp_path: Path) -> None:
+    seen: list[int] = []
+
+    def look(stage: str, _done: int, _total: int) -> None:
+        if stage == "writing":
+            seen.extend(entry.stat().st_mode & 0o777 for entry in tmp_path.iterdir())
+
+    cv.publish(pa.table(small_columns()), {"job": 2}, tmp_path / "release", progress=look)
+    assert seen == [0o700]
+
+
+def test_nothing_is_written_outside_the_target_folder(small: Path, tmp_path: Path) -> None:
+    temporary, home, place = (tmp_path / name for name in ("temporary", "home", "place"))
+    for folder in (temporary, home, place):
+        folder.mkdir()
+    words = ("publish", small, "-s", "job:2", "--to", tmp_path / "release")
+    env = {"TMPDIR": str(temporary), "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert run(*words, cwd=place, env=env).code == 0
+    assert [names_in(folder) for folder in (temporary, home, place)] == [[], [], []]
