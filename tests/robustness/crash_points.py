@@ -103,3 +103,5 @@ def _left(target: Path) -> dict[str, Any]:
 
 if __name__ == "__main__":
     main()
+    # A process that has forked while Arrow's threads ran may stumble over them at its end.
+    os._exit(0)

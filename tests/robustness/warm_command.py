@@ -73,3 +73,5 @@ def _run(words: list[str], out: BinaryIO, err: BinaryIO) -> None:
 
 if __name__ == "__main__":
     main()
+    # A process that has forked while Arrow's threads ran may stumble over them at its end.
+    os._exit(0)

@@ -243,6 +243,7 @@ class _Reader:
         if node is None:
             return None
         value = node.expression
-        if not isinstance(value, exp.Literal) or not value.is_int:
+        more = any(part for name, part in node.args.items() if name != "expression")
+        if not isinstance(value, exp.Literal) or not value.is_int or more:
             refuse(f"{clause.upper()} needs a whole number.")
         return int(value.this)

@@ -11,18 +11,21 @@ from typing import Any
 
 from countveil.query.expressions import Column, Constant, Expression
 
-# Every operation of countveil.query.expressions; {0}, {1} are operands, {all} a list of them.
+# Every operation of countveil.query.expressions; {0}, {1} are operands, {all} a list of them,
+# {whole} the later ones as whole numbers.
 TEMPLATES = {
     "add": "({0} + {1})", "subtract": "({0} - {1})", "multiply": "({0} * {1})",
-    "divide": "({0} / {1})", "divide_whole": "({0} // {1})", "remainder": "({0} % {1})",
+    "divide": "(CASE WHEN {1} <> 0 THEN {0} / {1} END)",
+    "divide_whole": "(CASE WHEN {1} <> 0 THEN {0} // {1} END)",
+    "remainder": "(CASE WHEN {1} <> 0 THEN {0} % {1} END)",
     "negate": "(-{0})",
     "equal": "({0} = {1})", "unequal": "({0} <> {1})", "less": "({0} < {1})",
     "at_most": "({0} <= {1})", "greater": "({0} > {1})", "at_least": "({0} >= {1})",
     "not": "(NOT {0})", "is_null": "({0} IS NULL)", "like": "({0} LIKE {1})",
     "ilike": "({0} ILIKE {1})", "nullif": "nullif({0}, {1})", "lower": "lower({0})",
-    "upper": "upper({0})", "trim": "trim({0})", "substr": "substr({all})",
-    "left": "left({0}, {1})", "right": "right({0}, {1})", "length": "length({0})",
-    "abs": "abs({0})", "round": "round({all})", "floor": "floor({0})", "ceil": "ceil({0})",
+    "upper": "upper({0})", "trim": "trim({0})", "substr": "substr({0}, {whole})",
+    "left": "left({0}, {whole})", "right": "right({0}, {whole})", "length": "length({0})",
+    "abs": "abs({0})", "round": "round({0}, {digits})", "floor": "floor({0})", "ceil": "ceil({0})",
     "sqrt": "CASE WHEN {0} >= 0 THEN sqrt({0}) END", "ln": "CASE WHEN {0} > 0 THEN ln({0}) END",
     "sign": "sign({0})", "year": "year({0})", "month": "month({0})", "day": "day({0})",
     "coalesce": "coalesce({all})", "greatest": "greatest({all})", "least": "least({all})",
@@ -30,6 +33,7 @@ TEMPLATES = {
     "to_text": "TRY_CAST({0} AS VARCHAR)", "to_date": "TRY_CAST({0} AS DATE)",
     "to_timestamp": "TRY_CAST({0} AS TIMESTAMP)", "to_boolean": "TRY_CAST({0} AS BOOLEAN)",
 }  # fmt: skip
+_MOST_DIGITS = 30
 _JOINED = {"and": " AND ", "or": " OR ", "concat": " || "}
 _TYPES = {
     "text": "VARCHAR", "true/false": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP",
@@ -60,7 +64,15 @@ class Statement:
             return "(" + _JOINED[name].join(operands) + ")"
         if name == "in":
             return f"({operands[0]} IN ({', '.join(operands[1:])}))"
-        return TEMPLATES[name].format(*operands, all=", ".join(operands))
+        # Places and numbers of digits must be whole; one that no number can be is missing.
+        whole = ", ".join(f"TRY_CAST({operand} AS BIGINT)" for operand in operands[1:])
+        digits = f"least(greatest({whole}, -{_MOST_DIGITS}), {_MOST_DIGITS})::INTEGER"
+        return TEMPLATES[name].format(
+            *operands,
+            all=", ".join(operands),
+            whole=whole,
+            digits=digits if operands[1:] else "0",
+        )
 
     def _parameter(self, constant: Constant) -> str:
         if constant.value is None:
