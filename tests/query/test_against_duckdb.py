@@ -126,9 +126,10 @@ def test_any_formula_counts_what_the_database_counts(
 
 KEYS = ["gender", "age // 10", "job", "grade", "insured", "CASE WHEN pay > 0 THEN 'in' END"]
 MEASURES = [
-    "count(*)", "count(age)", "count(job)", "sum(age)", "sum(pay * 2)", "avg(pay)", "avg(age)",
-    "count(*) FILTER (WHERE {f})", "sum(pay) FILTER (WHERE {f})", "avg(age) FILTER (WHERE {f})",
-    "100.0 * count(*) FILTER (WHERE {f}) / count(*)", "count(*) / 2", "2 * sum(age)",
+    "count(*)", "count(age)", "count(job)", "count(NULL)", "count(1)", "sum(age)", "sum(pay * 2)",
+    "avg(pay)", "avg(age)", "count(*) FILTER (WHERE {f})", "sum(pay) FILTER (WHERE {f})",
+    "avg(age) FILTER (WHERE {f})", "100.0 * count(*) FILTER (WHERE {f}) / count(*)",
+    "count(*) / 2", "2 * sum(age)",
 ]  # fmt: skip
 
 

@@ -74,6 +74,9 @@ def _explain(error: BaseException) -> int:
     from countveil.display import visible
     from countveil.errors import CountveilError
 
+    if isinstance(error, KeyboardInterrupt):
+        # It came before there was a handler of ours.
+        return 128 + signal.SIGINT
     if isinstance(error, CountveilError):
         _say(f"Error: {visible(str(error))}")
         return 1

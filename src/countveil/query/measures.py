@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from countveil.query.expressions import (
+    FALSE,
+    TRUE,
     AllOf,
     Constant,
     Formula,
@@ -159,7 +161,7 @@ class MeasureReader:
             return Not(SensitiveTest(sensitive.name, "is_null"))
         argument = self._translator.expression(node)
         if isinstance(argument, Constant):
-            return AllOf(())
+            return FALSE if argument.value is None else TRUE
         return Plain(Operation("not", (Operation("is_null", (argument,), BOOLEAN),), BOOLEAN))
 
 

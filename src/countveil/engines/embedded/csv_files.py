@@ -117,7 +117,18 @@ def _types(connection: duckdb.DuckDBPyConnection, n_columns: int) -> list[str]:
                 # NULL: the column has no value at all, and stays text.
                 types[column] = kind if fit else "VARCHAR"
                 open_types[column] = []
-    return types
+    return [
+        "VARCHAR" if kind == "DOUBLE" and _merges(connection, column) else kind
+        for column, kind in enumerate(types)
+    ]
+
+
+def _merges(connection: duckdb.DuckDBPyConnection, column: int) -> bool:
+    """Whether different texts would become one number: 250.0 and 250.00 are codes, not numbers."""
+    cell = f"c{column}"
+    counts = f"count(DISTINCT {cell}), count(DISTINCT {cell}::DOUBLE)"
+    texts, numbers = connection.execute(f"SELECT {counts} FROM cells").fetchall()[0]
+    return bool(texts > numbers)
 
 
 def _fitting(
@@ -154,7 +165,8 @@ def _read_header(path: Path) -> tuple[list[str], str]:
     if not line.strip():
         raise InputError(f"{path} is empty: a CSV needs a header line with the column names.")
     is_tsv = ".tsv" in path.name.lower()
-    candidates = Counter({mark: line.count(mark) for mark in ",;\t|"})
+    unquoted = re.sub(r'"[^"]*"', "", line)
+    candidates = Counter({mark: unquoted.count(mark) for mark in ",;\t|"})
     delimiter = "\t" if is_tsv else "," if candidates[","] else candidates.most_common(1)[0][0]
     if not is_tsv and not candidates[delimiter]:
         delimiter = ","
