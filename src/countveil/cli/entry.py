@@ -45,8 +45,15 @@ def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
     raise Interrupted(number)
 
 
+def _unraisable(lost: sys.UnraisableHookArgs) -> None:
+    # Raised where Python cannot pass it on (a finaliser): `ignore_interrupts` raises it again.
+    if not isinstance(lost.exc_value, Interrupted):
+        sys.__unraisablehook__(lost)
+
+
 def main() -> NoReturn:
     """Run the command line."""
+    sys.unraisablehook = _unraisable
     try:
         for number in _SIGNALS:
             signal.signal(number, _interrupt)
