@@ -100,7 +100,8 @@ The made-up table: {census}
 Try next:
   {name} show {folder}
   {name} query {folder} \\
-    "SELECT gender, count(*) FROM release WHERE occupation = 'nurse' GROUP BY gender"
+    "SELECT gender, count(*) FROM release
+     WHERE occupation = 'nurse' GROUP BY gender"
   {name} verify {folder}""")
 
 

@@ -1,0 +1,102 @@
+"""The commands as a person uses them, one after the other, in an empty folder."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import countveil as cv
+from countveil.cli.demo import QUESTIONS, plant
+from countveil.randomness import Randomness
+
+COMMAND = Path(sys.executable).with_name("countveil")
+
+
+def run(folder: Path, *words: object) -> str:
+    done = subprocess.run(
+        [COMMAND, *map(str, words)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"COLUMNS": "80", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_the_demo_fits_a_terminal_and_hides_the_tiny_group(tmp_path: Path) -> None:
+    out = run(tmp_path, "demo", "--rows", 20_000)
+    assert max(len(line) for line in out.splitlines()) <= 80
+    for words, _ in QUESTIONS:
+        assert words.split()[0] in out
+    planted = next(line for line in out.splitlines() if "Iceland" in line)
+    assert planted.split()[-1] == "hidden"
+    assert " 5 " in planted
+    assert "countveil-demo/release" in out
+    assert cv.verify(tmp_path / "countveil-demo" / "release") == []
+    assert "Try next" in run(tmp_path, "demo", "--rows", 20_000), "a second time in the same place"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_tiny_group_is_hidden_whatever_is_drawn(tmp_path: Path, seed: int) -> None:
+    """n is 5, so every possible estimate has an error of at least 89% of what is possible."""
+    census = plant(cv.generate(5_000, seed=seed), Randomness(seed).stream("plant"))
+    for number in range(6):
+        release = cv.publish(census, {"occupation": 5}, tmp_path / str(number))
+        found = release.count(QUESTIONS[-1][1])
+        assert found.verdict == "hidden"
+
+
+def test_planting_makes_exactly_five(tmp_path: Path) -> None:
+    census = plant(cv.generate(30_000, seed=1), Randomness(1).stream("plant"))
+    release = cv.publish(census, {"salary": 2}, tmp_path / "release")
+    women = "gender = 'F' AND age = 70 AND country = 'Iceland'"
+    assert release.count(women).estimate == 5
+    assert release.count(women + " AND occupation = 'watchmaker'").estimate == 5
+
+
+def test_from_a_table_to_an_answer(tmp_path: Path) -> None:
+    run(tmp_path, "generate", "--rows", 3_000, "--to", "census.csv", "--seed", 1)
+    told = json.loads(
+        run(tmp_path, "publish", "census.csv", "-s", "occupation:5", "-s", "salary", "--ell", 3,
+            "--to", "release", "--residue", "drop", "--format", "json")
+    )  # fmt: skip
+    assert set(told) == {"release", "rows", "ell", "dropped", "seconds"}
+    assert told["release"] == "release"
+    assert told["ell"] == {"occupation": 5, "salary": 3}
+    assert told["rows"] + told["dropped"] == 3_000
+    assert told["rows"] % 15 == 0
+    query = "SELECT gender, count(*) FROM release WHERE occupation = 'nurse' GROUP BY gender"
+    answer = json.loads(run(tmp_path, "query", "release", query, "--format", "json"))
+    keys = ["gender", "estimate", "std_error", "low", "high", "verdict"]
+    assert [list(row) for row in answer] == [keys, keys]
+    rows = list(
+        csv.reader(io.StringIO(run(tmp_path, "query", "release", query, "--format", "csv")))
+    )
+    assert rows[0] == keys
+    assert len(rows) == 3
+    several = "SELECT count(*) AS n, avg(age) AS mean FROM release"
+    (both,) = json.loads(run(tmp_path, "query", "release", several, "--format", "json"))
+    assert list(both) == [f"{name}_{key}" for name in ("n", "mean") for key in keys[1:]]
+    assert "occupation" in run(tmp_path, "show", "release")
+    assert json.loads(run(tmp_path, "show", "release", "--format", "json"))["rows"] == told["rows"]
+    assert "sound" in run(tmp_path, "verify", "release")
+    assert json.loads(run(tmp_path, "verify", "release", "--format", "json")) == []
+
+
+def test_a_seeded_release_says_so_on_the_screen(tmp_path: Path) -> None:
+    run(tmp_path, "generate", "--rows", 500, "--to", "census.parquet")
+    words = ("publish", "census.parquet", "-s", "occupation:3", "--to", "release")
+    assert "SEEDED" in run(tmp_path, *words, "--seed", 987_654)
+    shown = run(tmp_path, "show", "release")
+    assert "SEEDED" in shown
+    assert "987" not in shown
+    assert "SEEDED" not in run(tmp_path, *words, "--force")
