@@ -41,6 +41,19 @@ def encode_value(value: Any) -> str | int | bool | None:
     raise TypeError(f"a {type(value).__name__} cannot be a domain value")
 
 
+def python_values(values: Any) -> list[Any]:
+    """The values of an Arrow array as Python's; ValueError where one cannot be told exactly.
+
+    Python's times end at the microsecond, so finer ones are refused rather than cut.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(values.type) and values.type.unit == "ns":
+        values = values.cast(pa.timestamp("us", values.type.tz))
+    listed: list[Any] = values.to_pylist()
+    return listed
+
+
 def decode_value(value: Any, type_name: str) -> Any:
     """The value that `encode_value` wrote, for a column of this type; ValueError if impossible."""
     if value is None:

@@ -16,6 +16,7 @@ import contextlib
 import ctypes
 import errno
 import fcntl
+import glob
 import os
 import shutil
 import signal
@@ -150,7 +151,7 @@ def _prefix(target: Path) -> str:
 
 def _remove_dead_drafts(target: Path) -> None:
     """Remove drafts whose process is gone: their lock is free."""
-    for folder in target.parent.glob(_glob_escape(_prefix(target)) + "*"):
+    for folder in target.parent.glob(glob.escape(_prefix(target)) + "*"):
         with contextlib.suppress(OSError):
             handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             try:
@@ -158,11 +159,6 @@ def _remove_dead_drafts(target: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(handle)
-
-
-def _glob_escape(text: str) -> str:
-    """Make a name safe inside a pattern."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
 
 
 def _exchange(new: Path, old: Path) -> None:

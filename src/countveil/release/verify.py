@@ -12,9 +12,9 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from countveil.errors import ReleaseError
+from countveil.release.domain import python_values
 from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
 from countveil.release.manifest import DataFile, Manifest
 
@@ -83,21 +83,12 @@ def _check_values(folder: Path, manifest: Manifest) -> list[Finding]:
         for file in manifest.files:
             with (folder / file.path).open("rb") as raw:
                 column = pq.read_table(raw, columns=[name]).column(0)
-            found.update(_as_python(pc.unique(column)))
+            found.update(python_values(pc.unique(column)))
         if found != set(entry.domain):
             findings.append(
                 Finding(MANIFEST_NAME, f"lists other values of {name!r} than are published")
             )
     return findings
-
-
-def _as_python(values: Any) -> list[object]:
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(values.type) and values.type.unit == "ns":
-        values = values.cast(pa.timestamp("us", values.type.tz))
-    listed: list[object] = values.to_pylist()
-    return listed
 
 
 def file_sha256(path: Path) -> str:

@@ -6,6 +6,7 @@ every other path locked. Must not know: what will be asked.
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,5 +40,4 @@ def quoted(text: str) -> str:
 
 def without_pattern(path: Path) -> str:
     """A path for DuckDB, with characters that would be a pattern taken literally."""
-    text = str(path.resolve())
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
+    return glob.escape(str(path.resolve()))

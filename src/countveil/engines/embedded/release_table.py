@@ -21,6 +21,7 @@ from countveil.engines.embedded.connection import connect, quoted, without_patte
 from countveil.engines.embedded.statement import Statement
 from countveil.errors import QueryError, ReleaseError
 from countveil.query import Tally
+from countveil.release.domain import python_values
 
 MOST_NUMBERS = 20_000_000
 
@@ -75,7 +76,7 @@ class EmbeddedRelease:
         try:
             # Through Arrow: DuckDB's own conversion of times needs a library we do not.
             found = self._connection.sql(text, params=list(parameters)).to_arrow_table()
-            return list(zip(*(_as_python(column) for column in found.columns), strict=True))
+            return list(zip(*(_key_values(column) for column in found.columns), strict=True))
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except (duckdb.OutOfRangeException, duckdb.ConversionException) as error:
@@ -92,11 +93,11 @@ class EmbeddedRelease:
         )
 
 
-def _as_python(column: pa.ChunkedArray) -> list[Any]:
+def _key_values(column: pa.ChunkedArray) -> list[Any]:
     if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        # A group key is shown to people: to the microsecond is enough.
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    listed: list[Any] = column.to_pylist()
-    return listed
+    return python_values(column)
 
 
 def _pivot(

@@ -24,6 +24,7 @@ from countveil.engines.embedded.read import read_source
 from countveil.errors import InputError
 from countveil.mechanism import Dealer
 from countveil.randomness import Stream
+from countveil.release.domain import python_values
 from countveil.source import Column, Source
 
 _DEAL_ROWS = 1 << 20
@@ -57,7 +58,7 @@ class EmbeddedSource:
         """Count the values of a column, leaving out some rows."""
         codes, values = self._codes(column)
         counts = np.bincount(np.delete(codes, without), minlength=len(values)).astype(np.int64)
-        return Histogram(_as_python(column, values), counts)
+        return Histogram(_domain_values(column, values), counts)
 
     def publish(
         self,
@@ -123,18 +124,15 @@ class EmbeddedSource:
         return _Rows(column, kept)
 
 
-def _as_python(column: str, values: pa.Array) -> list[Any]:
-    """Values as Python's, of which none may stand for two."""
+def _domain_values(column: str, values: pa.Array) -> list[Any]:
+    """The values of a sensitive column, of which none may stand for two."""
     try:
-        if pa.types.is_timestamp(values.type) and values.type.unit == "ns":
-            values = values.cast(pa.timestamp("us", values.type.tz))
-        listed: list[Any] = values.to_pylist()
+        return python_values(values)
     except (pa.ArrowInvalid, ValueError, OverflowError):
         raise InputError(
             f"Column {column!r} holds times finer than a microsecond, or outside the years 1 to "
             f"9999, and cannot be protected as it is. Round them first."
         ) from None
-    return listed
 
 
 class _Coded:
