@@ -101,7 +101,8 @@ def _score_interval(
             half = shifted + z**2 * c1 / 2
             root = np.sqrt(np.maximum(half**2 - lead * (shifted**2 - z**2 * c0), 0.0))
             ends.append((half + sign * root) / lead)
-        low, high = ends
+        # Below a corrected estimate that is not positive there is nothing to reject.
+        low, high = np.where(x - correction <= 0, 0.0, ends[0]), ends[1]
         # A variance that grows like the square of t leaves no upper end.
         high = np.where(lead > 0, high, np.inf)
     # n rows cannot hold more; an estimate outside 0..n still gets an interval inside.
