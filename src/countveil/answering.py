@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.channel import ChannelView
+from countveil.channel.conditions import NEVER
 from countveil.engines.contract import TallyResult
 from countveil.estimate import (
     Estimate,
@@ -26,7 +27,6 @@ from countveil.estimate import (
     estimate_total,
     verdicts,
 )
-from countveil.estimate.aggregates import NEVER
 from countveil.query.plan import Plan
 from countveil.query.question import (
     Having,

@@ -30,12 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.channel import ChannelView
+from countveil.channel.conditions import ALWAYS, NEVER
 from countveil.estimate.unbiased import misfit_parts
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-
-ALWAYS, NEVER = -1, -2
 
 
 @dataclass(frozen=True)

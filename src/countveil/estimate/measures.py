@@ -14,8 +14,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.channel.conditions import NEVER
 from countveil.errors import QueryError
-from countveil.estimate.aggregates import NEVER, Tallies, Total
+from countveil.estimate.aggregates import Tallies, Total
 from countveil.estimate.answer import Estimates
 from countveil.estimate.methods import estimate_cells
 

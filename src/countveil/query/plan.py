@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.channel.conditions import ALWAYS, NEVER
 from countveil.errors import QueryError
 from countveil.query.expressions import (
     FALSE,
@@ -37,9 +38,6 @@ from countveil.query.question import Aggregate, Question
 
 MOST_CELLS = 250_000
 MOST_CONDITIONS = 60
-
-# Numbers of the conditions that need no tally.
-ALWAYS, NEVER = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
