@@ -25,7 +25,7 @@ def run(folder: Path, *words: object) -> str:
         capture_output=True,
         text=True,
         check=False,
-        env={"COLUMNS": "80", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+        env={"COLUMNS": "80", "PATH": f"{COMMAND.parent}:/usr/bin:/bin", "LANG": "C.UTF-8"},
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -34,7 +34,8 @@ def run(folder: Path, *words: object) -> str:
 
 def test_the_demo_fits_a_terminal_and_hides_the_tiny_group(tmp_path: Path) -> None:
     out = run(tmp_path, "demo", "--rows", 20_000)
-    assert max(len(line) for line in out.splitlines()) <= 80
+    too_wide = [line for line in out.splitlines() if len(line) > 80]
+    assert not too_wide, "countveil is on the PATH, so no line depends on where it is installed"
     for words, _ in QUESTIONS:
         assert words.split()[0] in out
     planted = next(line for line in out.splitlines() if "Iceland" in line)
