@@ -3,6 +3,7 @@
 The names, in the order of the flow:
 
 - `generate`       make a census-like table to try things on
+- `inspect`        look at a table: identifiers, giveaways, the largest eligible ell
 - `publish`        turn a table into a release (the publisher's side)
 - `verify`         is a release still what was published?
 - `open`           open a release (the analyst's side), giving a
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from countveil.analyst import Release
     from countveil.engines.contract import Progress as _Progress
     from countveil.estimate import Estimate
+    from countveil.inspector import Inspection as _Inspection
     from countveil.release import Finding as _Finding
     from countveil.synthetic import generate
 
@@ -36,10 +38,29 @@ __all__ = [
     "Release",
     "__version__",
     "generate",
+    "inspect",
     "open",
     "publish",
     "verify",
 ]
+
+
+def inspect(
+    table: object,
+    *,
+    sensitive: _Sequence[str] | str = (),
+    missing: _Sequence[str] | str = (),
+) -> _Inspection:
+    """Look at a table before publishing it: roles, identifiers, giveaways, eligible ell.
+
+    Without `sensitive`, columns whose names sound like it are taken. `missing` are texts that stand
+    for a missing value. Print what comes back.
+    """
+    from countveil.inspector import run_inspect
+
+    named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
+    marks = (missing,) if isinstance(missing, str) else tuple(missing)
+    return run_inspect(table, named, marks)
 
 
 def publish(
@@ -48,11 +69,18 @@ def publish(
     to: str | _os.PathLike[str],
     *,
     ell: int | None = None,
-    drop: _Sequence[str] = (),
+    drop: _Sequence[str] | str = (),
+    keep: _Sequence[str] | str = (),
+    person: str | None = None,
+    bins: _Mapping[str, object] | None = None,
+    domain: _Mapping[str, _Sequence[object] | str | _os.PathLike[str]] | None = None,
+    merge: _Mapping[str, _Mapping[object, str] | str | _os.PathLike[str]] | None = None,
+    missing: _Sequence[str] | str = (),
     groups: str = "anatomy",
     residue: str = "absorb",
     seed: int | None = None,
     force: bool = False,
+    sign: str | _os.PathLike[str] | None = None,
     progress: _Progress | None = None,
 ) -> Release:
     """Publish a table as a release in the folder `to`, and open the release.
@@ -60,11 +88,35 @@ def publish(
     `table` is a path or glob (CSV, Parquet, Arrow), a pandas or Polars data frame, an Arrow table,
     a DuckDB relation or anything else that exports Arrow. `sensitive` maps columns to their ell, or
     lists columns that share `ell`. `seed` is for experiments only: a seeded release says so.
-    """
-    from countveil.publisher import column_settings, run_publish
 
-    settings = column_settings(sensitive, ell, groups, residue)
-    run_publish(table, settings, to, drop=drop, seed=seed, force=force, progress=progress)
+    Columns that look like identifiers or give a sensitive value away stop it until each is named in
+    `drop` or `keep`. `person` is the column that says who a row is about. `bins` puts numbers into
+    classes (10, "q10" or edges), `merge` gives values common labels (a mapping, or a CSV file),
+    `domain` declares a column's values (a list, or a file), `missing` lists texts that stand for
+    missing values, `sign` is the file of an Ed25519 private key.
+    """
+    from pathlib import Path
+    from warnings import warn
+
+    from countveil.publisher import column_settings, run_publish
+    from countveil.release import Signer
+    from countveil.source import Choices
+
+    done = run_publish(
+        table,
+        column_settings(sensitive, ell, groups, residue),
+        to,
+        choices=Choices.of(
+            drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
+            missing=missing,
+        ),
+        seed=seed,
+        force=force,
+        sign=None if sign is None else Signer.from_file(Path(sign)),
+        progress=progress,
+    )  # fmt: skip
+    for text in done.warnings:
+        warn(text, stacklevel=2)
     return open(to)
 
 
@@ -75,13 +127,19 @@ def open(folder: str | _os.PathLike[str]) -> Release:  # noqa: A001 - cv.open re
     return Release(folder)
 
 
-def verify(folder: str | _os.PathLike[str]) -> list[_Finding]:
-    """What is wrong with a release: a list of findings, empty when it is sound."""
+def verify(
+    folder: str | _os.PathLike[str], *, signed_by: str | _os.PathLike[str] | None = None
+) -> list[_Finding]:
+    """What is wrong with a release: a list of findings, empty when it is sound.
+
+    With `signed_by`, a file with the publisher's Ed25519 public key, its signature is checked too.
+    """
     from pathlib import Path
 
     from countveil.release import verify_release
 
-    return verify_release(Path(folder))
+    key = None if signed_by is None else Path(signed_by)
+    return verify_release(Path(folder), signed_by=key)
 
 
 def __getattr__(name: str) -> object:

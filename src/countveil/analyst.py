@@ -54,7 +54,12 @@ class Release:
         self.folder = Path(folder)
         self.manifest: Manifest = read_manifest(self.folder)
         domains = {name: entry.domain for name, entry in self.manifest.sensitive.items()}
-        self._columns = ReleaseColumns(self.manifest.columns, domains)
+        classes = {
+            name: entry.classes
+            for name, entry in self.manifest.sensitive.items()
+            if entry.classes is not None
+        }
+        self._columns = ReleaseColumns(self.manifest.columns, domains, classes)
         self._views: dict[tuple[Any, ...], ChannelView] = {}
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,8 +71,9 @@ def answer_question(
         columns = [measured.estimates(measure, shown) for measure in question.measures]
         keys = _keys(question, plan, counted, tallies, shown)
     order = [row for row in range(len(keys)) if _passes(question.having, columns, row)]
+    places = _places(question, plan)
     for ordering in reversed(question.order):
-        order = _sorted(order, ordering, keys, columns)
+        order = _sorted(order, ordering, keys, columns, places)
     last = None if question.limit is None else question.offset + question.limit
     order = order[question.offset : last]
     key_outputs = [output for output in question.outputs if output.what == "key"]
@@ -224,14 +225,30 @@ def _sorted(
     by: Ordering,
     keys: Sequence[tuple[Any, ...]],
     columns: Sequence[Sequence[Estimate]],
+    places: Mapping[int, Mapping[Any, int]],
 ) -> list[int]:
     def value(row: int) -> Any:
-        return keys[row][by.number] if by.what == "key" else columns[by.number][row].estimate
+        if by.what != "key":
+            return columns[by.number][row].estimate
+        found = keys[row][by.number]
+        # Classes and declared texts stand in the order of their list, not of the alphabet.
+        return places[by.number][found] if by.number in places and found is not None else found
 
     known = [row for row in order if value(row) is not None]
     missing = [row for row in order if value(row) is None]
     known.sort(key=lambda row: _sortable(value(row)), reverse=by.descending)
     return missing + known if by.missing_first else known + missing
+
+
+def _places(question: Question, plan: Plan) -> dict[int, dict[Any, int]]:
+    """Where each text of a sensitive column stands in its domain, by the number of the key."""
+    domains = dict(zip(plan.tally.sensitive, plan.domains, strict=True))
+    return {
+        number: {value: place for place, value in enumerate(domains[key.sensitive])}
+        for number, key in enumerate(question.keys)
+        if key.sensitive is not None
+        and any(isinstance(value, str) for value in domains[key.sensitive])
+    }
 
 
 def _sortable(value: Any) -> Any:

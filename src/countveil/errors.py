@@ -3,7 +3,8 @@
     CountveilError                  anything countveil refuses; catch this one
     ├── InputError                  the table cannot be read, or is not fit to be published
     │   ├── UnknownColumnError      a column that the table or release does not have
-    │   └── IneligibleError         a value too frequent for the requested ell
+    │   ├── IneligibleError         a value too frequent for the requested ell
+    │   └── UnsafeError             publishing it would tell who somebody is, or their true value
     ├── SettingsError               options that contradict each other or the data
     ├── TargetError                 the place for the release cannot be written
     ├── ReleaseError                a folder that is not, or is no longer, a sound release
@@ -41,6 +42,10 @@ class UnknownColumnError(InputError):
 
 class IneligibleError(InputError):
     """A value is too frequent: no decoy groups exist for the requested ell."""
+
+
+class UnsafeError(InputError):
+    """Columns that identify people or give values away, and nobody said to publish them anyway."""
 
 
 class SettingsError(CountveilError):

@@ -1,7 +1,7 @@
 """The publisher's path, from a table to a release.
 
-    describe -> read -> roles -> count -> (drop the residue) -> check -> form groups -> draw ->
-    deal and shuffle -> write -> commit
+    prepare -> count -> (drop the residue) -> check -> form groups -> draw -> deal and shuffle ->
+    write -> commit
 
 Enters: a table and the publisher's choices. Leaves: a release folder, complete or not there at all.
 Must not know: how an engine reads, how groups are formed, how a draw is made.
@@ -9,6 +9,7 @@ Must not know: how an engine reads, how groups are formed, how a draw is made.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,17 +24,21 @@ from countveil.engines.contract import Histogram, Progress, SourceTable, Written
 from countveil.errors import InputError, SettingsError
 from countveil.guarantees import guarantee_table, statement
 from countveil.mechanism import Dealer, PublishedTable, draw_published
+from countveil.preparation import Prepared, prepare
 from countveil.randomness import Randomness
 from countveil.release import (
     DATA_FOLDER,
+    ClassEdges,
     DataFile,
     Manifest,
     PublishedColumn,
     SensitiveColumn,
+    Signer,
+    check_target,
     open_draft,
 )
 from countveil.release.verify import file_sha256
-from countveil.source import Roles, assign_roles, describe_source
+from countveil.source import Choices, Classes
 from countveil.version import __version__
 
 MOST_VALUES = 100_000
@@ -41,13 +46,15 @@ MOST_VALUES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a publication did."""
+    """What a publication did, or, in a dry run, would have done."""
 
     folder: Path
     rows: int
     dropped: int
     ell: Mapping[str, int]
     seeded: bool
+    warnings: Sequence[str]
+    manifest: Manifest
 
 
 def run_publish(
@@ -55,24 +62,25 @@ def run_publish(
     settings: Mapping[str, ColumnSettings],
     to: str | os.PathLike[str],
     *,
-    drop: Sequence[str] = (),
+    choices: Choices | None = None,
     seed: int | None = None,
     force: bool = False,
+    dry_run: bool = False,
+    sign: Signer | None = None,
     progress: Progress | None = None,
     before_commit: Callable[[], None] | None = None,
 ) -> Published:
-    """Publish `table` to the folder `to`."""
-    from countveil.engines.embedded.source_table import open_source_table
-
+    """Publish `table` to the folder `to`; in a dry run do everything but write."""
     report: Progress = progress or (lambda _stage, _done, _total: None)
     randomness = Randomness(seed)
-    described = describe_source(table)
-    with open_draft(to, force=force) as draft:
+    with contextlib.ExitStack() as stack:
+        # First of all, so that nobody waits for a target that cannot be written.
+        draft = None if dry_run else stack.enter_context(open_draft(to, force=force))
+        if dry_run:
+            check_target(Path(to), force=force)
         report("reading", 0, 0)
-        source = open_source_table(described)
-        roles = assign_roles(source.columns, list(settings), drop)
-        if source.rows == 0:
-            raise InputError("The table has no rows, so there is nothing to publish.")
+        prepared = prepare(table, list(settings), choices or Choices())
+        source = prepared.source
         without, histograms = _count(source, settings, randomness)
         dealers, drawn = {}, {}
         for name, histogram in histograms.items():
@@ -80,14 +88,19 @@ def run_publish(
             groups = anatomy_groups(histogram.counts, settings[name].ell)
             drawn[name] = draw_published(groups, randomness.stream("draw", name))
             dealers[name] = Dealer(drawn[name], randomness.stream("deal", name))
-        written = source.publish(
-            roles.published, dealers, without, randomness.stream("shuffle"), draft.data, report
-        )
+        written: Sequence[WrittenFile] = ()
+        if draft is not None:
+            shuffle = randomness.stream("shuffle")
+            columns = prepared.roles.published
+            written = source.publish(columns, dealers, without, shuffle, draft.data, report)
         rows = source.rows - without.size
-        manifest = _manifest(rows, roles, settings, histograms, drawn, written, randomness)
-        draft.commit(manifest, before_commit)
+        manifest = _manifest(rows, prepared, settings, histograms, drawn, written, randomness)
+        if draft is not None:
+            draft.commit(manifest, before_commit, sign)
     ells = {name: choice.ell for name, choice in settings.items()}
-    return Published(Path(to), rows, int(without.size), ells, randomness.seeded)
+    return Published(
+        Path(to), rows, int(without.size), ells, randomness.seeded, prepared.warnings, manifest
+    )
 
 
 def column_settings(
@@ -156,7 +169,7 @@ def _shortened(value: Any) -> str:
 
 def _manifest(
     rows: int,
-    roles: Roles,
+    prepared: Prepared,
     settings: Mapping[str, ColumnSettings],
     histograms: Mapping[str, Histogram],
     drawn: Mapping[str, PublishedTable],
@@ -165,16 +178,22 @@ def _manifest(
 ) -> Manifest:
     sensitive = {}
     for name, choice in settings.items():
-        # Only values that were drawn: to name another would tell that someone has it.
         occurring = np.flatnonzero(drawn[name].published())
-        domain = tuple(histograms[name].values[i] for i in occurring.tolist())
-        table = tuple(guarantee_table(choice.ell))
-        sensitive[name] = SensitiveColumn(choice.ell, choice.groups, choice.residue, domain, table)
+        published = [histograms[name].values[i] for i in occurring.tolist()]
+        sensitive[name] = SensitiveColumn(
+            choice.ell,
+            choice.groups,
+            choice.residue,
+            domain=_domain(published, prepared.domains.get(name)),
+            guarantee=tuple(guarantee_table(choice.ell)),
+            declared=name in prepared.domains,
+            classes=_class_edges(prepared.classes.get(name)),
+        )
     columns = tuple(
         PublishedColumn(
             column.name, column.type, "sensitive" if column.name in settings else "plain"
         )
-        for column in roles.published
+        for column in prepared.roles.published
     )
     files = tuple(
         DataFile(
@@ -195,3 +214,22 @@ def _manifest(
         statement=tuple(statement(rows, ells)),
         written_by=f"countveil {__version__}",
     )
+
+
+def _domain(published: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, ...]:
+    """The values to name.
+
+    If they were not declared, only those that were drawn: to name another would tell that someone
+    has it.
+    """
+    if declared is None:
+        return tuple(published)
+    # Missing is nobody's to declare; it is named if it was drawn.
+    return (*(value for value in published if value is None), *declared)
+
+
+def _class_edges(classes: Classes | None) -> ClassEdges | None:
+    if classes is None:
+        return None
+    edges = (int(edge) if float(edge).is_integer() else edge for edge in classes.edges)
+    return ClassEdges(tuple(edges), classes.whole)

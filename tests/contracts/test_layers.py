@@ -26,8 +26,11 @@ LAYERS = [
     "release",
     "query",
     "engines",
+    "inspection",
+    "preparation",
     "publisher",
     "display",
+    "inspector",
     "result",
     "crosstab",
     "answering",
@@ -36,7 +39,7 @@ LAYERS = [
     "cli",
 ]
 ENGINE_LIBRARIES = {"duckdb", "pyspark"}
-PUBLISHER_ROOMS = {"source", "decoys", "mechanism"}
+PUBLISHER_ROOMS = {"source", "decoys", "mechanism", "inspection", "preparation"}
 ANALYST_ROOMS = {
     "query", "estimate", "channel", "display", "result", "crosstab", "answering", "analyst",
 }  # fmt: skip

@@ -14,6 +14,7 @@ PUBLIC = [
     "Release",
     "__version__",
     "generate",
+    "inspect",
     "open",
     "publish",
     "verify",
@@ -52,7 +53,10 @@ def test_an_analyst_loads_nothing_of_the_publishers_side() -> None:
         "print(*sys.modules)"
     )
     loaded = set(_run(program).split())
-    rooms = {"source", "decoys", "mechanism", "publisher", "randomness"}
+    rooms = {
+        "source", "decoys", "mechanism", "inspection", "preparation", "publisher", "inspector",
+        "randomness",
+    }  # fmt: skip
     assert "countveil.query" in loaded
     assert not {name for name in loaded if name.split(".")[:2] in [["countveil", r] for r in rooms]}
 

@@ -30,7 +30,7 @@ from countveil.query.expressions import (
 )
 from countveil.query.formulas import as_condition, reduce
 from countveil.query.plan import MOST_CELLS
-from countveil.release import PublishedColumn
+from countveil.release import ClassEdges, PublishedColumn
 
 JOBS = ("clerk", "cook", "nurse")
 COLUMNS = ReleaseColumns(
@@ -49,7 +49,7 @@ COLUMNS = ReleaseColumns(
         PublishedColumn("band", "string", "sensitive"),
     ],
     {"job": (None, *JOBS), "grade": (1, 2, 3), "band": ("<18", "18-64", "65+")},
-    ordered=["band"],
+    {"band": ClassEdges((18, 65), whole=True)},
 )
 AGE, GENDER = Column("age", "number"), Column("gender", "text")
 

@@ -44,7 +44,7 @@ def large(kept: Path) -> Path:
 def published(kept: Path, small: Path) -> Path:
     """A release of the small table. Only to be read."""
     target = kept / "published"
-    assert run("publish", small, "-s", "job:5", "--to", target).code == 0
+    assert run("publish", small, "-s", "job:5", "--keep", "row", "--to", target).code == 0
     return target
 
 

@@ -42,7 +42,8 @@ def main() -> None:
         target.parent.mkdir()
         if "--force" in options:
             shutil.copytree(old, target)
-        words = ["countveil", "publish", source, "-s", sensitive, "--to", place, *options]
+        words = ["countveil", "publish", source, "-s", sensitive, "--keep", "row", "--to", place]
+        words += options
         reading, writing = os.pipe()
         pid = os.fork()
         if pid == 0:

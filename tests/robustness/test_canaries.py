@@ -276,12 +276,12 @@ def numbered() -> pa.Table:
 
 @pytest.mark.parametrize("seed", [None, 0, 1])
 def test_row_order_is_random(tmp_path: Path, numbered: pa.Table, seed: int | None) -> None:
-    cv.publish(numbered, {"job": 4}, tmp_path / "release", seed=seed)
+    cv.publish(numbered, {"job": 4}, tmp_path / "release", seed=seed, keep="row")
     assert_random_order(published_order(tmp_path / "release"))
 
 
 def test_published_values_are_in_random_order_too(tmp_path: Path, numbered: pa.Table) -> None:
-    cv.publish(numbered, {"job": 4}, tmp_path / "release")
+    cv.publish(numbered, {"job": 4}, tmp_path / "release", keep="row")
     table = pq.read_table(tmp_path / "release" / "data")
     codes = np.array([JOBS.index(job) for job in table["job"].to_pylist()], np.float64)
     for one, other in ((codes, np.arange(ROWS)), (codes[1:], codes[:-1])):
@@ -292,7 +292,7 @@ def test_published_values_are_in_random_order_too(tmp_path: Path, numbered: pa.T
 def test_two_publications_have_unrelated_orders(tmp_path: Path, numbered: pa.Table) -> None:
     orders = []
     for name in ("first", "second"):
-        cv.publish(numbered, {"job": 4}, tmp_path / name)
+        cv.publish(numbered, {"job": 4}, tmp_path / name, keep="row")
         orders.append(published_order(tmp_path / name))
     first, second = (np.argsort(order) for order in orders)
     correlation = np.corrcoef(first, second)[0, 1]
@@ -303,7 +303,7 @@ def test_two_publications_have_unrelated_orders(tmp_path: Path, numbered: pa.Tab
 
 def test_one_seed_gives_one_release(tmp_path: Path, numbered: pa.Table) -> None:
     for name, seed in (("first", 5), ("again", 5), ("other", 6)):
-        cv.publish(numbered, {"job": 4}, tmp_path / name, seed=seed)
+        cv.publish(numbered, {"job": 4}, tmp_path / name, seed=seed, keep="row")
     first, again, other = (
         pq.read_table(tmp_path / name / "data") for name in ("first", "again", "other")
     )
@@ -317,7 +317,7 @@ def test_residue_is_dropped_at_random(tmp_path: Path) -> None:
     for run_number in range(40):
         table = pa.table({"row": range(103), "job": repeated([*JOBS, "x", "y", "z", "w"], 103)})
         target = tmp_path / str(run_number)
-        cv.publish(table, {"job": 4}, target, residue="drop")
+        cv.publish(table, {"job": 4}, target, residue="drop", keep="row")
         kept = set(pq.read_table(target / "data")["row"].to_pylist())
         missing += sorted(set(range(103)) - kept)
     assert len(missing) == 40 * 3
@@ -359,7 +359,7 @@ def test_parquet_files_carry_nothing_but_rows(tmp_path: Path) -> None:
 def test_true_pairs_are_not_kept_together(tmp_path: Path) -> None:
     """A column that repeats the protected one agrees with it in about one row of ell, not more."""
     table = pa.table({"copy": repeated(JOBS, ROWS), "job": repeated(JOBS, ROWS)})
-    cv.publish(table, {"job": 4}, tmp_path / "release")
+    cv.publish(table, {"job": 4}, tmp_path / "release", keep="copy")
     published = pq.read_table(tmp_path / "release" / "data").to_pydict()
     pairs = zip(published["copy"], published["job"], strict=True)
     same = sum(true == shown for true, shown in pairs)

@@ -135,7 +135,7 @@ def ends_at_every_operation(
     table = pa.table(small_columns())
     source = tmp_path / "in.arrow"
     pf.write_feather(table, source)
-    cv.publish(table.slice(0, SMALL_ROWS // 2), {"job": 2}, tmp_path / "old")
+    cv.publish(table.slice(0, SMALL_ROWS // 2), {"job": 2}, tmp_path / "old", keep="row")
     target = tmp_path / "place" / "release"
     target.parent.mkdir()
     script = (sys.executable, "-m", "tests.robustness.crash_points")
@@ -230,7 +230,8 @@ def test_the_next_publication_removes_what_a_killed_one_left(small: Path, tmp_pa
     (left / "data" / "part-00000.parquet").write_bytes(b"half")
     foreign = tmp_path / ".other.draft-x1y2z3"
     foreign.mkdir()
-    assert run("publish", small, "-s", "job:2", "--to", tmp_path / "release").code == 0
+    words = ("publish", small, "-s", "job:2", "--keep", "row")
+    assert run(*words, "--to", tmp_path / "release").code == 0
     assert names_in(tmp_path) == [".other.draft-x1y2z3", "release"]
 
 
@@ -241,7 +242,8 @@ def test_a_draft_in_the_making_is_private(tmp_path: Path) -> None:
         if stage == "writing":
             seen.extend(entry.stat().st_mode & 0o777 for entry in tmp_path.iterdir())
 
-    cv.publish(pa.table(small_columns()), {"job": 2}, tmp_path / "release", progress=look)
+    table = pa.table(small_columns())
+    cv.publish(table, {"job": 2}, tmp_path / "release", progress=look, keep="row")
     assert seen == [0o700]
 
 
@@ -249,7 +251,7 @@ def test_nothing_is_written_outside_the_target_folder(small: Path, tmp_path: Pat
     temporary, home, place = (tmp_path / name for name in ("temporary", "home", "place"))
     for folder in (temporary, home, place):
         folder.mkdir()
-    words = ("publish", small, "-s", "job:2", "--to", tmp_path / "release")
+    words = ("publish", small, "-s", "job:2", "--keep", "row", "--to", tmp_path / "release")
     env = {"TMPDIR": str(temporary), "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
     assert run(*words, cwd=place, env=env).code == 0
     assert [names_in(folder) for folder in (temporary, home, place)] == [[], [], []]

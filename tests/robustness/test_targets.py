@@ -30,7 +30,7 @@ from tests.robustness.tools import (
 
 
 def publish_small(small: Path, target: Path | str, *words: str) -> tuple[str | Path, ...]:
-    return ("publish", small, "-s", "job:2", "--to", target, *words)
+    return ("publish", small, "-s", "job:2", "--keep", "row", "--to", target, *words)
 
 
 def folder_with_notes(place: Path, _published: Path) -> Path:
@@ -158,8 +158,9 @@ def test_a_folder_that_appears_meanwhile_is_not_replaced(tmp_path: Path) -> None
             target.mkdir()
             (target / "notes.txt").write_text("mine")
 
+    table = pa.table(small_columns())
     with pytest.raises(cv.CountveilError, match="not empty"):
-        cv.publish(pa.table(small_columns()), {"job": 2}, target, progress=someone_else_writes)
+        cv.publish(table, {"job": 2}, target, keep="row", progress=someone_else_writes)
     assert (target / "notes.txt").read_text() == "mine"
     assert names_in(tmp_path) == ["release"]
 
@@ -169,10 +170,10 @@ def test_two_publications_at_once_do_not_remove_each_other(small: Path, tmp_path
 
     def publish_beside(stage: str, _done: int, _total: int) -> None:
         if stage == "writing" and not inner:
-            inner.append(cv.publish(small, {"job": 2}, tmp_path / "inner"))
+            inner.append(cv.publish(small, {"job": 2}, tmp_path / "inner", keep="row"))
 
     outer = tmp_path / "outer"
-    cv.publish(pa.table(small_columns()), {"job": 2}, outer, progress=publish_beside)
+    cv.publish(pa.table(small_columns()), {"job": 2}, outer, keep="row", progress=publish_beside)
     assert cv.verify(outer) == cv.verify(tmp_path / "inner") == []
     assert names_in(tmp_path) == ["inner", "outer"]
 
@@ -314,7 +315,7 @@ def test_awkward_folder_names(tmp_path: Path, name: str) -> None:
     place.mkdir()
     source = place / "in.parquet"
     pq.write_table(pa.table(small_columns()), source)
-    release = cv.publish(source, {"job": 2}, place / "release")
+    release = cv.publish(source, {"job": 2}, place / "release", keep="row")
     # Beside it, what the name means when it is taken for a pattern.
     sibling = name.replace("*", "x").replace("?", "x").replace("[1]", "1")
     if sibling != name:
@@ -331,7 +332,7 @@ def test_awkward_folder_names_of_csv_files(small: Path, tmp_path: Path, name: st
     place = tmp_path / name
     place.mkdir()
     source = Path(shutil.copy(small, place / "in.csv"))
-    cv.publish(source, {"job": 2}, tmp_path / "release")
+    cv.publish(source, {"job": 2}, tmp_path / "release", keep="row")
     rows = pq.read_table(tmp_path / "release" / "data").to_pydict()
     assert sorted(rows["row"]) == list(range(SMALL_ROWS))
     assert sorted(rows["sex"]) == ["F"] * (SMALL_ROWS // 2) + ["M"] * (SMALL_ROWS // 2)
@@ -340,7 +341,7 @@ def test_awkward_folder_names_of_csv_files(small: Path, tmp_path: Path, name: st
 def test_a_path_that_is_not_unicode(small: Path, tmp_path: Path) -> None:
     source = os.fsencode(tmp_path) + b"/in\xff.csv"
     Path(os.fsdecode(source)).write_bytes(small.read_bytes())
-    words = (b"publish", source, b"-s", b"job:2", b"--to", os.fsencode(tmp_path) + b"/release")
-    outcome = run(*words)
+    words = (b"publish", source, b"-s", b"job:2", b"--keep", b"row")
+    outcome = run(*words, b"--to", os.fsencode(tmp_path) + b"/release")
     assert BUG not in outcome.err
     assert outcome.code == 0 or "in" in outcome.err

@@ -71,13 +71,14 @@ def print_table(
     print(text_table(columns, rows, widths=widths), end="")
 
 
-def print_paragraph(text: str, *, indent: str = "") -> None:
-    """A paragraph, wrapped to the terminal."""
+def print_paragraph(text: str, *, bullet: str = "") -> None:
+    """A paragraph, wrapped to the terminal; its lines stand under each other after a bullet."""
     import shutil
     import textwrap
 
     width = min(shutil.get_terminal_size((80, 24)).columns, 100)
-    print(textwrap.fill(visible(text), width, initial_indent=indent, subsequent_indent=indent))
+    indent = " " * len(bullet)
+    print(textwrap.fill(visible(text), width, initial_indent=bullet, subsequent_indent=indent))
 
 
 def own_command() -> str:

@@ -8,7 +8,7 @@ import shlex
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,8 +20,13 @@ from countveil.cli.output import (
     own_command,
     print_paragraph,
     progress_shown,
+    warn,
 )
+from countveil.cli.show import print_manifest
 from countveil.display import visible
+
+if TYPE_CHECKING:
+    from countveil.publisher import Published
 
 
 class Groups(StrEnum):
@@ -62,6 +67,54 @@ def command(
         list[str] | None,
         typer.Option("--drop", metavar="COL", help="Leave a column out. May be repeated."),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="COL",
+            help="Publish a column although it looks like an identifier or gives values away.",
+        ),
+    ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            "--person",
+            metavar="COL",
+            help="The column that says who a row is about: each person must have one row. It is "
+            "not published.",
+        ),
+    ] = None,
+    bins: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--bins",
+            metavar="COL=SPEC",
+            help="Put numbers into classes: COL=10 (rounded edges), COL=q10 (equally many rows in "
+            "each) or edges such as COL=18,30,45,65.",
+        ),
+    ] = None,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--domain",
+            metavar="COL=FILE",
+            help="The values that a column may have, one per line; another one stops.",
+        ),
+    ] = None,
+    merge: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--merge",
+            metavar="COL:FILE",
+            help="Give values a common label first; the file has lines of value,label.",
+        ),
+    ] = None,
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing", metavar="TEXT", help="A text that stands for a missing value. Repeatable."
+        ),
+    ] = None,
     groups: Annotated[Groups, typer.Option(help="How decoy groups are formed.")] = Groups.ANATOMY,
     residue: Annotated[
         Residue,
@@ -74,6 +127,14 @@ def command(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the release that is in DIR.")
     ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Do everything but write, and say what would be published."),
+    ] = False,
+    sign: Annotated[
+        Path | None,
+        typer.Option("--sign", metavar="KEYFILE", help="Sign with this Ed25519 private key."),
+    ] = None,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Publish a table so that large counts stay right and small counts stay hidden.
@@ -83,36 +144,54 @@ def command(
     columns are published unchanged, the rows in random order. The release is a folder with Parquet
     files and a manifest; it appears when it is complete.
 
+    Columns that look like direct identifiers, and columns from which a sensitive value is known,
+    stop the publication until each is named with --drop or --keep. Look at the table first:
+    countveil inspect.
+
     Example: countveil publish census.csv -s occupation:5 --to census-release
     """
     from countveil.publisher import column_settings, run_publish
+    from countveil.release import Signer
+    from countveil.source import Choices
 
     started = time.monotonic()
     settings = column_settings(_with_ell(sensitive, ell), None, groups, residue)
+    choices = Choices.of(
+        drop=drop or (),
+        keep=keep or (),
+        person=person,
+        bins=_pairs(bins, "=", "--bins"),
+        domain=_pairs(domain, "=", "--domain"),
+        merge=_pairs(merge, ":", "--merge"),
+        missing=missing or (),
+    )
     with progress_shown() as report:
         done = run_publish(
             table,
             settings,
             to,
-            drop=drop or (),
+            choices=choices,
             seed=seed,
             force=force,
+            dry_run=dry_run,
+            sign=None if sign is None else Signer.from_file(sign),
             progress=report,
             before_commit=ignore_interrupts,
         )
     seconds = round(time.monotonic() - started, 3)
+    for warning in done.warnings:
+        warn(warning)
     if style is not Format.TABLE:
-        summary = {
-            "release": str(to),
-            "rows": done.rows,
-            "ell": dict(done.ell),
-            "dropped": done.dropped,
-            "seconds": seconds,
-        }
-        print(_as_text(summary, style))
-        return
+        print(_as_text(done, seconds, style))
+    elif dry_run:
+        _print_plan(done)
+    else:
+        _print_done(done, seconds)
+
+
+def _print_done(done: Published, seconds: float) -> None:
     protected = ", ".join(f"{name} (ell {ell})" for name, ell in done.ell.items())
-    print(visible(f"Published {done.rows:,} rows to {to} in {seconds:.1f} s."))
+    print(visible(f"Published {done.rows:,} rows to {done.folder} in {seconds:.1f} s."))
     print(f"Protected: {visible(protected)}.")
     if done.dropped:
         print(f"Dropped: {done.dropped} rows, so that the rest divides by ell.")
@@ -121,7 +200,29 @@ def command(
             "SEEDED: this release was drawn with a seed and is for experiments only. Who knows or "
             "guesses the seed can undo the protection."
         )
-    print(visible(f"Next: {own_command()} show {shlex.quote(str(to))}"))
+    print(visible(f"Next: {own_command()} show {shlex.quote(str(done.folder))}"))
+
+
+def _print_plan(done: Published) -> None:
+    """What a dry run found out."""
+    print(visible(f"Nothing was written. {done.rows:,} rows would be published to {done.folder}:"))
+    print_manifest(done.manifest)
+    if done.dropped:
+        print(f"{done.dropped} rows would be dropped, so that the rest divides by ell.")
+    print("To publish, run the same command without --dry-run.")
+
+
+def _pairs(given: list[str] | None, mark: str, option: str) -> dict[str, str]:
+    """COL=VALUE or COL:FILE, by the first mark that leaves something on both sides."""
+    found: dict[str, str] = {}
+    for text in given or ():
+        name, _, value = text.partition(mark)
+        if not name or not value:
+            raise typer.BadParameter(f"{text!r} is not of the form COL{mark}...", param_hint=option)
+        if name in found:
+            raise typer.BadParameter(f"column {name!r} is named twice", param_hint=option)
+        found[name] = value
+    return found
 
 
 def _with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:
@@ -143,7 +244,14 @@ def _with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:
     return chosen
 
 
-def _as_text(summary: dict[str, object], style: Format) -> str:
+def _as_text(done: Published, seconds: float, style: Format) -> str:
+    summary = {
+        "release": str(done.folder),
+        "rows": done.rows,
+        "ell": dict(done.ell),
+        "dropped": done.dropped,
+        "seconds": seconds,
+    }
     if style is Format.JSON:
         return as_json(summary)
     import csv

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,9 @@ from countveil.cli.output import (
     print_table,
 )
 from countveil.display import visible
+
+if TYPE_CHECKING:
+    from countveil.release import Manifest
 
 
 def command(
@@ -34,19 +37,28 @@ def command(
     if style is Format.JSON:
         print(escaped_json(manifest.to_json()), end="")
         return
-    names = ("column", "type", "role", "ell", "values")
-    rows = []
-    for column in manifest.columns:
-        entry = manifest.sensitive.get(column.name)
-        ell, values = (entry.ell, len(entry.domain)) if entry else (None, None)
-        rows.append((column.name, column.type, column.role, ell, values))
     if style is Format.CSV:
-        print_rows(names, rows, style)
+        print_rows(*_columns(manifest), style)
         return
     print(visible(f"{folder}: {manifest.rows:,} rows, written by {manifest.written_by}"))
+    print_manifest(manifest)
+    sensitive = next(iter(manifest.sensitive))
+    name = sensitive.replace('"', '""')
+    sql = f'SELECT "{name}", count(*) FROM release GROUP BY ALL'
+    print("Ask it:")
+    print(visible(f"  {own_command()} query {shlex.quote(str(folder))} {shlex.quote(sql)}"))
+
+
+def print_manifest(manifest: Manifest) -> None:
+    """The columns, the statement and the guarantee of a release or of one that is planned."""
     if manifest.randomness == "seeded":
         print_paragraph("SEEDED: drawn with a seed, for experiments only.")
-    print_table(names, rows)
+    print_table(*_columns(manifest))
+    for name, entry in manifest.sensitive.items():
+        if entry.classes is not None:
+            labels = ", ".join(str(value) for value in entry.domain if value is not None)
+            print_paragraph(f"Classes of {name}: {labels}.")
+            print()
     for paragraph in manifest.statement:
         print_paragraph(paragraph)
         print()
@@ -58,8 +70,12 @@ def command(
         )
         table = [(int(row["count"]), f"{row['chance_off']:.1%}") for row in entry.guarantee]
         print_table(("rows with the value", "off by more"), table)
-    sensitive = next(iter(manifest.sensitive))
-    name = sensitive.replace('"', '""')
-    sql = f'SELECT "{name}", count(*) FROM release GROUP BY ALL'
-    print("Ask it:")
-    print(visible(f"  {own_command()} query {shlex.quote(str(folder))} {shlex.quote(sql)}"))
+
+
+def _columns(manifest: Manifest) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    rows: list[tuple[object, ...]] = []
+    for column in manifest.columns:
+        entry = manifest.sensitive.get(column.name)
+        ell, values = (entry.ell, len(entry.domain)) if entry else (None, None)
+        rows.append((column.name, column.type, column.role, ell, values))
+    return ("column", "type", "role", "ell", "values"), rows

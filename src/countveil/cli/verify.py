@@ -13,17 +13,29 @@ from countveil.display import visible
 
 def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.", readable=False)],
+    signed_by: Annotated[
+        Path | None,
+        typer.Option(
+            "--signed-by",
+            metavar="PUBKEY",
+            help="The publisher's Ed25519 public key: also check the signature.",
+        ),
+    ] = None,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Compare a release with its manifest: every file, every byte.
 
     Exit code 0 when it is sound, 1 when anything differs; each difference is named. Checksums
-    detect accidents, not malice: who can change a file can change its checksum too.
+    detect accidents, not malice: who can change a file can change its checksum too. A signature
+    detects malice, if you have the publisher's public key from somewhere else.
     """
     from countveil.release import verify_release
+    from countveil.release.signature import SIGNATURE_NAME
 
     with progress_shown() as report:
-        findings = verify_release(folder, lambda done, total: report("checking", done, total))
+        findings = verify_release(
+            folder, lambda done, total: report("checking", done, total), signed_by
+        )
     if style is not Format.TABLE:
         rows = [(finding.file, finding.problem) for finding in findings]
         print_rows(("file", "problem"), rows, style)
@@ -31,6 +43,9 @@ def command(
         print(visible(f"{folder} is not what was published:"))
         print_rows(("file", "problem"), [(f.file, f.problem) for f in findings], style)
     else:
-        print(visible(f"{folder} is sound: every file matches the manifest."))
+        signed = "" if signed_by is None else f", which is signed by {signed_by}"
+        print(visible(f"{folder} is sound: every file matches the manifest{signed}."))
+        if signed_by is None and (folder / SIGNATURE_NAME).exists():
+            print("It is signed; the signature was not checked (--signed-by PUBKEY does).")
     if findings:
         raise typer.Exit(1)

@@ -37,6 +37,35 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True)
+class CodedColumn:
+    """Some rows of a column: each row's value as its rank among their values, missing first.
+
+    `examples` are up to a thousand of the different known values.
+    """
+
+    codes: NDArray[np.int64]
+    missing: int
+    examples: Sequence[Any]
+
+    @property
+    def distinct(self) -> int:
+        """Number of different known values."""
+        return int(self.codes.max(initial=-1)) + 1 - int(self.missing > 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """A column at a glance: rows without a value, and how often each known value occurs.
+
+    `numbers` are these values where they are numbers or times, in the order of `counts`.
+    """
+
+    missing: int
+    counts: NDArray[np.int64]
+    numbers: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenFile:
     """A data file that an engine wrote."""
 
@@ -73,6 +102,18 @@ class SourceTable(Protocol):
 
     def histogram(self, column: str, without: NDArray[np.int64]) -> Histogram:
         """Count the values of a column, leaving out the rows with these numbers."""
+
+    def sample(self, most: int) -> Mapping[str, CodedColumn]:
+        """All columns of plain values, of at most this many rows spread evenly over the table."""
+
+    def profile(self, column: str) -> ColumnProfile | None:
+        """A column at a glance; None if it holds nested values."""
+
+    def unique_rows(self, columns: Sequence[str]) -> int:
+        """How many rows are alone with their combination of values of these columns."""
+
+    def recode(self, column: str, values: Sequence[str | None]) -> None:
+        """Replace the i-th value of the column's histogram by `values[i]`; it becomes text."""
 
     def publish(
         self,

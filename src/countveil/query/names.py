@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countveil.errors import QueryError, nearest
-from countveil.release import PublishedColumn, kind_of
+from countveil.release import ClassEdges, PublishedColumn, kind_of
 from countveil.release.domain import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
 
 _ORDERED_KINDS = (NUMBER, DATE, TIMESTAMP)
@@ -24,11 +24,11 @@ class ReleaseColumns:
         self,
         columns: Sequence[PublishedColumn],
         domains: Mapping[str, tuple[Any, ...]] | None = None,
-        ordered: Sequence[str] = (),
+        classes: Mapping[str, ClassEdges] | None = None,
     ) -> None:
         self._by_name = {column.name: column for column in columns}
         self._domains = dict(domains or {})
-        self._ordered = set(ordered)
+        self._classes = dict(classes or {})
 
     def find(self, name: str) -> PublishedColumn:
         """The column of this name, or the only one that differs in case alone."""
@@ -57,9 +57,13 @@ class ReleaseColumns:
 
     def ordered_domain(self, column: PublishedColumn) -> tuple[Any, ...] | None:
         """The values of a sensitive column in their order; None if they have none."""
-        if self.kind(column) in _ORDERED_KINDS or column.name in self._ordered:
+        if self.kind(column) in _ORDERED_KINDS or column.name in self._classes:
             return tuple(value for value in self.domain(column.name) if value is not None)
         return None
+
+    def classes(self, column: PublishedColumn) -> ClassEdges | None:
+        """Where the column's classes end, if it is one of numbers put into classes."""
+        return self._classes.get(column.name)
 
 
 def as_kind(value: Any, kind: str, whose: str) -> Any:

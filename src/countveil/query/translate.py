@@ -6,8 +6,10 @@ sensitive column is an expression, and read by `ScalarReader`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from countveil.query.classes import matching_classes
 from countveil.query.expressions import (
     AllOf,
     AnyOf,
@@ -20,7 +22,7 @@ from countveil.query.expressions import (
 from countveil.query.names import as_kind
 from countveil.query.scalars import COMPARISONS, MISSING, ScalarReader, chain, refuse, shown
 from countveil.release import PublishedColumn
-from countveil.release.domain import BOOLEAN
+from countveil.release.domain import BOOLEAN, NUMBER
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -73,7 +75,7 @@ class Translator(ScalarReader):
             return SensitiveTest(column.name, "in", values)
         if isinstance(node, exp.Between):
             ends = (node.args["low"], node.args["high"])
-            return self._ordered(column, "between", tuple(self._constant(column, e) for e in ends))
+            return self._test(column, "between", ends)
         if not isinstance(node.expression, exp.Null):
             refuse(f"{shown(node)} is not supported; IS NULL is.")
         return SensitiveTest(column.name, "is_null")
@@ -85,10 +87,26 @@ class Translator(ScalarReader):
         column = left or right
         if column is None:
             return None
-        value = self._constant(column, node.expression if left else node.this)
+        other = node.expression if left else node.this
+        return self._test(column, word if left else SWAPPED.get(word, word), (other,))
+
+    def _test(self, column: PublishedColumn, word: str, nodes: Sequence[exp.Expr]) -> Formula:
+        classes = self.columns.classes(column)
+        numbers = [self._number(node) for node in nodes] if classes else [None]
+        if classes and all(number is not None for number in numbers):
+            labels = self.columns.ordered_domain(column) or ()
+            asked = [float(number) for number in numbers if number is not None]
+            found = matching_classes(column.name, classes, labels, word, asked)
+            return SensitiveTest(column.name, "in", found)
+        values = tuple(self._constant(column, node) for node in nodes)
         if word in ("equal", "unequal"):
-            return SensitiveTest(column.name, "in" if word == "equal" else "not_in", (value,))
-        return self._ordered(column, word if left else SWAPPED[word], (value,))
+            return SensitiveTest(column.name, "in" if word == "equal" else "not_in", values)
+        return self._ordered(column, word, values)
+
+    def _number(self, node: exp.Expr) -> float | None:
+        """The number that a node is; None if it is something else."""
+        found = self.expression(node)
+        return found.value if isinstance(found, Constant) and found.kind == NUMBER else None
 
     def _ordered(self, column: PublishedColumn, word: str, values: tuple[Any, ...]) -> Formula:
         domain = self.columns.ordered_domain(column)

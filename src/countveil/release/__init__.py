@@ -5,20 +5,30 @@ reader, its checked manifest. Must not know: the publisher's table, groups, keys
 """
 
 from countveil.release.domain import decode_value, encode_value, kind_of
-from countveil.release.draft import Draft, open_draft
+from countveil.release.draft import Draft, check_target, open_draft
 from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
-from countveil.release.manifest import DataFile, Manifest, PublishedColumn, SensitiveColumn
+from countveil.release.manifest import (
+    ClassEdges,
+    DataFile,
+    Manifest,
+    PublishedColumn,
+    SensitiveColumn,
+)
+from countveil.release.signature import Signer
 from countveil.release.verify import Finding, verify_release
 
 __all__ = [
     "DATA_FOLDER",
     "MANIFEST_NAME",
+    "ClassEdges",
     "DataFile",
     "Draft",
     "Finding",
     "Manifest",
     "PublishedColumn",
     "SensitiveColumn",
+    "Signer",
+    "check_target",
     "decode_value",
     "encode_value",
     "kind_of",

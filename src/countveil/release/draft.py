@@ -28,6 +28,7 @@ from pathlib import Path
 from countveil.errors import CountveilError, ReleaseError, TargetError
 from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
 from countveil.release.manifest import Manifest
+from countveil.release.signature import SIGNATURE_NAME, Signer
 from countveil.release.verify import extra_files
 
 _AT_FDCWD = -100
@@ -45,17 +46,21 @@ class Draft:
         self._lock = lock
         self.data = folder / DATA_FOLDER
 
-    def commit(self, manifest: Manifest, before: Callable[[], None] | None = None) -> None:
-        """Write the manifest and put the release in its place.
+    def commit(
+        self,
+        manifest: Manifest,
+        before: Callable[[], None] | None = None,
+        signer: Signer | None = None,
+    ) -> None:
+        """Write the manifest, sign it if asked to, and put the release in its place.
 
         `before` is called once nothing can fail for want of space or rights any more but the last
         renaming; the command line stops listening to Ctrl-C there.
         """
-        path = self._folder / MANIFEST_NAME
-        with path.open("x", encoding="utf-8") as file:
-            file.write(manifest.to_json())
-            file.flush()
-            os.fsync(file.fileno())
+        content = manifest.to_json().encode()
+        if signer is not None:
+            _write_synced(self._folder / SIGNATURE_NAME, signer.sign(content))
+        _write_synced(self._folder / MANIFEST_NAME, content)
         for folder in (self.data, self._folder):
             _sync_folder(folder)
         for entry in [self._folder, *self._folder.rglob("*")]:
@@ -74,7 +79,7 @@ class Draft:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
             # Somebody may have put something there since the draft was begun.
-            _check_target(self._target, force=self._force)
+            check_target(self._target, force=self._force)
             _exchange(self._folder, self._target)
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -92,7 +97,7 @@ def open_draft(target: str | os.PathLike[str], *, force: bool = False) -> Iterat
     """A draft for `target`, which must not exist, be empty or (with force) be a release."""
     draft = None
     try:
-        path = _check_target(Path(target), force=force)
+        path = check_target(Path(target), force=force)
         with _signals_held():
             _remove_dead_drafts(path)
             folder = Path(tempfile.mkdtemp(prefix=_prefix(path), dir=path.parent))
@@ -108,7 +113,8 @@ def open_draft(target: str | os.PathLike[str], *, force: bool = False) -> Iterat
             draft.discard()
 
 
-def _check_target(target: Path, *, force: bool) -> Path:
+def check_target(target: Path, *, force: bool) -> Path:
+    """The folder that a release at `target` would be, if one may be put there."""
     try:
         str(target).encode()
     except UnicodeEncodeError as error:
@@ -201,6 +207,13 @@ def _signals_held() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
         if waiting:
             signal.raise_signal(waiting[0])
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -31,14 +32,31 @@ class PublishedColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class ClassEdges:
+    """Where the classes of a column of numbers end; `whole` says that all numbers are whole.
+
+    The classes are: below the first edge, from each edge to below the next, from the last one on.
+    """
+
+    edges: tuple[float, ...]
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SensitiveColumn:
-    """How one sensitive column was published, and the values that occur in it."""
+    """How one sensitive column was published, and its values.
+
+    `declared` values are public whatever the rows say, and listed whether they occur or not; else
+    the domain has only values that occur in the release. With `classes` they are in order.
+    """
 
     ell: int
     groups: str
     residue: str
     domain: tuple[Any, ...]
     guarantee: tuple[Mapping[str, float], ...]
+    declared: bool = False
+    classes: ClassEdges | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +91,12 @@ class Manifest:
         """The manifest as text, its checksum included."""
         content = asdict(self)
         for name, entry in self.sensitive.items():
-            content["sensitive"][name]["domain"] = [encode_value(value) for value in entry.domain]
+            written = content["sensitive"][name]
+            written["domain"] = [encode_value(value) for value in entry.domain]
+            # Said only where they say something.
+            for optional in ("declared", "classes"):
+                if not written[optional]:
+                    del written[optional]
         content["checksum"] = _checksum(content)
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
@@ -122,7 +145,10 @@ def _build(content: dict[str, Any]) -> Manifest:
         domain = tuple(decode_value(value, types[name]) for value in _listed(entry, "domain"))
         guarantee = tuple(_guarantee(row) for row in _listed(entry, "guarantee"))
         _texts(entry["groups"], entry["residue"])
-        sensitive[name] = SensitiveColumn(**{**entry, "domain": domain, "guarantee": guarantee})
+        classes = _classes(entry.get("classes"))
+        sensitive[name] = SensitiveColumn(
+            **{**entry, "domain": domain, "guarantee": guarantee, "classes": classes}
+        )
     rest = {
         "columns": columns,
         "sensitive": sensitive,
@@ -131,6 +157,17 @@ def _build(content: dict[str, Any]) -> Manifest:
     }
     _texts(content["written_by"], content["randomness"], *rest["statement"])
     return Manifest(**{**content, **rest})
+
+
+def _classes(entry: Any) -> ClassEdges | None:
+    if entry is None:
+        return None
+    found = ClassEdges(**{**entry, "edges": tuple(_listed(entry, "edges"))})
+    numbers = [e for e in found.edges if isinstance(e, int | float) and not isinstance(e, bool)]
+    sound = len(numbers) == len(found.edges) >= 1 and numbers == sorted(set(numbers))
+    if not sound or not all(map(math.isfinite, numbers)) or not isinstance(found.whole, bool):
+        raise ValueError("the edges of classes are not increasing numbers")
+    return found
 
 
 def _listed(content: Mapping[str, Any], name: str) -> list[Any]:
@@ -182,6 +219,8 @@ def _check(manifest: Manifest) -> None:
             (not entry.guarantee, f"{name!r} has no guarantee"),
             (len(set(entry.domain)) != len(entry.domain), f"{name!r} lists a value twice"),
             (not entry.domain, f"{name!r} has no values"),
+            (not isinstance(entry.declared, bool), f"{name!r} is neither declared nor not"),
+            (not _classes_fit(entry), f"the classes of {name!r} are not its values"),
             (
                 _whole(entry.ell, 2) and _whole(manifest.rows, 1) and entry.ell > manifest.rows,
                 f"ell of {name!r} is larger than the number of rows",
@@ -200,6 +239,13 @@ def _check(manifest: Manifest) -> None:
             raise ReleaseError(f"The manifest cannot be right: {what}.")
     if sum(file.rows for file in manifest.files) != manifest.rows:
         raise ReleaseError("The manifest cannot be right: its files do not add up to its rows.")
+
+
+def _classes_fit(entry: SensitiveColumn) -> bool:
+    if entry.classes is None:
+        return True
+    known = sum(value is not None for value in entry.domain)
+    return entry.declared and known == len(entry.classes.edges) + 1
 
 
 def _whole(number: object, least: int) -> bool:

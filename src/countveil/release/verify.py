@@ -2,7 +2,8 @@
 
 Enters: a folder. Leaves: a list of findings, each naming a file and what is wrong with it; an empty
 list means sound. Must not know: how releases are made. Checksums detect accidents, not malice:
-whoever can change a file can change its checksum too.
+whoever can change a file can change its checksum too. A signature detects malice, for those who
+have the publisher's public key from elsewhere.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from countveil.errors import ReleaseError
 from countveil.release.domain import python_values
 from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
 from countveil.release.manifest import DataFile, Manifest
+from countveil.release.signature import SIGNATURE_NAME, signature_problem
 
 _CHUNK = 1 << 20
 
@@ -30,9 +32,11 @@ class Finding:
 
 
 def verify_release(
-    folder: Path, progress: Callable[[int, int], None] | None = None
+    folder: Path,
+    progress: Callable[[int, int], None] | None = None,
+    signed_by: Path | None = None,
 ) -> list[Finding]:
-    """Compare the folder with its manifest, byte by byte."""
+    """Compare the folder with its manifest, byte by byte; and the manifest with its signature."""
     try:
         manifest = read_manifest(folder)
     except ReleaseError as error:
@@ -41,6 +45,9 @@ def verify_release(
         return [Finding(MANIFEST_NAME, str(error).removeprefix(f"{folder / MANIFEST_NAME}: "))]
     try:
         findings = extra_files(folder, manifest) + _links(folder)
+        if signed_by is not None:
+            problem = signature_problem(folder, MANIFEST_NAME, signed_by)
+            findings += [Finding(SIGNATURE_NAME, problem)] if problem else []
         findings += _check_files(folder, manifest, progress)
         return findings or _check_values(folder, manifest)
     except OSError as error:
@@ -67,13 +74,13 @@ def _check_files(
 def _links(folder: Path) -> list[Finding]:
     return [
         Finding(name, "is a symbolic link; a release holds its own data")
-        for name in (MANIFEST_NAME, DATA_FOLDER)
+        for name in (MANIFEST_NAME, SIGNATURE_NAME, DATA_FOLDER)
         if (folder / name).is_symlink()
     ]
 
 
 def _check_values(folder: Path, manifest: Manifest) -> list[Finding]:
-    """The domain in the manifest must be exactly the values that are published."""
+    """The domain in the manifest must be the values that are published, or else declared."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
@@ -86,7 +93,14 @@ def _check_values(folder: Path, manifest: Manifest) -> list[Finding]:
             with (folder / file.path).open("rb") as raw, pq.ParquetFile(raw) as data:
                 column = data.read(columns=[name], use_threads=False).column(0)
             found.update(python_values(pc.unique(column)))
-        if found != set(entry.domain):
+        listed = set(entry.domain)
+        # Declared values need not occur; missing is listed only if it does.
+        fits = (
+            found == {v for v in listed if v in found or v is None}
+            if entry.declared
+            else (found == listed)
+        )
+        if not fits:
             findings.append(
                 Finding(MANIFEST_NAME, f"lists other values of {name!r} than are published")
             )
@@ -104,7 +118,7 @@ def file_sha256(path: Path) -> str:
 
 def extra_files(folder: Path, manifest: Manifest) -> list[Finding]:
     """What lies in the folder beside the release."""
-    expected = {MANIFEST_NAME, DATA_FOLDER, *(file.path for file in manifest.files)}
+    expected = {MANIFEST_NAME, SIGNATURE_NAME, DATA_FOLDER, *(file.path for file in manifest.files)}
     present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     return [Finding(name, "not part of the release") for name in present if name not in expected]
 

@@ -1,18 +1,26 @@
 """What a table is before it is published: where it lives, its format, its columns and their roles.
 
 Enters: whatever the publisher handed over. Leaves: a description that an engine can read.
-Must not know: how it is read, what happens to it next. Nothing here opens a data file.
+Must not know: how it is read, what happens to it next. Nothing here opens a data file; the small
+files in which a publisher lists values are read here.
 """
 
-from countveil.source.columns import Column, Roles, assign_roles
+from countveil.source.choices import Choices
+from countveil.source.classes import Bins, Classes, put_into_classes
+from countveil.source.columns import Column, Roles, assign_roles, check_named
 from countveil.source.locate import FileSource, FrameSource, Source, describe_source
 
 __all__ = [
+    "Bins",
+    "Choices",
+    "Classes",
     "Column",
     "FileSource",
     "FrameSource",
     "Roles",
     "Source",
     "assign_roles",
+    "check_named",
     "describe_source",
+    "put_into_classes",
 ]

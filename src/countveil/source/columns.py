@@ -37,8 +37,8 @@ class Roles:
     sensitive: tuple[str, ...]
 
 
-def assign_roles(columns: Sequence[Column], sensitive: Sequence[str], drop: Iterable[str]) -> Roles:
-    """Check the publisher's wishes against the table's columns."""
+def check_named(columns: Sequence[Column], named: Iterable[str]) -> None:
+    """Every column that the publisher named must be there, once."""
     names = [column.name for column in columns]
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
@@ -46,10 +46,15 @@ def assign_roles(columns: Sequence[Column], sensitive: Sequence[str], drop: Iter
             f"The table has {len(repeated)} column name(s) more than once: "
             f"{', '.join(map(repr, repeated[:5]))}. Rename them so that each is unique."
         )
-    dropped = set(drop)
-    for name in [*sensitive, *sorted(dropped)]:
+    for name in named:
         if name not in names:
             raise UnknownColumnError(name, names, "the table")
+
+
+def assign_roles(columns: Sequence[Column], sensitive: Sequence[str], drop: Iterable[str]) -> Roles:
+    """Check the publisher's wishes against the table's columns."""
+    dropped = set(drop)
+    check_named(columns, [*sensitive, *sorted(dropped)])
     for name in sensitive:
         if name in dropped:
             raise SettingsError(f"Column {name!r} is both sensitive and dropped; choose one.")
@@ -70,5 +75,6 @@ def _check_type(column: Column, sensitive: Sequence[str]) -> None:
     if column.name in sensitive and not column.type.startswith(_PROTECTABLE):
         raise InputError(
             f"Column {column.name!r} holds {column.type} values and cannot be protected as it is. "
-            f"Text, whole numbers, dates and true/false can: put the values into classes first."
+            f"Text, whole numbers, dates and true/false can; numbers can be put into classes: "
+            f"--bins {column.name}=10."
         )

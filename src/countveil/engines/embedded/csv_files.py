@@ -16,7 +16,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -51,40 +51,69 @@ _FITS = {
     ),
     "BOOLEAN": "{c} IN ('true', 'false', 'True', 'False', 'TRUE', 'FALSE')",
 }
+# What a cell of each type must at least look like; a quick look at a few rows rules most out.
+_LOOKS = {
+    "BIGINT": re.compile(r"-?[0-9]{1,19}"),
+    "DOUBLE": re.compile(r"-?[0-9]*([.][0-9]+)?([eE][+-]?[0-9]+)?"),
+    "DATE": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "TIMESTAMP": re.compile(r"[0-9-]{10}[ T][0-9:]{8}([.][0-9]{1,6})?"),
+    "BOOLEAN": re.compile(r"true|false|True|False|TRUE|FALSE"),
+}
 _SAMPLE = 1_000
+_AT_ONCE = 64
 
 
-def read_csv_files(paths: tuple[Path, ...]) -> pa.Table:
-    """Read files of one layout into one table."""
+def read_csv_files(paths: tuple[Path, ...], missing: Sequence[str] = ()) -> pa.Table:
+    """Read files of one layout into one table. Cells with one of the texts `missing` are empty."""
     header, delimiter = _read_header(paths[0])
     for other in paths[1:]:
         if _read_header(other)[0] != header:
             raise InputError(f"{other} has other columns than {paths[0]}.")
     names = [f"c{i}" for i in range(len(header))]
-    cells = pa.concat_tables(_cells(path, header, delimiter, names) for path in paths)
+    cells = pa.concat_tables(
+        _cells(path, header, delimiter, missing).rename_columns(names) for path in paths
+    )
+    columns: list[pa.ChunkedArray] = []
     connection = connect()
     try:
-        connection.register("cells", cells)
-        types = _types(connection, len(header))
-        chosen = ", ".join(f"c{i}::{kind} AS c{i}" for i, kind in enumerate(types))
-        table = connection.sql(f"SELECT {chosen} FROM cells").to_arrow_table()
+        # The time to plan a statement grows with the square of its columns, so a wide table is read
+        # in pieces.
+        for first in range(0, len(header), _AT_ONCE):
+            few = cells.select(range(first, min(first + _AT_ONCE, len(header))))
+            columns += _typed(connection, few.rename_columns(names[: few.num_columns])).columns
     finally:
         connection.close()
-    return table.rename_columns(header)
+    return pa.Table.from_arrays(columns, names=header)
 
 
-def _cells(path: Path, header: list[str], delimiter: str, names: list[str]) -> pa.Table:
+def _typed(connection: duckdb.DuckDBPyConnection, cells: pa.Table) -> pa.Table:
+    """Texts as the type that fits every one of their column."""
+    connection.register("cells", cells)
+    types = _types(connection, cells)
+    chosen = ", ".join(f"c{i}::{kind} AS c{i}" for i, kind in enumerate(types))
+    table = connection.sql(f"SELECT {chosen} FROM cells").to_arrow_table()
+    connection.unregister("cells")
+    return table
+
+
+def _cells(path: Path, header: list[str], delimiter: str, missing: Sequence[str]) -> pa.Table:
     """All cells of a file as text."""
     _check_whole(path)
     try:
-        return _parsed(path, header, delimiter, threads=True).rename_columns(names)
+        return _parsed(path, header, delimiter, missing=missing)
     except pa.ArrowInvalid:
         # Once more, in order, to learn which line it is.
         _explain(path, header, delimiter)
 
 
 def _parsed(
-    path: Path, header: list[str], delimiter: str, *, threads: bool, on_bad_row: Any = None
+    path: Path,
+    header: list[str],
+    delimiter: str,
+    *,
+    missing: Sequence[str] = (),
+    threads: bool = True,
+    on_bad_row: Any = None,
 ) -> pa.Table:
     with _decompressed(path) as stream:
         return pa.csv.read_csv(
@@ -96,31 +125,31 @@ def _parsed(
             pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(header, pa.string()),
                 strings_can_be_null=True,
-                null_values=[""],
+                null_values=["", *missing],
             ),
         )
 
 
-def _types(connection: duckdb.DuckDBPyConnection, n_columns: int) -> list[str]:
+def _types(connection: duckdb.DuckDBPyConnection, cells: pa.Table) -> list[str]:
     """The type of each column. A sample rules most types out; what is left is tried on all rows."""
-    sample = f"(SELECT * FROM cells LIMIT {_SAMPLE})"
-    every = {column: list(_FITS) for column in range(n_columns)}
-    open_types = {
-        column: [kind for kind, fit in zip(_FITS, answers, strict=True) if fit is not False]
-        for column, answers in _fitting(connection, sample, every).items()
-    }
-    types = ["VARCHAR"] * n_columns
-    while waiting := {column: kinds[:1] for column, kinds in open_types.items() if kinds}:
-        for column, (fit,) in _fitting(connection, "cells", waiting).items():
+    open_types = {place: _plausible(column) for place, column in enumerate(cells.columns)}
+    types = ["VARCHAR"] * cells.num_columns
+    while waiting := {column: kinds[0] for column, kinds in open_types.items() if kinds}:
+        for column, fits in _fitting(connection, waiting).items():
             kind = open_types[column].pop(0)
-            if fit is not False:
-                # NULL: the column has no value at all, and stays text.
-                types[column] = kind if fit else "VARCHAR"
-                open_types[column] = []
+            if fits:
+                types[column], open_types[column] = kind, []
     return [
         "VARCHAR" if kind == "DOUBLE" and _merges(connection, column) else kind
         for column, kind in enumerate(types)
     ]
+
+
+def _plausible(column: pa.ChunkedArray) -> list[str]:
+    """The types whose look the first values have; none if there is no value to be seen."""
+    first = column.slice(0, _SAMPLE).drop_null()
+    texts = set((first if len(first) else column.drop_null().slice(0, _SAMPLE)).to_pylist())
+    return [kind for kind, look in _LOOKS.items() if texts and all(map(look.fullmatch, texts))]
 
 
 def _merges(connection: duckdb.DuckDBPyConnection, column: int) -> bool:
@@ -131,22 +160,15 @@ def _merges(connection: duckdb.DuckDBPyConnection, column: int) -> bool:
     return bool(texts > numbers)
 
 
-def _fitting(
-    connection: duckdb.DuckDBPyConnection, cells: str, asked: dict[int, list[str]]
-) -> dict[int, tuple[bool | None, ...]]:
-    """Whether each asked type fits all values of its column; None where there is no value."""
+def _fitting(connection: duckdb.DuckDBPyConnection, asked: dict[int, str]) -> dict[int, bool]:
+    """Whether the asked type fits all values of its column."""
     tests = [
         # try_cast gives NULL where it fails, which bool_and alone would pass over.
-        f"bool_and(coalesce({_FITS[kind].format(c=f'c{column}')}, false)) "
-        f"FILTER (WHERE c{column} IS NOT NULL)"
-        for column, kinds in asked.items()
-        for kind in kinds
+        f"bool_and(c{column} IS NULL OR coalesce({_FITS[kind].format(c=f'c{column}')}, false))"
+        for column, kind in asked.items()
     ]
-    if not tests:
-        return {}
-    found = connection.execute(f"SELECT {', '.join(tests)} FROM {cells}").fetchall()
-    answers = iter(found[0])
-    return {column: tuple(next(answers) for _ in kinds) for column, kinds in asked.items()}
+    answers = connection.execute(f"SELECT {', '.join(tests)} FROM cells").fetchall()[0]
+    return dict(zip(asked, answers, strict=True))
 
 
 def _read_header(path: Path) -> tuple[list[str], str]:

@@ -6,10 +6,12 @@ values. Must not know: what the columns are for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from countveil.engines.embedded.csv_files import read_csv_files
@@ -18,17 +20,33 @@ from countveil.source import FileSource, FrameSource, Source
 from countveil.source.locate import is_pandas
 
 
-def read_source(source: Source) -> pa.Table:
-    """Read the whole table."""
+def read_source(source: Source, missing: Sequence[str] = ()) -> pa.Table:
+    """Read the whole table; the texts `missing` stand for missing values."""
     if isinstance(source, FrameSource):
-        return _plain(_from_frame(source.frame))
-    return _plain(_from_files(source))
+        return _without(_plain(_from_frame(source.frame)), missing)
+    table = _plain(_from_files(source, missing))
+    # A CSV has had them taken out before its types were found.
+    return table if source.format == "csv" else _without(table, missing)
 
 
-def _from_files(source: FileSource) -> pa.Table:
+def _without(table: pa.Table, missing: Sequence[str]) -> pa.Table:
+    """The table with these texts made missing in its text columns."""
+    if not missing:
+        return table
+    marks = pa.array(missing, pa.string())
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type) or pa.types.is_large_string(field.type):
+            column = table.column(place)
+            is_mark = pc.is_in(column, marks.cast(field.type))
+            emptied = pc.if_else(is_mark, pa.scalar(None, field.type), column)
+            table = table.set_column(place, field, emptied)
+    return table
+
+
+def _from_files(source: FileSource, missing: Sequence[str]) -> pa.Table:
     try:
         if source.format == "csv":
-            return read_csv_files(source.paths)
+            return read_csv_files(source.paths, missing)
         read = _read_parquet if source.format == "parquet" else _read_arrow
         tables = [read(path) for path in source.paths]
     except PermissionError as error:

@@ -9,6 +9,7 @@ or order of the source reaches a file.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from countveil.engines.contract import Histogram, Progress, WrittenFile
+from countveil.engines.contract import (
+    CodedColumn,
+    ColumnProfile,
+    Histogram,
+    Progress,
+    WrittenFile,
+)
 from countveil.engines.embedded.read import read_source
 from countveil.errors import InputError
 from countveil.mechanism import Dealer
@@ -30,11 +37,12 @@ from countveil.source import Column, Source
 _DEAL_ROWS = 1 << 20
 _ROW_GROUP = 1 << 17
 _FILE_ROWS = 1 << 24
+_EXAMPLES = 1_000
 
 
-def open_source_table(source: Source) -> EmbeddedSource:
-    """Read a source into memory."""
-    return EmbeddedSource(read_source(source))
+def open_source_table(source: Source, missing: Sequence[str] = ()) -> EmbeddedSource:
+    """Read a source into memory; the texts `missing` stand for missing values."""
+    return EmbeddedSource(read_source(source, missing))
 
 
 class EmbeddedSource:
@@ -59,6 +67,58 @@ class EmbeddedSource:
         codes, values = self._codes(column)
         counts = np.bincount(np.delete(codes, without), minlength=len(values)).astype(np.int64)
         return Histogram(_domain_values(column, values), counts)
+
+    def sample(self, most: int) -> Mapping[str, CodedColumn]:
+        """All columns of plain values, of rows spread evenly over the table."""
+        rows = np.unique(np.linspace(0, self.rows - 1, min(most, self.rows)).astype(np.int64))
+        chosen = self._table if rows.size == self.rows else self._table.take(pa.array(rows))
+        sampled = {}
+        for name, column in zip(chosen.column_names, chosen.columns, strict=True):
+            # Nested values cannot be published; what could is sampled.
+            with contextlib.suppress(pa.ArrowNotImplementedError):
+                codes, values = _ranked(column)
+                known = values.drop_null()
+                if len(known) > _EXAMPLES:
+                    known = known.take(np.linspace(0, len(known) - 1, _EXAMPLES).astype(np.int64))
+                sampled[name] = CodedColumn(codes, column.null_count, _examples(known))
+        return sampled
+
+    def profile(self, column: str) -> ColumnProfile | None:
+        """A column at a glance; None if it holds nested values."""
+        try:
+            codes, values = self._codes(column)
+        except pa.ArrowNotImplementedError:
+            return None
+        counts = np.bincount(codes, minlength=len(values)).astype(np.int64)
+        missing = int(counts[0]) if values.null_count else 0
+        known = values.drop_null()
+        numbers = None
+        if pa.types.is_date32(known.type):
+            numbers = known.cast(pa.int32()).to_numpy().astype(np.float64)
+        elif pa.types.is_timestamp(known.type):
+            numbers = known.cast(pa.int64()).to_numpy().astype(np.float64)
+        elif pa.types.is_integer(known.type) or pa.types.is_floating(known.type):
+            numbers = known.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        elif pa.types.is_decimal(known.type):
+            numbers = known.cast(pa.float64()).to_numpy()
+        return ColumnProfile(missing, counts[len(values) - len(known) :], numbers)
+
+    def unique_rows(self, columns: Sequence[str]) -> int:
+        """How many rows are alone with their combination of values of these columns."""
+        together = np.zeros(self.rows, np.int64)
+        for column in columns:
+            codes, values = self._codes(column)
+            joint = together * len(values) + codes
+            together = np.unique(joint, return_inverse=True)[1].astype(np.int64)
+        return int((np.bincount(together) == 1).sum())
+
+    def recode(self, column: str, values: Sequence[str | None]) -> None:
+        """Replace each distinct value of a column by a text."""
+        codes, _ = self._codes(column)
+        texts = pa.array(values, pa.string())
+        place = self._table.column_names.index(column)
+        self._table = self._table.set_column(place, column, texts.take(pa.array(codes)))
+        del self._coded[column]
 
     def publish(
         self,
@@ -90,19 +150,7 @@ class EmbeddedSource:
     def _codes(self, column: str) -> tuple[NDArray[np.int64], pa.Array]:
         """Each row's value as its position among the column's sorted values."""
         if column not in self._coded:
-            encoded = self._table[column].dictionary_encode().unify_dictionaries()
-            indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks], pa.int32())
-            dictionary = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([])
-            order = pc.sort_indices(dictionary)
-            values = dictionary.take(order)
-            # Missing, if it occurs, is the first value.
-            first = int(indices.null_count > 0)
-            if first:
-                values = pa.concat_arrays([pa.nulls(1, values.type), values])
-            rank = np.zeros(len(dictionary) + 1, np.int64)
-            rank[order.to_numpy()] = np.arange(len(dictionary)) + first
-            codes = indices.fill_null(len(dictionary)).to_numpy()
-            self._coded[column] = rank[codes], values
+            self._coded[column] = _ranked(self._table[column])
         return self._coded[column]
 
     def _deal(
@@ -122,6 +170,29 @@ class EmbeddedSource:
             codes, values = self._codes(name)
             return _Coded(codes[kept], values)
         return _Rows(column, kept)
+
+
+def _ranked(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
+    """Each row's value as its position among the sorted values, and these."""
+    encoded = column.dictionary_encode().unify_dictionaries()
+    indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks], pa.int32())
+    dictionary = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([])
+    order = pc.sort_indices(dictionary)
+    values = dictionary.take(order)
+    # Missing, if it occurs, is the first value.
+    first = int(indices.null_count > 0)
+    if first:
+        values = pa.concat_arrays([pa.nulls(1, values.type), values])
+    rank = np.zeros(len(dictionary) + 1, np.int64)
+    rank[order.to_numpy()] = np.arange(len(dictionary)) + first
+    return rank[indices.fill_null(len(dictionary)).to_numpy()], values
+
+
+def _examples(values: pa.Array) -> list[Any]:
+    try:
+        return python_values(values)
+    except (pa.ArrowInvalid, ValueError, OverflowError):
+        return []  # times that Python cannot tell exactly
 
 
 def _domain_values(column: str, values: pa.Array) -> list[Any]:

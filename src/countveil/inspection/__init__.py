@@ -1,0 +1,30 @@
+"""Looking at a table before it is published: who could be recognised, what gives values away.
+
+Enters: columns as codes and some of their values. Leaves: findings with measured figures, in words
+that quote no value. Must not know: files, how an engine reads, how anything is published.
+"""
+
+from countveil.inspection.giveaways import Giveaway, find_giveaways
+from countveil.inspection.identifiers import identifier_reason
+from countveil.inspection.profiles import little_histogram, looks_missing, sounds_sensitive
+from countveil.inspection.safety import (
+    Concerns,
+    check_safe,
+    find_concerns,
+    giveaway_sentence,
+    sample_size,
+)
+
+__all__ = [
+    "Concerns",
+    "Giveaway",
+    "check_safe",
+    "find_concerns",
+    "find_giveaways",
+    "giveaway_sentence",
+    "identifier_reason",
+    "little_histogram",
+    "looks_missing",
+    "sample_size",
+    "sounds_sensitive",
+]

@@ -1,0 +1,177 @@
+"""The publisher's table made ready: read, recoded, its columns in their roles, found safe.
+
+    read -> merge and put into classes -> roles -> person -> domains -> identifiers and giveaways
+
+Enters: a table and the publisher's choices. Leaves: `Prepared`, or the error that stops before
+harm. Must not know: groups, draws, where the release goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.engines.contract import Histogram, SourceTable
+from countveil.errors import InputError, SettingsError, UnsafeError
+from countveil.inspection import Concerns, check_safe, find_concerns, sample_size
+from countveil.release.domain import NUMBER, kind_of
+from countveil.source import (
+    Choices,
+    Classes,
+    Column,
+    Roles,
+    assign_roles,
+    check_named,
+    describe_source,
+    put_into_classes,
+)
+from countveil.source.recode import declared_values, merge_values, value_text
+
+# A numeric sensitive column with more values than this is a measurement, not a category.
+MOST_NUMBERS = 100
+_NOTHING: NDArray[np.int64] = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A table ready to be published.
+
+    `domains` has the values of the columns whose values are public whatever the rows say; `classes`
+    the columns that were put into classes. `warnings` are sentences for the publisher.
+    """
+
+    source: SourceTable
+    roles: Roles
+    domains: Mapping[str, Sequence[Any]]
+    classes: Mapping[str, Classes]
+    warnings: Sequence[str]
+
+
+def prepare(table: object, sensitive: Sequence[str], choices: Choices) -> Prepared:
+    """Read a table, do to its values what was asked, and stop if publishing it would harm."""
+    source = open_table(table, choices)
+    check_named(source.columns, [*sensitive, *choices.named])
+    if source.rows == 0:
+        raise InputError("The table has no rows, so there is nothing to publish.")
+    _refuse_nested(source.columns, choices)
+    warnings = _merge(source, choices)
+    classes = _classify(source, choices)
+    drop = set(choices.drop)
+    if choices.person is not None:
+        _check_persons(source.histogram(choices.person, _NOTHING), choices.person)
+        if choices.person not in choices.keep:
+            drop.add(choices.person)
+    roles = assign_roles(source.columns, sensitive, drop)
+    domains: dict[str, Sequence[Any]] = {name: found.labels for name, found in classes.items()}
+    domains.update(_declared(source, choices))
+    _check_not_measured(source, roles, domains)
+    concerns = concerns_of(source, roles.published, sensitive)
+    warnings += check_safe(concerns, choices.keep)
+    return Prepared(source, roles, domains, classes, warnings)
+
+
+def open_table(table: object, choices: Choices) -> SourceTable:
+    """Read a table with the embedded engine."""
+    from countveil.engines.embedded.source_table import open_source_table
+
+    return open_source_table(describe_source(table), choices.missing)
+
+
+def concerns_of(
+    source: SourceTable, columns: Sequence[Column], sensitive: Sequence[str]
+) -> Concerns:
+    """What looks like an identifier, and what gives sensitive values away, in a sample of rows."""
+    sample = source.sample(sample_size(len(columns)))
+    return find_concerns(columns, sensitive, sample, source.rows)
+
+
+def _refuse_nested(columns: Sequence[Column], choices: Choices) -> None:
+    """Values that are changed or counted must be single ones."""
+    touched = {*choices.bins, *choices.merge, *choices.domain, choices.person}
+    for column in columns:
+        if column.name in touched and column.type.startswith(("list", "struct", "map", "large_li")):
+            raise InputError(
+                f"Column {column.name!r} holds nested values ({column.type[:60]}), which have no "
+                f"order and no classes. Flatten it first."
+            )
+
+
+def _merge(source: SourceTable, choices: Choices) -> list[str]:
+    warnings = []
+    for name, merges in choices.merge.items():
+        values = source.histogram(name, _NOTHING).values
+        occurring = {value_text(value) for value in values if value is not None}
+        absent = sum(value not in occurring for value in merges)
+        if absent == len(merges):
+            raise SettingsError(
+                f"None of the {len(merges):,} values to merge occurs in column {name!r}. Check the "
+                f"spelling; upper and lower case and spaces matter."
+            )
+        if absent:
+            warnings.append(f"{absent:,} of the values to merge do not occur in column {name!r}.")
+        source.recode(name, merge_values(values, merges))
+    return warnings
+
+
+def _classify(source: SourceTable, choices: Choices) -> dict[str, Classes]:
+    classes = {}
+    for name, bins in choices.bins.items():
+        histogram = source.histogram(name, _NOTHING)
+        labels, classes[name] = put_into_classes(name, histogram.values, histogram.counts, bins)
+        source.recode(name, labels)
+    return classes
+
+
+def _declared(source: SourceTable, choices: Choices) -> dict[str, Sequence[Any]]:
+    types = {column.name: column.type for column in source.columns}
+    return {
+        name: declared_values(name, texts, source.histogram(name, _NOTHING).values, types[name])
+        for name, texts in choices.domain.items()
+    }
+
+
+def _check_persons(histogram: Histogram, person: str) -> None:
+    """A row must be a person: several rows are several hints about the same one."""
+    missing = sum(
+        count
+        for value, count in zip(histogram.values, histogram.counts.tolist(), strict=True)
+        if value is None
+    )
+    if missing:
+        raise InputError(
+            f"Column {person!r} says who a row is about, but {missing:,} rows have no value in it. "
+            f"Complete it, or take these rows out first."
+        )
+    several = int((histogram.counts > 1).sum())
+    if several:
+        raise UnsafeError(
+            f"Nothing was published: {several:,} persons in column {person!r} have more than one "
+            f"row, up to {int(histogram.counts.max()):,}. Every row gives a hint about its person, "
+            f"and hints add up. What works: make a table with one row per person (choose one row "
+            f"of each, or summarise them), and publish that. If rows are not about persons, leave "
+            f"--person away."
+        )
+
+
+def _check_not_measured(
+    source: SourceTable, roles: Roles, domains: Mapping[str, Sequence[Any]]
+) -> None:
+    """Numbers with many values have small counts only; classes are what can be published well."""
+    for column in roles.published:
+        if column.name not in roles.sensitive or column.name in domains:
+            continue
+        if kind_of(column.type) != NUMBER:
+            continue
+        distinct = len(source.histogram(column.name, _NOTHING).values)
+        if distinct > MOST_NUMBERS:
+            raise SettingsError(
+                f"Column {column.name!r} holds numbers with {distinct:,} different values. Put "
+                f"them into classes: --bins {column.name}=10 (rounded edges), "
+                f"--bins {column.name}=q10 (equally many rows in each) or edges, such as "
+                f"--bins {column.name}=18,30,45,65. "
+                f"If they are codes, declare them with --domain {column.name}=FILE."
+            )

@@ -1,0 +1,111 @@
+"""Ed25519 signatures: who published a release.
+
+Enters: key files, the bytes of a manifest. Leaves: `manifest.sig`, or whether it is genuine. Must
+not know: what the manifest says. The manifest holds the checksum of every data file, so its
+signature covers them all.
+
+`manifest.sig` is the plain 64-byte signature of the file `manifest.json`: other tools can check it
+(`openssl pkeyutl -verify -rawin`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from countveil.errors import InputError, ReleaseError, SettingsError
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
+SIGNATURE_NAME = "manifest.sig"
+_LIMIT = 64 * 1024
+
+
+class Signer:
+    """Signs manifests with a private key from a file, PEM or OpenSSH."""
+
+    def __init__(self, key: Ed25519PrivateKey) -> None:
+        self._key = key
+
+    @classmethod
+    def from_file(cls, path: Path) -> Signer:
+        """Read the key before anything else is done, so that a wrong one costs no time."""
+        from cryptography.exceptions import UnsupportedAlgorithm
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        content = _content(path)
+        openssh = b"OPENSSH PRIVATE KEY" in content
+        load = serialization.load_ssh_private_key if openssh else serialization.load_pem_private_key
+        try:
+            key = load(content, None)
+        except TypeError:
+            raise SettingsError(
+                f"{path} is locked with a passphrase. Sign with a key file that is not."
+            ) from None
+        except (ValueError, UnsupportedAlgorithm):
+            # Not chained: nothing of a key may reach a message.
+            raise SettingsError(f"{path} is not a private key. {_HOW_TO_MAKE}") from None
+        if not isinstance(key, Ed25519PrivateKey):
+            raise SettingsError(f"{path} is a key of another kind than Ed25519. {_HOW_TO_MAKE}")
+        return cls(key)
+
+    def sign(self, manifest: bytes) -> bytes:
+        """The signature of a manifest's bytes."""
+        return self._key.sign(manifest)
+
+
+_HOW_TO_MAKE = (
+    "Make one with: openssl genpkey -algorithm ed25519 -out key.pem; the public one for others "
+    "with: openssl pkey -in key.pem -pubout -out public.pem"
+)
+
+
+def signature_problem(folder: Path, manifest_name: str, public_key: Path) -> str | None:
+    """What is wrong with a release's signature; None if it is genuine."""
+    from cryptography.exceptions import InvalidSignature
+
+    key = _public_key(public_key)
+    path = folder / SIGNATURE_NAME
+    try:
+        if not path.exists():
+            return "missing: the release is not signed"
+        signature = path.read_bytes()
+        key.verify(signature, (folder / manifest_name).read_bytes())
+    except InvalidSignature:
+        return "not the signature of this manifest by this key"
+    except OSError as error:
+        raise ReleaseError(f"{path} cannot be read: {error.strerror}.") from error
+    return None
+
+
+def _public_key(path: Path) -> Ed25519PublicKey:
+    from cryptography.exceptions import UnsupportedAlgorithm
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    content = _content(path)
+    if b"PRIVATE KEY" in content:
+        raise SettingsError(f"{path} is a private key. Keep it secret; check with the public one.")
+    openssh = content.lstrip().startswith(b"ssh-")
+    load = serialization.load_ssh_public_key if openssh else serialization.load_pem_public_key
+    try:
+        key = load(content)
+    except (ValueError, UnsupportedAlgorithm):
+        raise SettingsError(f"{path} is not a public key, in PEM or OpenSSH form.") from None
+    if not isinstance(key, Ed25519PublicKey):
+        raise SettingsError(f"{path} is a public key of another kind than Ed25519.")
+    return key
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _LIMIT:
+            raise SettingsError(f"{path} is too large to be a key.")
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"The key {path} cannot be read: {error.strerror}.") from error

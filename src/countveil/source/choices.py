@@ -1,0 +1,75 @@
+"""What the publisher wishes beside the columns to protect.
+
+Enters: options as written on a command line or in Python. Leaves: `Choices`, checked among
+themselves. Must not know: the table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from countveil.errors import SettingsError
+from countveil.source.classes import Bins
+from countveil.source.recode import read_domain, read_merges
+
+FileOr = str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Columns left out or kept on purpose, the person, and what is done to values first."""
+
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    person: str | None = None
+    bins: Mapping[str, Bins] = field(default_factory=dict)
+    merge: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    domain: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        both = set(self.drop) & set(self.keep)
+        if both:
+            raise SettingsError(f"Column {min(both)!r} is both dropped and kept; choose one.")
+        twice = (set(self.bins) & set(self.merge)) | (set(self.bins) & set(self.domain))
+        if twice:
+            raise SettingsError(
+                f"Column {min(twice)!r} is put into classes, which are its domain; --merge and "
+                f"--domain do not go with --bins."
+            )
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        drop: Sequence[str] | str = (),
+        keep: Sequence[str] | str = (),
+        person: str | None = None,
+        bins: Mapping[str, object] | None = None,
+        merge: Mapping[str, Mapping[Any, str] | FileOr] | None = None,
+        domain: Mapping[str, Sequence[Any] | FileOr] | None = None,
+        missing: Sequence[str] | str = (),
+    ) -> Choices:
+        """From what a caller may write; files are read here."""
+        return cls(
+            drop=_names(drop),
+            keep=_names(keep),
+            person=person,
+            bins={name: Bins.of(wish) for name, wish in (bins or {}).items()},
+            merge={name: read_merges(wish) for name, wish in (merge or {}).items()},
+            domain={name: read_domain(wish) for name, wish in (domain or {}).items()},
+            missing=_names(missing),
+        )
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Every column that is named somewhere."""
+        person = () if self.person is None else (self.person,)
+        return (*self.drop, *self.keep, *person, *self.bins, *self.merge, *self.domain)
+
+
+def _names(given: Sequence[str] | str) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -1,0 +1,191 @@
+"""Numbers put into classes.
+
+Enters: what the publisher wrote (`10`, `q10`, `18,30,45,65`), a column's values and their counts.
+Leaves: classes with open ends and readable labels, in order. Must not know: rows, engines.
+
+Edges are declared, or computed and rounded; the smallest and the largest value never show.
+"""
+
+from __future__ import annotations
+
+import bisect
+import decimal
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.errors import InputError, SettingsError
+
+_MOST_CLASSES = 1_000
+_ROUND_STEPS = (1, 2, 2.5, 5, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """How to put numbers into classes: `count` of equal width or frequency, or given edges."""
+
+    count: int = 0
+    equal_frequency: bool = False
+    edges: tuple[float, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Bins:
+        """Read `10`, `q10` or `18,30,45,65`."""
+        plain = text.strip()
+        try:
+            if "," in plain or "." in plain:
+                return cls(edges=_increasing([float(part) for part in plain.split(",") if part]))
+            if plain.lower().startswith("q"):
+                return cls(_class_count(plain[1:]), equal_frequency=True)
+            return cls(_class_count(plain))
+        except ValueError:
+            raise SettingsError(
+                f"The bins {text!r} cannot be read. Write a number of classes from 2 to "
+                f"{_MOST_CLASSES:,} (10), a number of classes of equal frequency (q10), or edges "
+                f"in increasing order (18,30,45,65; a single edge as 18,)."
+            ) from None
+
+    @classmethod
+    def of(cls, wish: object) -> Bins:
+        """From what a caller in Python may write: 10, "q10", [18, 30, 45, 65]."""
+        if isinstance(wish, Bins):
+            return wish
+        if isinstance(wish, Sequence) and not isinstance(wish, str):
+            return cls.parse(",".join(map(str, wish)) + ",")
+        return cls.parse(str(wish))
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Below the first edge, from edge to edge, from the last edge on."""
+
+    edges: tuple[float, ...]
+    whole: bool
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes, in order."""
+        texts = [_number(edge) for edge in self.edges]
+        inner = []
+        for place in range(len(texts) - 1):
+            low, high = self.edges[place], self.edges[place + 1]
+            if not self.whole:
+                inner.append(f"{texts[place]} to below {texts[place + 1]}")
+            elif high - low == 1:
+                inner.append(texts[place])
+            else:
+                inner.append(f"{texts[place]} to {_number(high - 1)}")
+        return (f"below {texts[0]}", *inner, f"{texts[-1]} or more")
+
+    def place(self, value: float) -> int:
+        """The position of a value's class."""
+        return bisect.bisect_right(self.edges, value)
+
+
+def put_into_classes(
+    column: str, values: Sequence[Any], counts: NDArray[np.int64], bins: Bins
+) -> tuple[list[str | None], Classes]:
+    """The label of each distinct value (missing stays missing), and the classes."""
+    known = [value is not None and not _is_nan(value) for value in values]
+    for value, is_known in zip(values, known, strict=True):
+        if is_known and not _is_number(value):
+            raise SettingsError(
+                f"Column {column!r} holds no numbers, so --bins cannot put it into classes. "
+                f"--merge gives values of any kind a common label."
+            )
+    if not any(known):
+        raise InputError(f"Column {column!r} has no values to put into classes.")
+    numbers = np.array([float(v) if k else 0.0 for v, k in zip(values, known, strict=True)])
+    there = np.array(known)
+    edges = bins.edges or _computed_edges(column, numbers[there], counts[there], bins)
+    whole = all(float(number).is_integer() for number in (*numbers[there], *edges))
+    classes = Classes(edges, whole)
+    labels = classes.labels
+    return [
+        labels[classes.place(number)] if is_known else None
+        for number, is_known in zip(numbers.tolist(), known, strict=True)
+    ], classes
+
+
+def _computed_edges(
+    column: str, values: NDArray[np.float64], counts: NDArray[np.int64], bins: Bins
+) -> tuple[float, ...]:
+    make = _equal_frequency if bins.equal_frequency else _equal_width
+    edges = make(values, counts, bins.count)
+    # An edge at or below every value, or above, would only make an empty class.
+    useful = tuple(edge for edge in edges if values.min() < edge <= values.max())
+    if not useful:
+        raise InputError(
+            f"The values of column {column!r} are too few or too much alike for {bins.count} "
+            f"classes. Give the edges: --bins {column}=18,30,45,65."
+        )
+    return useful
+
+
+def _equal_width(values: NDArray[np.float64], counts: NDArray[np.int64], count: int) -> list[float]:
+    """Multiples of a round step that divide the bulk of the values into at most `count` classes."""
+    low, high = _quantiles(values, counts, [0.01, 0.99])
+    if high <= low:
+        low, high = float(values.min()), float(values.max())
+    if high <= low:
+        return []
+    raw = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(mult * power for mult in _ROUND_STEPS if mult * power >= raw * 0.999)
+    if all(value.is_integer() for value in values.tolist()):
+        step = max(1.0, math.ceil(step))
+    first = math.floor(low / step) + 1
+    return [round((first + place) * step, 12) for place in range(count - 1)]
+
+
+def _equal_frequency(
+    values: NDArray[np.float64], counts: NDArray[np.int64], count: int
+) -> list[float]:
+    """Quantiles, rounded to about a tenth of the usual distance between them."""
+    exact = _quantiles(values, counts, [place / count for place in range(1, count)])
+    spread = (exact[-1] - exact[0]) / count or abs(exact[0])
+    digits = 0 if spread <= 0 else 1 - math.floor(math.log10(spread))
+    if all(value.is_integer() for value in values.tolist()):
+        digits = min(digits, 0)
+    return sorted({round(edge, digits) for edge in exact})
+
+
+def _quantiles(
+    values: NDArray[np.float64], counts: NDArray[np.int64], shares: list[float]
+) -> list[float]:
+    """The first value from which on more than a share of the rows lies below it."""
+    order = np.argsort(values)
+    before = np.concatenate([[0], np.cumsum(counts[order])[:-1]]) / counts.sum()
+    places = np.searchsorted(before, shares)
+    found: list[float] = values[order][np.minimum(places, values.size - 1)].tolist()
+    return found
+
+
+def _class_count(text: str) -> int:
+    count = int(text)
+    if not 2 <= count <= _MOST_CLASSES:
+        raise ValueError("out of range")
+    return count
+
+
+def _increasing(edges: list[float]) -> tuple[float, ...]:
+    sound = edges and all(map(math.isfinite, edges)) and edges == sorted(set(edges))
+    if not sound or len(edges) >= _MOST_CLASSES:
+        raise ValueError("not increasing")
+    return tuple(edges)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | decimal.Decimal) and not isinstance(value, bool)
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _number(value: float) -> str:
+    return f"{int(value)}" if float(value).is_integer() else f"{value:.12g}"

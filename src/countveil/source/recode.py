@@ -1,0 +1,125 @@
+"""Values that the publisher merges or declares, in small files.
+
+Enters: files of the publisher, and the distinct values of a column. Leaves: new values, or the
+declared ones. Must not know: rows, engines. Messages may name a value of the publisher's own files;
+a value of the table only where the publisher cannot act without it.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from countveil.errors import InputError, SettingsError
+
+_LIMIT = 64 * 1024 * 1024
+_HEADERS = (["value", "label"], ["value"])
+
+
+def read_merges(wish: Mapping[Any, str] | str | os.PathLike[str]) -> dict[str, str]:
+    """What becomes of which value: a mapping, or a CSV file with lines of value,label."""
+    if isinstance(wish, Mapping):
+        return {value_text(value): str(label) for value, label in wish.items()}
+    path = Path(wish)
+    mapping: dict[str, str] = {}
+    for number, row in _lines(path):
+        if len(row) != 2 or not row[1].strip():
+            raise InputError(
+                f"{path}, line {number}: two cells are needed, a value and the label it becomes."
+            )
+        if mapping.get(row[0], row[1]) != row[1]:
+            raise InputError(f"{path}, line {number}: the value {row[0]!r} has two labels.")
+        mapping[row[0]] = row[1]
+    if not mapping:
+        raise InputError(f"{path} merges nothing. It needs lines of value,label.")
+    return mapping
+
+
+def read_domain(wish: Sequence[Any] | str | os.PathLike[str]) -> list[str]:
+    """The values that a column may have: a sequence, or a file with one value per line."""
+    if not isinstance(wish, str | os.PathLike):
+        values, where = [value_text(value) for value in wish], "The domain"
+    else:
+        values, where = [], os.fspath(wish)
+        for number, row in _lines(Path(wish)):
+            if len(row) != 1:
+                raise InputError(
+                    f"{where}, line {number}: one value per line is needed; put a value with a "
+                    f"comma in double quotes."
+                )
+            values.append(row[0])
+    if len(set(values)) != len(values):
+        raise InputError(f"{where} lists a value twice.")
+    if not values:
+        raise InputError(f"{where} declares no value.")
+    return values
+
+
+def merge_values(values: Iterable[Any], merges: Mapping[str, str]) -> list[str | None]:
+    """Replace the values that are merged; the others stay, as text."""
+    texts = (None if value is None else value_text(value) for value in values)
+    return [None if text is None else merges.get(text, text) for text in texts]
+
+
+def declared_values(
+    column: str, declared: Sequence[str], occurring: Sequence[Any], type_name: str
+) -> list[Any]:
+    """The declared values in the column's own type; refuse if another one occurs."""
+    allowed = set(declared)
+    foreign = [v for v in occurring if v is not None and value_text(v) not in allowed]
+    if foreign:
+        example = value_text(foreign[0])[:60]
+        raise InputError(
+            f"Column {column!r} has {len(foreign):,} value(s) outside its declared domain, such as "
+            f"{example!r}. Declare them too, or give them a declared label with --merge."
+        )
+    known = {value_text(value): value for value in occurring if value is not None}
+    return [known[text] if text in known else _typed(column, text, type_name) for text in declared]
+
+
+def value_text(value: Any) -> str:
+    """A value as it is written in a file."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.isoformat() if isinstance(value, dt.date) else str(value)
+
+
+def _typed(column: str, text: str, type_name: str) -> Any:
+    readers: dict[str, Callable[[str], Any]] = {
+        "int": int, "uint": int, "date": dt.date.fromisoformat,
+        "timestamp": dt.datetime.fromisoformat,
+        "bool": {"true": True, "false": False}.__getitem__,
+    }  # fmt: skip
+    for prefix, read in readers.items():
+        if type_name.startswith(prefix):
+            try:
+                return read(text)
+            except (ValueError, KeyError):
+                raise SettingsError(
+                    f"The domain of column {column!r} declares {text[:60]!r}, which cannot be a "
+                    f"value of a column of type {type_name}."
+                ) from None
+    return text
+
+
+def _lines(path: Path) -> list[tuple[int, list[str]]]:
+    """The cells of each line that has any, with its number; a header is left out."""
+    try:
+        if path.stat().st_size > _LIMIT:
+            raise InputError(f"{path} is too large for a list of values.")
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, strict=True)
+            rows = [(reader.line_num, row) for row in reader if row]
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not UTF-8 text. Convert it to UTF-8 first.") from None
+    except csv.Error:
+        raise InputError(f"{path} is not a well-formed CSV file: check its quotes.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    if rows and [cell.strip().lower() for cell in rows[0][1]] in _HEADERS:
+        return rows[1:]
+    return rows

@@ -1,0 +1,170 @@
+"""`countveil inspect` and `publish --dry-run`: look first, write nothing."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+import countveil as cv
+from tests.publish.test_safety_net import patients
+from tests.robustness.conftest import Quick, quick  # noqa: F401 - a fixture
+from tests.robustness.tools import assert_refused, unchanged
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import pyarrow.csv
+
+    path = tmp_path_factory.mktemp("inspect") / "patients.csv"
+    pyarrow.csv.write_csv(patients(), path)
+    return path
+
+
+def test_what_is_found(quick: Quick, table: Path) -> None:  # noqa: F811
+    with unchanged(table.parent):
+        outcome = quick("inspect", table.name, "-s", "diagnosis", cwd=table.parent)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert max(map(len, outcome.out.split("To publish it")[0].splitlines())) <= 80
+    said = " ".join(outcome.out.split())
+    assert "'patient_id' looks like a direct identifier" in said
+    assert "'icd' gives 'diagnosis' away: the value of 100% of the rows" in said
+    assert "rows are alone with their combination" in said
+    assert "▁" in said or "▇" in said
+    assert "P00001" not in said
+
+
+def test_the_line_to_copy_works(quick: Quick, table: Path, tmp_path: Path) -> None:  # noqa: F811
+    for sensitive in (["-s", "diagnosis"], ["-s", "income"], []):
+        line = quick("inspect", table, *sensitive).out.splitlines()[-1].strip()
+        words = shlex.split(line)
+        assert words[1] == "publish"
+        words[-1] = str(tmp_path / "-".join(["release", *sensitive[1:]]))
+        outcome = quick(*words[1:])
+        assert (outcome.code, outcome.err) == (0, ""), line
+        assert cv.verify(words[-1]) == []
+
+
+def test_formats(quick: Quick, table: Path) -> None:  # noqa: F811
+    found = json.loads(quick("inspect", table, "-s", "diagnosis", "--format", "json").out)
+    roles = {column["name"]: column["role"] for column in found["columns"]}
+    assert roles == {
+        "patient_id": "identifier", "age": "plain", "ward": "plain", "income": "plain",
+        "icd": "giveaway", "diagnosis": "sensitive",
+    }  # fmt: skip
+    assert found["rows"] == 1_200
+    assert found["giveaways"][0]["columns"] == ["icd"]
+    assert 0.9 < found["linkable"] <= 1
+    assert found["publish"].endswith("--to release")
+    lines = list(csv.DictReader(io.StringIO(quick("inspect", table, "--format", "csv").out)))
+    assert [line["name"] for line in lines] == list(roles)
+    assert lines[3]["bins"] == "q10"
+
+
+def test_python_says_the_same(table: Path) -> None:
+    found = cv.inspect(table, sensitive="diagnosis")
+    assert found.sensitive == ("diagnosis",)
+    assert "patient_id" in str(found)
+    by_name = {column.name: column for column in found.columns}
+    assert by_name["diagnosis"].largest_ell == 6
+    assert by_name["income"].largest_ell >= 5
+    assert by_name["patient_id"].distinct == 1_200
+
+
+def test_guesses_and_hints(tmp_path: Path) -> None:
+    rows = "".join(f"{'?' if row % 9 == 0 else row % 4},{'ab'[row % 2]}\n" for row in range(90))
+    (tmp_path / "in.csv").write_text("grade,half\n" + rows)
+    found = cv.inspect(tmp_path / "in.csv")
+    assert found.sensitive == ("grade",)
+    assert list(found.missing_marks) == ["?"]
+    assert "--missing '?'" in found.publish_line("in.csv")
+    assert cv.inspect(tmp_path / "in.csv", missing="?").columns[0].missing == 10
+    (tmp_path / "none.csv").write_text("x,y\n" + "1,2\n3,4\n" * 20)
+    assert "No column sounds sensitive" in " ".join(cv.inspect(tmp_path / "none.csv").hints)
+
+
+def test_wrong_input(quick: Quick, table: Path, tmp_path: Path) -> None:  # noqa: F811
+    assert_refused(quick("inspect", table, "-s", "diagnoses"), "'diagnoses'", "mean 'diagnosis'")
+    assert_refused(quick("inspect", tmp_path / "none.csv"), "no file")
+    (tmp_path / "empty.csv").write_text("x,y\n")
+    assert_refused(quick("inspect", tmp_path / "empty.csv"), "no rows")
+
+
+DRY = ("-s", "diagnosis:3", "--drop", "patient_id", "--drop", "icd", "--dry-run")
+
+
+def test_a_dry_run_says_everything_and_writes_nothing(
+    quick: Quick,  # noqa: F811
+    table: Path,
+    tmp_path: Path,
+) -> None:
+    with unchanged(tmp_path):
+        outcome = quick("publish", table, *DRY, "--to", tmp_path / "release")
+    assert (outcome.code, outcome.err) == (0, "")
+    said = " ".join(outcome.out.split())
+    assert said.startswith("Nothing was written. 1,200 rows would be published")
+    assert "not differential privacy" in said
+    assert "off by more than" in said
+    assert "icd" not in said
+
+
+def test_a_dry_run_finds_what_would_stop(quick: Quick, table: Path, tmp_path: Path) -> None:  # noqa: F811
+    target = tmp_path / "release"
+    with unchanged(tmp_path):
+        stopped = quick("publish", table, *DRY[:4], "--dry-run", "--to", target)
+    assert_refused(stopped, "'icd' gives 'diagnosis' away")
+    target.mkdir()
+    (target / "mine").write_text("mine")
+    with unchanged(tmp_path):
+        assert_refused(quick("publish", table, *DRY, "--to", target), "not empty")
+    missing = tmp_path / "none" / "release"
+    assert_refused(quick("publish", table, *DRY, "--to", missing), "does not exist")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--bins", "age"], "COL="),
+        (["--bins", "=10"], "COL="),
+        (["--bins", "age=10", "--bins", "age=5"], "named twice"),
+        (["--merge", "age=x.csv"], "COL:"),
+        (["--domain", "age"], "COL="),
+    ],
+)
+def test_options_that_are_not_written_so(
+    quick: Quick,  # noqa: F811
+    table: Path,
+    tmp_path: Path,
+    words: list[str],
+    told: str,
+) -> None:
+    outcome = quick("publish", table, *DRY, *words, "--to", tmp_path / "release")
+    assert outcome.code == 2
+    assert told in outcome.err
+
+
+def test_the_whole_net_on_the_command_line(quick: Quick, table: Path, tmp_path: Path) -> None:  # noqa: F811
+    (tmp_path / "merge.csv").write_text("gout,other\nflu,other\n")
+    (tmp_path / "wards.txt").write_text("A\nB\nC\nD\n")
+    words = (
+        "publish", table, "-s", "diagnosis:3", "-s", "income:4", "-s", "ward:2", "--drop", "icd",
+        "--person", "patient_id", "--bins", "income=q8", "--bins", "age=10",
+        "--merge", f"diagnosis:{tmp_path / 'merge.csv'}",
+        "--domain", f"ward={tmp_path / 'wards.txt'}", "--to", tmp_path / "release",
+    )  # fmt: skip
+    outcome = quick(*words)
+    assert (outcome.code, outcome.err) == (0, "")
+    release = cv.open(tmp_path / "release")
+    assert [column.name for column in release.columns] == [
+        "age", "ward", "income", "diagnosis",
+    ]  # fmt: skip
+    assert release.manifest.sensitive["ward"].domain == ("A", "B", "C", "D")
+    assert "other" in release.manifest.sensitive["diagnosis"].domain
+    shown = quick("show", tmp_path / "release").out
+    assert "Classes of income: below" in shown
+    for name in ("merge.csv", "wards.txt", "patients.csv", str(tmp_path)):
+        assert name not in (tmp_path / "release" / "manifest.json").read_text()
