@@ -147,6 +147,26 @@ def test_options_that_are_not_written_so(
     assert told in outcome.err
 
 
+def test_names_that_hold_the_marks(quick: Quick, tmp_path: Path) -> None:  # noqa: F811
+    rows = "".join(f"{row},{'abc'[row % 3]},{'xyz'[row // 3 % 3]}\n" for row in range(90))
+    (tmp_path / "in.csv").write_text("a=1,b:2,c=3\n" + rows)
+    (tmp_path / "merge.csv").write_text("c,b\n")
+    (tmp_path / "domain=1.txt").write_text("x\ny\nz\n")
+    words = (
+        "publish", "in.csv", "-s", "c=3:2", "-s", "b:2:2", "-s", "a=1:2", "--bins", "a=1=30,60",
+        "--merge", "b:2:merge.csv", "--domain", "c=3=domain=1.txt", "--residue", "absorb",
+    )  # fmt: skip
+    outcome = quick(*words, "--to", "release", cwd=tmp_path)
+    assert_refused(outcome, "'b:2' is not eligible")
+    (tmp_path / "merge.csv").write_text("c,d\n")
+    outcome = quick(*words, "--to", "release", cwd=tmp_path)
+    assert (outcome.code, outcome.err) == (0, "")
+    found = cv.open(tmp_path / "release").manifest.sensitive
+    assert found["a=1"].domain == ("below 30", "30 to 59", "60 or more")
+    assert found["c=3"].domain == ("x", "y", "z")
+    assert set(found["b:2"].domain) == {"a", "b", "d"}
+
+
 def test_the_whole_net_on_the_command_line(quick: Quick, table: Path, tmp_path: Path) -> None:  # noqa: F811
     (tmp_path / "merge.csv").write_text("gout,other\nflu,other\n")
     (tmp_path / "wards.txt").write_text("A\nB\nC\nD\n")

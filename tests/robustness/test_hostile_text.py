@@ -104,6 +104,19 @@ def test_publish_shows_names_harmlessly(publication: Outcome) -> None:
     assert "\\x1b[1mjob" in publication.out
 
 
+@pytest.mark.parametrize("style", ["table", "json"])
+def test_inspect_shows_names_harmlessly(source: Path, quick: Quick, style: str) -> None:
+    outcome = quick("inspect", source, "-s", SECRET, "--format", style)
+    assert outcome.code == 0
+    assert_harmless(outcome.out, outcome.err)
+
+
+def test_a_stop_names_columns_harmlessly(source: Path, tmp_path: Path, quick: Quick) -> None:
+    outcome = quick("publish", source, "-s", f"{SECRET}:3", "--to", tmp_path / "release")
+    assert outcome.code == 1
+    assert_harmless(outcome.out, outcome.err)
+
+
 @pytest.mark.parametrize("style", ["json", "csv"])
 def test_summary_of_publish(source: Path, tmp_path: Path, quick: Quick, style: str) -> None:
     words = ("publish", source, "-s", f"{SECRET}:3", *KEPT, "--to", tmp_path / "release")

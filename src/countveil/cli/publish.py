@@ -213,12 +213,17 @@ def _print_plan(done: Published) -> None:
 
 
 def _pairs(given: list[str] | None, mark: str, option: str) -> dict[str, str]:
-    """COL=VALUE or COL:FILE, by the first mark that leaves something on both sides."""
+    """COL=SPEC, COL=FILE or COL:FILE. A name may hold the mark too: a file that exists decides."""
     found: dict[str, str] = {}
     for text in given or ():
-        name, _, value = text.partition(mark)
-        if not name or not value:
+        parts = text.split(mark)
+        splits = [(mark.join(parts[:i]), mark.join(parts[i:])) for i in range(1, len(parts))]
+        sound = [(name, value) for name, value in splits if name and value]
+        if not sound:
             raise typer.BadParameter(f"{text!r} is not of the form COL{mark}...", param_hint=option)
+        files = [(name, value) for name, value in sound if Path(value).is_file()]
+        # The bins hold no mark, so what stands before the last one is the name.
+        name, value = (files or sound)[0] if option != "--bins" else sound[-1]
         if name in found:
             raise typer.BadParameter(f"column {name!r} is named twice", param_hint=option)
         found[name] = value
