@@ -54,17 +54,30 @@ def publish(
     seed: int | None = None,
     force: bool = False,
     progress: _Progress | None = None,
+    memory: str | int | None = None,
+    spill: str | _os.PathLike[str] | None = None,
 ) -> Release:
     """Publish a table as a release in the folder `to`, and open the release.
 
     `table` is a path or glob (CSV, Parquet, Arrow), a pandas or Polars data frame, an Arrow table,
     a DuckDB relation or anything else that exports Arrow. `sensitive` maps columns to their ell, or
     lists columns that share `ell`. `seed` is for experiments only: a seeded release says so.
+    `memory` ("1GB") bounds what is held at once; more goes, encrypted, through a file in `spill`.
     """
     from countveil.publisher import column_settings, run_publish
 
     settings = column_settings(sensitive, ell, groups, residue)
-    run_publish(table, settings, to, drop=drop, seed=seed, force=force, progress=progress)
+    run_publish(
+        table,
+        settings,
+        to,
+        drop=drop,
+        seed=seed,
+        force=force,
+        progress=progress,
+        memory=memory,
+        spill=spill,
+    )
     return open(to)
 
 

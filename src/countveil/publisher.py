@@ -60,8 +60,14 @@ def run_publish(
     force: bool = False,
     progress: Progress | None = None,
     before_commit: Callable[[], None] | None = None,
+    memory: str | int | None = None,
+    spill: str | os.PathLike[str] | None = None,
 ) -> Published:
-    """Publish `table` to the folder `to`."""
+    """Publish `table` to the folder `to`.
+
+    `memory` bounds what is held at once; more rows go, encrypted, through a file in `spill` (or
+    beside the target) that no other process can open.
+    """
     from countveil.engines.embedded.source_table import open_source_table
 
     report: Progress = progress or (lambda _stage, _done, _total: None)
@@ -69,7 +75,8 @@ def run_publish(
     described = describe_source(table)
     with open_draft(to, force=force) as draft:
         report("reading", 0, 0)
-        source = open_source_table(described)
+        aside = draft.data.parent if spill is None else Path(spill)
+        source = open_source_table(described, memory=memory, spill=aside)
         roles = assign_roles(source.columns, list(settings), drop)
         if source.rows == 0:
             raise InputError("The table has no rows, so there is nothing to publish.")

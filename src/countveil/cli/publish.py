@@ -74,6 +74,24 @@ def command(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the release that is in DIR.")
     ] = False,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="How much memory to use, such as 1GB; without it, half of what is free. More rows "
+            "go through an encrypted file.",
+        ),
+    ] = None,
+    spill: Annotated[
+        Path | None,
+        typer.Option(
+            "--spill",
+            metavar="DIR",
+            help="Folder for that file, which nobody else can open; without it, beside the "
+            "release.",
+        ),
+    ] = None,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Publish a table so that large counts stay right and small counts stay hidden.
@@ -99,6 +117,8 @@ def command(
             force=force,
             progress=report,
             before_commit=ignore_interrupts,
+            memory=memory,
+            spill=spill,
         )
     seconds = round(time.monotonic() - started, 3)
     if style is not Format.TABLE:

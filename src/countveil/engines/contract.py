@@ -37,6 +37,17 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True)
+class CodedColumn:
+    """A column of some rows: positions among their sorted values, a missing one first.
+
+    `examples` are at most 1,000 of the different known values.
+    """
+
+    codes: NDArray[np.int64]
+    examples: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenFile:
     """A data file that an engine wrote."""
 
@@ -73,6 +84,12 @@ class SourceTable(Protocol):
 
     def histogram(self, column: str, without: NDArray[np.int64]) -> Histogram:
         """Count the values of a column, leaving out the rows with these numbers."""
+
+    def sample(self, most: int) -> Mapping[str, CodedColumn]:
+        """All columns of at most `most` rows, evenly spread over the table."""
+
+    def recode(self, column: str, values: Sequence[str | None]) -> None:
+        """Replace each value of the column's histogram by a text; several may get the same."""
 
     def publish(
         self,

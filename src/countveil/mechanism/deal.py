@@ -173,9 +173,10 @@ class _Group:
             elif np.all(self._before[number] >= end):
                 break
         self._served = end
-        while self._exhausted < len(self._parts) and np.all(self._before[self._exhausted + 1] <= end):
-            self._parts[self._exhausted] = None
-            self._exhausted += 1
+        used_up = np.flatnonzero(np.all(self._before[1:] <= end, axis=1))
+        for number in used_up[used_up >= self._exhausted].tolist():
+            self._parts[number] = None
+            self._exhausted = number + 1
         return pieces
 
 

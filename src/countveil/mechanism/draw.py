@@ -5,7 +5,8 @@ Enters: group templates, a stream. Leaves: Y, sparse. Must not know: rows.
 Every tuple publishes one of its group's values, each with probability exactly one over the size of
 the group. Which tuple of a value sits in which group does not matter for the totals, so they are
 drawn for each template and each of its values at once. The choices are uniform integers, one per
-tuple: nothing goes through floating point. Where a template comes many times, they are only counted.
+tuple: nothing goes through floating point. Where a template comes many times, they are only
+counted.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -54,14 +54,14 @@ _FITS = {
 _SAMPLE = 1_000
 
 
-def read_csv_files(paths: tuple[Path, ...]) -> pa.Table:
-    """Read files of one layout into one table."""
+def read_csv_files(paths: tuple[Path, ...], missing: Sequence[str] = ()) -> pa.Table:
+    """Read files of one layout into one table; cells in `missing` are missing, as empty ones."""
     header, delimiter = _read_header(paths[0])
     for other in paths[1:]:
         if _read_header(other)[0] != header:
             raise InputError(f"{other} has other columns than {paths[0]}.")
     names = [f"c{i}" for i in range(len(header))]
-    cells = pa.concat_tables(_cells(path, header, delimiter, names) for path in paths)
+    cells = pa.concat_tables(_cells(path, header, delimiter, names, missing) for path in paths)
     connection = connect()
     try:
         connection.register("cells", cells)
@@ -73,18 +73,27 @@ def read_csv_files(paths: tuple[Path, ...]) -> pa.Table:
     return table.rename_columns(header)
 
 
-def _cells(path: Path, header: list[str], delimiter: str, names: list[str]) -> pa.Table:
+def _cells(
+    path: Path, header: list[str], delimiter: str, names: list[str], missing: Sequence[str]
+) -> pa.Table:
     """All cells of a file as text."""
     _check_whole(path)
     try:
-        return _parsed(path, header, delimiter, threads=True).rename_columns(names)
+        parsed = _parsed(path, header, delimiter, threads=True, missing=missing)
+        return parsed.rename_columns(names)
     except pa.ArrowInvalid:
         # Once more, in order, to learn which line it is.
         _explain(path, header, delimiter)
 
 
 def _parsed(
-    path: Path, header: list[str], delimiter: str, *, threads: bool, on_bad_row: Any = None
+    path: Path,
+    header: list[str],
+    delimiter: str,
+    *,
+    threads: bool,
+    on_bad_row: Any = None,
+    missing: Sequence[str] = (),
 ) -> pa.Table:
     with _decompressed(path) as stream:
         return pa.csv.read_csv(
@@ -96,7 +105,7 @@ def _parsed(
             pa.csv.ConvertOptions(
                 column_types=dict.fromkeys(header, pa.string()),
                 strings_can_be_null=True,
-                null_values=[""],
+                null_values=["", *missing],
             ),
         )
 
