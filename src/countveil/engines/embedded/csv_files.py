@@ -66,11 +66,15 @@ def read_csv_files(paths: tuple[Path, ...], missing: Sequence[str] = ()) -> pa.T
     try:
         connection.register("cells", cells)
         types = _types(connection, len(header))
-        chosen = ", ".join(f"c{i}::{kind} AS c{i}" for i, kind in enumerate(types))
-        table = connection.sql(f"SELECT {chosen} FROM cells").to_arrow_table()
+        # Text stays as it was read; only the other columns are made anew.
+        chosen = [f"c{i}::{kind} AS c{i}" for i, kind in enumerate(types) if kind != "VARCHAR"]
+        if chosen:
+            others = connection.sql(f"SELECT {', '.join(chosen)} FROM cells").to_arrow_table()
+            for name in others.column_names:
+                cells = cells.set_column(names.index(name), name, others[name])
     finally:
         connection.close()
-    return table.rename_columns(header)
+    return cells.rename_columns(header)
 
 
 def _cells(
