@@ -36,6 +36,8 @@ _PART_TICKETS = 1 << 16
 # With more tickets than this, rare values are split too: the parts in use stay about this many.
 _IN_USE = 1 << 26
 _LOOP_FROM = 4096
+_FEW_VALUES = 1024
+_CHUNK_ROWS = 1 << 16
 
 
 class Dealer:
@@ -72,8 +74,8 @@ class Dealer:
 
     def reserve(self, wanted: Counts) -> Hand:
         """The tickets of a block with so many rows of each value."""
-        hand = Hand([], int(wanted.sum()), self.says.dtype)
         before = np.cumsum(wanted) - wanted
+        hand = Hand([], int(wanted.sum()), before, self.says.dtype)
         for number in np.unique(self._group_of[np.flatnonzero(wanted)]).tolist():
             group = self._groups.get(number) or self._open(number)
             own = slice(group.first, group.last)
@@ -107,6 +109,7 @@ class Hand:
 
     pieces: list[_Piece]
     size: int
+    before: Counts
     dtype: Any
 
     def deal(self, codes: NDArray[Any]) -> NDArray[Any]:
@@ -122,8 +125,25 @@ class Hand:
             step -= np.repeat(np.cumsum(piece.count) - piece.count, piece.count)
             targets, starts = (np.repeat(at, piece.count) for at in (piece.target, piece.start))
             by_value[targets + step] = tickets[starts + step]
+        if self.before.size > _FEW_VALUES:
+            dealt = np.empty_like(by_value)
+            dealt[np.argsort(codes, kind="stable")] = by_value
+            return dealt
+        return self._in_chunks(codes, by_value)
+
+    def _in_chunks(self, codes: NDArray[Any], by_value: NDArray[Any]) -> NDArray[Any]:
+        """Few rows at a time, so that their order stays in the cache."""
         dealt = np.empty_like(by_value)
-        dealt[np.argsort(codes, kind="stable")] = by_value
+        at = self.before.copy()
+        for first in range(0, self.size, _CHUNK_ROWS):
+            chunk = codes[first : first + _CHUNK_ROWS]
+            end = at + np.bincount(chunk, minlength=at.size)
+            bounds = zip(at.tolist(), end.tolist(), strict=True)
+            own = dealt[first : first + _CHUNK_ROWS]
+            own[np.argsort(chunk, kind="stable")] = np.concatenate(
+                [by_value[a:b] for a, b in bounds]
+            )
+            at = end
         return dealt
 
 
