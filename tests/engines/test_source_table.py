@@ -148,3 +148,26 @@ def test_a_value_of_a_dropped_row_is_nowhere(tmp_path: Path) -> None:
         stored = pq.read_table(path, read_dictionary=["text"])
         assert len(stored["text"].chunk(0).dictionary) == 201
         assert stored.num_rows == 201
+
+
+def test_one_seed_gives_one_release_whatever_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kept, read again or through the disk, and whichever thread is faster: the same rows."""
+    monkeypatch.setattr("countveil.engines.embedded.blocks._LEAST_SPAN", 100)
+    monkeypatch.setattr(source_table, "_BUCKET_ROWS", 1 << 12)
+    monkeypatch.setattr("countveil.mechanism.deal._PART_TICKETS", 50)
+    monkeypatch.setattr("countveil.mechanism.deal._IN_USE", 1_000)
+    census = cv.generate(20_000, seed=3)
+    pq.write_table(census, tmp_path / "in.parquet", row_group_size=500)
+    found = []
+    for kept, rows in ((0.3, 0.45), (0.3, 0.45), (0.0, 0.45), (0.0, 0.0)):
+        monkeypatch.setattr(source_table, "_KEPT_SHARE", kept)
+        monkeypatch.setattr(source_table, "_ROWS_SHARE", rows)
+        sensitive = {"occupation": 5, "salary": 3}
+        release = cv.publish(
+            tmp_path / "in.parquet", sensitive, tmp_path / "release", seed=4, force=True
+        )
+        found.append(pq.read_table(release.folder / "data"))
+    assert found[0].num_rows == 20_000
+    assert all(other.equals(found[0]) for other in found[1:])

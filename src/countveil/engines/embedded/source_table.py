@@ -332,6 +332,7 @@ def _write(
             lambda file: writer.write(*file),
             files(),
             lambda: progress("writing", done.rows, rows),
+            done.stop,
         )
     )
 

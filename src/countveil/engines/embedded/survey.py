@@ -39,6 +39,7 @@ class Survey:
         self._known: tuple[Any, NDArray[np.int64]] | None = None
         self._dictionaries: list[tuple[Any, NDArray[np.int64]]] = []
         self._n_dictionaries = 0
+        self._text_bytes = 0
 
     def see(self, piece: Piece) -> None:
         """Take notice of a piece."""
@@ -47,6 +48,8 @@ class Survey:
             self.carried_bytes += piece.nbytes
         elif isinstance(piece, CodedPiece):
             self._dictionaries.append((piece.dictionary, piece.counts))
+            each = piece.dictionary.nbytes // max(1, len(piece.dictionary))
+            self._text_bytes += each * piece.codes.size
             self._n_dictionaries += len(piece.dictionary)
             known = 0 if self._known is None else len(self._known[0])
             if self._n_dictionaries > max(_TOGETHER, known):
@@ -60,6 +63,7 @@ class Survey:
     def finish(self) -> None:
         """All pieces were seen."""
         if self.carried:
+            self.carried_bytes += self._text_bytes
             self._dictionaries, self._known = [], None
         elif self._known is not None or self._dictionaries:
             known, counts = self._merge()

@@ -24,13 +24,21 @@ _TICK_SECONDS = 0.1
 
 def worker_count() -> int:
     """How many threads are worth having."""
-    return max(1, min(_MOST_WORKERS, len(os.sched_getaffinity(0))))
+    # Not every system can say which cores this process may use.
+    allowed = getattr(os, "sched_getaffinity", None)
+    cores = len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+    return max(1, min(_MOST_WORKERS, cores))
 
 
 def in_order(
-    work: Callable[[Item], Result], items: Iterable[Item], tick: Callable[[], None] | None = None
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    tick: Callable[[], None] | None = None,
+    at_end: Callable[[], None] | None = None,
 ) -> Iterator[Result]:
     """Do the work for every item in threads; `tick` is called about ten times a second.
+
+    `at_end` is called first when it is over, or given up: long work can then be cut short.
 
     Little is begun ahead of what was handed over, so that memory stays bounded. When the caller
     stops early, or is interrupted, nothing new begins and what runs is waited for.
@@ -46,6 +54,8 @@ def in_order(
         while waiting:
             yield _first(waiting, tick)
     finally:
+        if at_end is not None:
+            at_end()
         pool.shutdown(wait=True, cancel_futures=True)
 
 

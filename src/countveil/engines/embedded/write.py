@@ -26,10 +26,15 @@ from countveil.randomness import Stream
 
 
 class Counter:
-    """Rows done so far, by all threads."""
+    """Rows done so far, by all threads, and whether anyone still wants them."""
 
     def __init__(self) -> None:
         self.rows = 0
+        self.stopped = False
+
+    def stop(self) -> None:
+        """Nobody does."""
+        self.stopped = True
 
 
 class Writer:
@@ -57,6 +62,8 @@ class Writer:
             store_schema=False,
         ) as writer:
             for bucket in buckets:
+                if self._done.stopped:
+                    break
                 table = self._shuffled(bucket, stream)
                 if table.num_rows:
                     writer.write_table(table, row_group_size=table.num_rows)
