@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test test-slow lint format docs bench lock clean
+.PHONY: help setup demo test test-slow lint format docs bench bench-large lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,8 +40,12 @@ format: setup  ## let ruff put the code into shape
 docs: setup  ## write the reference pages that are made from the code
 	$(BIN)/python -m docs.reference_pages
 
-bench: setup  ## measure the coverage of intervals (a few minutes)
+bench: setup  ## measure the speed beside a plain copy, and the coverage of intervals (minutes)
+	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.coverage
+
+bench-large: setup  ## the speed with 50 million rows (needs 16 GB of memory for the reference)
+	$(BIN)/python -m benchmarks.speed --rows 50000000 --csv-rows 0 --times 1
 
 lock:  ## pin the newest dependencies anew (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \

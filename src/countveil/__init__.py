@@ -82,6 +82,8 @@ def publish(
     force: bool = False,
     sign: str | _os.PathLike[str] | None = None,
     progress: _Progress | None = None,
+    memory: str | int | None = None,
+    spill: str | _os.PathLike[str] | None = None,
 ) -> Release:
     """Publish a table as a release in the folder `to`, and open the release.
 
@@ -94,6 +96,7 @@ def publish(
     classes (10, "q10" or edges), `merge` gives values common labels (a mapping, or a CSV file),
     `domain` declares a column's values (a list, or a file), `missing` lists texts that stand for
     missing values, `sign` is the file of an Ed25519 private key.
+    `memory` ("1GB") bounds what is held at once; more goes, encrypted, through a file in `spill`.
     """
     from pathlib import Path
     from warnings import warn
@@ -114,6 +117,8 @@ def publish(
         force=force,
         sign=None if sign is None else Signer.from_file(Path(sign)),
         progress=progress,
+        memory=memory,
+        spill=spill,
     )  # fmt: skip
     for text in done.warnings:
         warn(text, stacklevel=2)

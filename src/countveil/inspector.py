@@ -153,7 +153,8 @@ def run_inspect(
     for glance in glances:
         if glance.name in chosen and glance.bins:
             _put_into_suggested_classes(source, glance)
-    sample = source.sample(sample_size(len(glances)))
+    names = [glance.name for glance in glances]
+    sample = source.sample(sample_size(len(glances)), names)
     sampled = [name for name in chosen if name in sample]
     concerns = find_concerns(source.columns, sampled, sample, source.rows)
     columns = [_with_role(glance, chosen, concerns, guessed=not sensitive) for glance in glances]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,13 +52,22 @@ class Prepared:
     warnings: Sequence[str]
 
 
-def prepare(table: object, sensitive: Sequence[str], choices: Choices) -> Prepared:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """How much may be held in memory at once, and where the rest goes; None where all is well."""
+
+    memory: str | int | None = None
+    spill: Path | None = None
+
+
+def prepare(
+    table: object, sensitive: Sequence[str], choices: Choices, held: Held | None = None
+) -> Prepared:
     """Read a table, do to its values what was asked, and stop if publishing it would harm."""
-    source = open_table(table, choices)
+    source = open_table(table, choices, held)
     check_named(source.columns, [*sensitive, *choices.named])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to publish.")
-    _refuse_nested(source.columns, choices)
     warnings = _merge(source, choices)
     classes = _classify(source, choices)
     drop = set(choices.drop)
@@ -74,30 +84,22 @@ def prepare(table: object, sensitive: Sequence[str], choices: Choices) -> Prepar
     return Prepared(source, roles, domains, classes, warnings)
 
 
-def open_table(table: object, choices: Choices) -> SourceTable:
-    """Read a table with the embedded engine."""
+def open_table(table: object, choices: Choices, held: Held | None = None) -> SourceTable:
+    """Open a table with the embedded engine."""
     from countveil.engines.embedded.source_table import open_source_table
 
-    return open_source_table(describe_source(table), choices.missing)
+    limits = held or Held()
+    source = describe_source(table)
+    return open_source_table(source, choices.missing, memory=limits.memory, spill=limits.spill)
 
 
 def concerns_of(
     source: SourceTable, columns: Sequence[Column], sensitive: Sequence[str]
 ) -> Concerns:
     """What looks like an identifier, and what gives sensitive values away, in a sample of rows."""
-    sample = source.sample(sample_size(len(columns)))
+    names = [column.name for column in columns]
+    sample = source.sample(sample_size(len(columns)), names)
     return find_concerns(columns, sensitive, sample, source.rows)
-
-
-def _refuse_nested(columns: Sequence[Column], choices: Choices) -> None:
-    """Values that are changed or counted must be single ones."""
-    touched = {*choices.bins, *choices.merge, *choices.domain, choices.person}
-    for column in columns:
-        if column.name in touched and column.type.startswith(("list", "struct", "map", "large_li")):
-            raise InputError(
-                f"Column {column.name!r} holds nested values ({column.type[:60]}), which have no "
-                f"order and no classes. Flatten it first."
-            )
 
 
 def _merge(source: SourceTable, choices: Choices) -> list[str]:

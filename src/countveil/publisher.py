@@ -24,7 +24,7 @@ from countveil.engines.contract import Histogram, Progress, SourceTable, Written
 from countveil.errors import InputError, SettingsError
 from countveil.guarantees import guarantee_table, statement
 from countveil.mechanism import Dealer, PublishedTable, draw_published
-from countveil.preparation import Prepared, prepare
+from countveil.preparation import Held, Prepared, prepare
 from countveil.randomness import Randomness
 from countveil.release import (
     DATA_FOLDER,
@@ -69,8 +69,14 @@ def run_publish(
     sign: Signer | None = None,
     progress: Progress | None = None,
     before_commit: Callable[[], None] | None = None,
+    memory: str | int | None = None,
+    spill: str | os.PathLike[str] | None = None,
 ) -> Published:
-    """Publish `table` to the folder `to`; in a dry run do everything but write."""
+    """Publish `table` to the folder `to`; in a dry run do everything but write.
+
+    `memory` bounds what is held at once; more rows go, encrypted, through a file in `spill` (or
+    beside the target) that no other process can open.
+    """
     report: Progress = progress or (lambda _stage, _done, _total: None)
     randomness = Randomness(seed)
     with contextlib.ExitStack() as stack:
@@ -79,7 +85,8 @@ def run_publish(
         if dry_run:
             check_target(Path(to), force=force)
         report("reading", 0, 0)
-        prepared = prepare(table, list(settings), choices or Choices())
+        held = Held(memory, None if spill is None else Path(spill))
+        prepared = prepare(table, list(settings), choices or Choices(), held)
         source = prepared.source
         without, histograms = _count(source, settings, randomness)
         dealers, drawn = {}, {}

@@ -272,6 +272,17 @@ class TestMerge:
             )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "wish", [{"person": "odd"}, {"bins": {"odd": 3}}, {"merge": {"odd": {"1": "x"}}}]
+)
+@pytest.mark.parametrize("kind", [pa.list_(pa.int8()), pa.float16()])
+def test_values_that_cannot_be_counted(to: Path, wish: Any, kind: pa.DataType) -> None:
+    values = [[1]] * ROWS if pa.types.is_nested(kind) else [np.float16(1)] * ROWS
+    table = patients(odd=pa.array(values, kind))
+    with pytest.raises(InputError, match="'odd' holds nested or special values"):
+        cv.publish(table, {"diagnosis": 3}, to, drop=["patient_id", "icd"], **wish)
+
+
 def test_texts_that_stand_for_missing_values(to: Path, tmp_path: Path) -> None:
     lines = ["NA" if row % 7 == 0 else str(row % 5) for row in range(ROWS)]
     (tmp_path / "in.csv").write_text("number,job\n" + "".join(f"{n},{n}?\n" for n in lines))

@@ -2,8 +2,8 @@
 
 On small tables the whole vector of published values is one category, and its exact law is known
 (`textbook.exact_law`: every order of ids, every choice). The textbook's own runs must follow it,
-and so must the project's, for one block, tiny blocks, uneven blocks, and for both ways in which the
-dealer finds tickets. Larger tables are compared through a few rows and through totals.
+and so must the project's, for one block, tiny blocks, uneven blocks, and however the dealer splits
+its tickets into parts. Larger tables are compared through a few rows and through totals.
 False-alarm rate of every test: at most 1e-6, for any seed.
 """
 
@@ -61,11 +61,12 @@ def _law(values: Values, ell: int) -> Law:
     return as_array(textbook.exact_law(values, ell), max(values) + 1)
 
 
-@pytest.fixture(params=[0.0, None, 1.0], ids=["dense", "as shipped", "sparse"])
+@pytest.fixture(params=[None, (20_000, 1), (1_000, 10**9)], ids=["as shipped", "parts", "groups"])
 def dealer_s_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How the dealer finds tickets: all in random order, by its own rule, drawn until no clash."""
+    """How the dealer keeps its tickets: all values in a few common parts, or in many groups."""
     if request.param is not None:
-        monkeypatch.setattr("countveil.mechanism.deal._DENSE_SHARE", request.param)
+        monkeypatch.setattr("countveil.mechanism.deal._PART_TICKETS", request.param[0])
+        monkeypatch.setattr("countveil.mechanism.deal._IN_USE", request.param[1])
 
 
 @pytest.mark.parametrize("values", [SIX, FIVE_UNEVEN])

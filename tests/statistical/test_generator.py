@@ -234,11 +234,15 @@ class FewBits(Stream):
     __slots__ = ()
 
     def words(self, count: int, dtype: type[Word] = np.uint64) -> NDArray[Any]:
-        return super().words(count, dtype) & dtype(3)
+        return super().words(count, dtype) & dtype(3 << (8 * np.dtype(dtype).itemsize - 2))
 
 
-def test_orders_are_equally_likely_when_keys_tie(seed: int) -> None:
+@pytest.mark.parametrize("with_places", [True, False])
+def test_orders_are_equally_likely_when_keys_tie(
+    with_places: bool, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Three keys of two bits differ only in 24 of 64 cases; the others must be drawn again."""
+    monkeypatch.setattr("countveil.randomness._ONE_WORD", 1 << 20 if with_places else 0)
     subkey = Randomness(seed).stream("subkey").words(4).tobytes()
     stream = FewBits(subkey)
     counts = _order_counts(lambda: stream.permutation(3), 3, 12_000)

@@ -11,6 +11,7 @@ import contextlib
 import csv
 import json
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +22,9 @@ from countveil.display import text_table, visible
 
 if TYPE_CHECKING:
     from countveil.engines.contract import Progress
+
+
+_SPEED_AFTER = 0.5
 
 
 class Format(StrEnum):
@@ -113,9 +117,18 @@ def progress_shown() -> Iterator[Progress]:
     )  # fmt: skip
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None, rows="")
+        current, begun = "", 0.0
 
         def report(stage: str, done: int, total: int) -> None:
+            nonlocal current, begun
+            if stage != current:
+                # Speed and time left are those of the stage, not of what came before.
+                current, begun = stage, time.monotonic()
+                bar.reset(task)
+            took = time.monotonic() - begun
             rows = f"{done:,} of {total:,} rows" if total else ""
+            if done and took > _SPEED_AFTER:
+                rows += f", {done / took:,.0f} a second"
             label = Text(visible(stage, 40)).plain
             bar.update(task, description=label, completed=done, total=total or None, rows=rows)
 

@@ -135,6 +135,24 @@ def command(
         Path | None,
         typer.Option("--sign", metavar="KEYFILE", help="Sign with this Ed25519 private key."),
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="How much memory to use, such as 1GB; without it, half of what is free. More rows "
+            "go through an encrypted file.",
+        ),
+    ] = None,
+    spill: Annotated[
+        Path | None,
+        typer.Option(
+            "--spill",
+            metavar="DIR",
+            help="Folder for that file, which nobody else can open; without it, beside the "
+            "release.",
+        ),
+    ] = None,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Publish a table so that large counts stay right and small counts stay hidden.
@@ -177,6 +195,8 @@ def command(
             sign=None if sign is None else Signer.from_file(sign),
             progress=report,
             before_commit=ignore_interrupts,
+            memory=memory,
+            spill=spill,
         )
     seconds = round(time.monotonic() - started, 3)
     for warning in done.warnings:

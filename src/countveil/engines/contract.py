@@ -103,8 +103,8 @@ class SourceTable(Protocol):
     def histogram(self, column: str, without: NDArray[np.int64]) -> Histogram:
         """Count the values of a column, leaving out the rows with these numbers."""
 
-    def sample(self, most: int) -> Mapping[str, CodedColumn]:
-        """All columns of plain values, of at most this many rows spread evenly over the table."""
+    def sample(self, most: int, columns: Sequence[str]) -> Mapping[str, CodedColumn]:
+        """Those of the columns that hold plain values, of at most so many rows spread evenly."""
 
     def profile(self, column: str) -> ColumnProfile | None:
         """A column at a glance; None if it holds nested values."""

@@ -5,22 +5,39 @@ of each row. Must not know: how Y was drawn, how large the blocks are, how many 
 
 Tuples sit in the groups in a uniformly random order, so given Y the published values of the rows
 with true value u are a uniformly random arrangement of the multiset Y[u, :]. Think of Y[u, :] as
-tickets. A block's rows draw tickets without replacement; what is left serves the later blocks. How
-many tickets of each kind a block takes is then multivariate hypergeometric, and inside the block
-every order is as likely: the split and the arrangement in one step, in integers, exactly.
+tickets, put in random order; the rows of u take theirs from the front, block after block. What a
+block takes of each kind is then multivariate hypergeometric, and inside the block every order is as
+likely.
+
+The tickets are never all in order at once. Each is sent to one of several parts, all with the same
+probability, and each part is put in random order when it is wanted: one part after the other is a
+uniformly random order of all. How many tickets of a kind go to which part is counted, not made.
+Rare values share their parts, so that many values do not mean many steps.
+
+`reserve` says which tickets a block takes, and must be called block by block; `Hand.deal` does the
+work, and may run in any thread.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.mechanism.draw import PublishedTable
+from countveil.mechanism.tickets import Part
 from countveil.randomness import Stream
 
-# A value whose rows in the block ask for more than this share of its tickets has all of its
-# tickets put in random order; below it, drawing again on a clash is cheaper.
-_DENSE_SHARE = 0.25
+Counts = NDArray[np.int64]
+
+_PART_TICKETS = 1 << 16
+# With more tickets than this, rare values are split too: the parts in use stay about this many.
+_IN_USE = 1 << 26
+_LOOP_FROM = 4096
+_FEW_VALUES = 1024
+_CHUNK_ROWS = 1 << 16
 
 
 class Dealer:
@@ -28,70 +45,174 @@ class Dealer:
 
     def __init__(self, table: PublishedTable, stream: Stream) -> None:
         self._table = table
-        self._left = table.counts.copy()
         self._stream = stream
+        ends = np.concatenate([[0], np.cumsum(table.counts)])[table.indptr]
+        self._left = int(ends[-1])
+        self.says = table.values.astype(narrow_type(table.n_values))
+        # Neighbours share a group until it holds enough tickets for its parts.
+        enough = _PART_TICKETS * max(1, -(-self._left // _IN_USE))
+        self._group_of = ends[:-1] // enough
+        self._groups: dict[int, _Group] = {}
 
     @property
     def tickets_left(self) -> int:
         """Rows still to come."""
-        return int(self._left.sum())
+        return self._left
 
-    def deal(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    @property
+    def published(self) -> Counts:
+        """How often each value will have been published when all rows are served."""
+        return self._table.published()
+
+    def deal(self, codes: NDArray[Any]) -> Counts:
         """The published code of each row of a block."""
-        ends = np.concatenate([[0], np.cumsum(self._left)])
-        first = ends[self._table.indptr[:-1]]
-        available = ends[self._table.indptr[1:]] - first
-        wanted = np.bincount(codes, minlength=available.size)
-        if np.any(wanted > available):
+        return self.reserve(self.count(codes)).deal(codes).astype(np.int64)
+
+    def count(self, codes: NDArray[Any]) -> Counts:
+        """How many rows of a block have each value."""
+        return np.bincount(codes, minlength=self._table.n_values)
+
+    def reserve(self, wanted: Counts) -> Hand:
+        """The tickets of a block with so many rows of each value."""
+        before = np.cumsum(wanted) - wanted
+        hand = Hand([], int(wanted.sum()), before, self.says.dtype)
+        for number in np.unique(self._group_of[np.flatnonzero(wanted)]).tolist():
+            group = self._groups.get(number) or self._open(number)
+            own = slice(group.first, group.last)
+            hand.pieces.extend(group.take(wanted[own], before[own]))
+        self._left -= hand.size
+        return hand
+
+    def _open(self, number: int) -> _Group:
+        first, last = np.searchsorted(self._group_of, [number, number + 1]).tolist()
+        cells = slice(self._table.indptr[first], self._table.indptr[last])
+        owners = np.repeat(np.arange(last - first), np.diff(self._table.indptr[first : last + 1]))
+        group = _Group(first, last, self._table.counts[cells], owners, self.says[cells])
+        group.split(self._stream)
+        self._groups[number] = group
+        return group
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Tickets that a block takes from one part: of each owner, from where, how many, for where."""
+
+    part: Part
+    start: Counts
+    count: Counts
+    target: Counts
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """The tickets of one block."""
+
+    pieces: list[_Piece]
+    size: int
+    before: Counts
+    dtype: Any
+
+    def deal(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """The published code of each row, in the narrowest type."""
+        by_value = np.empty(self.size, self.dtype)
+        for piece in self.pieces:
+            tickets = piece.part.tickets()
+            if piece.count.size == 1:
+                start, count, target = piece.start[0], piece.count[0], piece.target[0]
+                by_value[target : target + count] = tickets[start : start + count]
+                continue
+            step = np.arange(int(piece.count.sum()))
+            step -= np.repeat(np.cumsum(piece.count) - piece.count, piece.count)
+            targets, starts = (np.repeat(at, piece.count) for at in (piece.target, piece.start))
+            by_value[targets + step] = tickets[starts + step]
+        if self.before.size > _FEW_VALUES:
+            dealt = np.empty_like(by_value)
+            dealt[np.argsort(codes, kind="stable")] = by_value
+            return dealt
+        return self._in_chunks(codes, by_value)
+
+    def _in_chunks(self, codes: NDArray[Any], by_value: NDArray[Any]) -> NDArray[Any]:
+        """Few rows at a time, so that their order stays in the cache."""
+        dealt = np.empty_like(by_value)
+        at = self.before.copy()
+        for first in range(0, self.size, _CHUNK_ROWS):
+            chunk = codes[first : first + _CHUNK_ROWS]
+            end = at + np.bincount(chunk, minlength=at.size)
+            bounds = zip(at.tolist(), end.tolist(), strict=True)
+            own = dealt[first : first + _CHUNK_ROWS]
+            own[np.argsort(chunk, kind="stable")] = np.concatenate(
+                [by_value[a:b] for a, b in bounds]
+            )
+            at = end
+        return dealt
+
+
+class _Group:
+    """Neighbouring values whose tickets lie in the same parts."""
+
+    def __init__(
+        self, first: int, last: int, counts: Counts, owners: Counts, says: NDArray[Any]
+    ) -> None:
+        self.first, self.last = first, last
+        self._counts, self._owners, self._says = counts, owners, says
+        self._served = np.zeros(last - first, np.int64)
+        self._parts: list[Part | None] = []
+        # Per part and owner, the tickets in the parts before.
+        self._before = np.zeros((1, last - first), np.int64)
+        self._exhausted = 0
+
+    def split(self, stream: Stream) -> None:
+        """Send every ticket to a part."""
+        n_owners = self.last - self.first
+        n_parts = max(1, -(-int(self._counts.sum()) // _PART_TICKETS))
+        own = stream.spawn()
+        shares = _spread(self._counts, n_parts, own)
+        self._parts = [
+            Part(share, self._owners, self._says, n_owners, own.spawn()) for share in shares
+        ]
+        held = np.stack([np.bincount(self._owners, share, n_owners) for share in shares])
+        totals = np.cumsum(held.astype(np.int64), axis=0)
+        self._before = np.concatenate([self._before, totals])
+
+    def take(self, wanted: Counts, target: Counts) -> list[_Piece]:
+        """The next tickets of each owner."""
+        begin, end = self._served, self._served + wanted
+        if np.any(end > self._before[-1]):
             raise ValueError("a block holds more rows of a value than were counted")
-        dense = wanted > _DENSE_SHARE * available
-        tickets = np.empty(codes.size, np.int64)
-        in_dense = dense[codes]
-        rows = np.flatnonzero(in_dense)
-        tickets[rows] = self._in_random_order(codes[rows], first, np.where(dense, available, 0))
-        rows = np.flatnonzero(~in_dense)
-        tickets[rows] = self._without_clash(first[codes[rows]], available[codes[rows]])
-        cells = np.searchsorted(ends, tickets, side="right") - 1
-        self._left -= np.bincount(cells, minlength=self._left.size)
-        return self._table.values[cells]
+        pieces = []
+        for number in range(self._exhausted, len(self._parts)):
+            low = np.maximum(begin, self._before[number])
+            count = np.minimum(end, self._before[number + 1]) - low
+            part = self._parts[number]
+            if part is not None and np.any(count > 0):
+                some = np.flatnonzero(count > 0)
+                held = np.diff(self._before[number : number + 2], axis=0)[0]
+                start = np.cumsum(held) - held + low - self._before[number]
+                to = target + low - begin
+                pieces.append(_Piece(part, start[some], count[some], to[some]))
+            elif np.all(self._before[number] >= end):
+                break
+        self._served = end
+        used_up = np.flatnonzero(np.all(self._before[1:] <= end, axis=1))
+        for number in used_up[used_up >= self._exhausted].tolist():
+            self._parts[number] = None
+            self._exhausted = number + 1
+        return pieces
 
-    def _in_random_order(
-        self, codes: NDArray[np.int64], first: NDArray[np.int64], available: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Put all tickets of these values in random order; rows take theirs from the front."""
-        owner = np.repeat(np.arange(available.size), available)
-        offset = np.cumsum(available) - available
-        shuffled = self._stream.permutation(owner.size)
-        by_value = shuffled[np.argsort(owner[shuffled], kind="stable")]
-        order = np.argsort(codes, kind="stable")
-        ordered = codes[order]
-        place = np.arange(codes.size) - np.searchsorted(ordered, ordered)
-        local = by_value[offset[ordered] + place]
-        tickets = np.empty(codes.size, np.int64)
-        tickets[order] = local - offset[ordered] + first[ordered]
-        return tickets
 
-    def _without_clash(
-        self, first: NDArray[np.int64], available: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Draw a ticket for every row; rows that find theirs taken draw again.
+def _spread(counts: Counts, n_parts: int, stream: Stream) -> Counts:
+    """How many tickets of each cell go to each part, every ticket with equal chances."""
+    if n_parts == 1:
+        return counts[None]
+    shares = np.zeros((n_parts, counts.size), np.int64)
+    many = counts >= _LOOP_FROM
+    for cell in np.flatnonzero(many).tolist():
+        shares[:, cell] = stream.tally(n_parts, int(counts[cell]))
+    cells = np.repeat(np.flatnonzero(~many), counts[~many])
+    places = stream.below(n_parts, cells.size) * counts.size + cells
+    return shares + np.bincount(places, minlength=shares.size).reshape(shares.shape)
 
-        Which of two clashing rows keeps the ticket depends on the rows only, never on the ticket.
-        So renaming tickets changes nothing, and every assignment of different tickets is as likely.
-        """
-        tickets = first + self._stream.below_each(available)
-        order = np.argsort(tickets, kind="stable")
-        again = np.sort(order[1:][tickets[order][1:] == tickets[order][:-1]])
-        keep = np.ones(tickets.size, bool)
-        keep[again] = False
-        taken = np.sort(tickets[keep])
-        while again.size:
-            drawn = first[again] + self._stream.below_each(available[again])
-            fresh = np.zeros(again.size, bool)
-            fresh[np.unique(drawn, return_index=True)[1]] = True
-            near = np.minimum(np.searchsorted(taken, drawn), taken.size - 1)
-            fresh &= taken[near] != drawn
-            tickets[again[fresh]] = drawn[fresh]
-            taken = np.sort(np.concatenate([taken, drawn[fresh]]))
-            again = again[~fresh]
-        return tickets
+
+def narrow_type(n_values: int) -> Any:
+    """The smallest unsigned type that numbers so many values."""
+    return np.uint8 if n_values <= 1 << 8 else np.uint16 if n_values <= 1 << 16 else np.uint32

@@ -4,8 +4,9 @@ Enters: group templates, a stream. Leaves: Y, sparse. Must not know: rows.
 
 Every tuple publishes one of its group's values, each with probability exactly one over the size of
 the group. Which tuple of a value sits in which group does not matter for the totals, so they are
-drawn for each template and each of its values at once. The choices are uniform integers, made one
-per tuple, in chunks: nothing goes through floating point.
+drawn for each template and each of its values at once. The choices are uniform integers, one per
+tuple: nothing goes through floating point. Where a template comes many times, they are only
+counted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from numpy.typing import NDArray
 from countveil.channel import Templates
 from countveil.randomness import Stream
 
-_CHUNK = 1 << 22
+_CHUNK = 1 << 20
+_OFTEN = 1 << 11
 _DENSE_CELLS = 1 << 22
 
 
@@ -51,23 +53,31 @@ def draw_published(groups: Templates, stream: Stream) -> PublishedTable:
         chosen = groups.sizes == size
         starts = groups.indptr[:-1][chosen]
         templates = groups.members[starts[:, None] + np.arange(size)]
-        for rows, columns in _tuples(groups.multiplicity[chosen], size):
-            true = templates[rows, columns]
-            published = templates[rows, stream.below(size, rows.size)]
-            tally.add(true * n_values + published)
+        multiplicity = groups.multiplicity[chosen]
+        often = multiplicity >= _OFTEN
+        for members, times in zip(templates[often], multiplicity[often].tolist(), strict=True):
+            pairs = members[:, None] * n_values + members
+            counts = np.stack([stream.tally(size, times) for _ in range(size)])
+            tally.add_counts(pairs.ravel(), counts.ravel())
+        laid = templates[~often].ravel()
+        for starts, places in _tuples(multiplicity[~often], size):
+            published = laid.take(starts + stream.below(size, starts.size))
+            tally.add(laid.take(starts + places) * n_values + published)
     return tally.table()
 
 
 def _tuples(
     multiplicity: NDArray[np.int64], size: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """The (template, place) of every tuple, at most about `_CHUNK` at a time."""
-    ends = np.cumsum(np.repeat(multiplicity, size))
-    total = int(ends[-1])
-    for first in range(0, total, _CHUNK):
-        tuples = np.arange(first, min(first + _CHUNK, total))
-        entries = np.searchsorted(ends, tuples, side="right")
-        yield entries // size, entries % size
+    """Where its template starts and its place in it, for every tuple, about `_CHUNK` at a time."""
+    ends = np.cumsum(multiplicity * size)
+    first = 0
+    while first < multiplicity.size:
+        start = int(ends[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(ends, start + _CHUNK, side="right")))
+        starts = np.repeat(np.arange(first, last) * size, multiplicity[first:last] * size)
+        yield starts, np.tile(np.arange(size), starts.size // size)
+        first = last
 
 
 class _Tally:
@@ -79,14 +89,29 @@ class _Tally:
         self._dense = np.zeros(n_values * n_values, np.int64) if dense else None
         self._keys = np.zeros(0, np.int64)
         self._counts = np.zeros(0, np.int64)
+        self._waiting: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        self._n_waiting = 0
 
     def add(self, keys: NDArray[np.int64]) -> None:
         if self._dense is not None:
             self._dense += np.bincount(keys, minlength=self._dense.size)
             return
-        keys, counts = np.unique(keys, return_counts=True)
-        merged = np.concatenate([self._keys, keys])
-        weights = np.concatenate([self._counts, counts])
+        self.add_counts(*np.unique(keys, return_counts=True))
+
+    def add_counts(self, keys: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        if self._dense is not None:
+            # The keys of one call differ.
+            self._dense[keys] += counts
+            return
+        self._waiting.append((keys[counts > 0], counts[counts > 0]))
+        self._n_waiting += keys.size
+        if self._n_waiting > self._keys.size + _CHUNK:
+            self._merge()
+
+    def _merge(self) -> None:
+        merged = np.concatenate([self._keys, *(keys for keys, _ in self._waiting)])
+        weights = np.concatenate([self._counts, *(counts for _, counts in self._waiting)])
+        self._waiting, self._n_waiting = [], 0
         self._keys, inverse = np.unique(merged, return_inverse=True)
         self._counts = np.zeros(self._keys.size, np.int64)
         np.add.at(self._counts, inverse, weights)
@@ -95,6 +120,8 @@ class _Tally:
         if self._dense is not None:
             self._keys = np.flatnonzero(self._dense)
             self._counts = self._dense[self._keys]
+        else:
+            self._merge()
         rows, columns = np.divmod(self._keys, self._n_values)
         indptr = np.searchsorted(rows, np.arange(self._n_values + 1)).astype(np.int64)
         return PublishedTable(indptr, columns, self._counts)

@@ -90,10 +90,14 @@ def _typed(connection: duckdb.DuckDBPyConnection, cells: pa.Table) -> pa.Table:
     """Texts as the type that fits every one of their column."""
     connection.register("cells", cells)
     types = _types(connection, cells)
-    chosen = ", ".join(f"c{i}::{kind} AS c{i}" for i, kind in enumerate(types))
-    table = connection.sql(f"SELECT {chosen} FROM cells").to_arrow_table()
+    # Text stays as it was read; only the other columns are made anew.
+    chosen = [f"c{i}::{kind} AS c{i}" for i, kind in enumerate(types) if kind != "VARCHAR"]
+    if chosen:
+        others = connection.sql(f"SELECT {', '.join(chosen)} FROM cells").to_arrow_table()
+        for name in others.column_names:
+            cells = cells.set_column(cells.column_names.index(name), name, others[name])
     connection.unregister("cells")
-    return table
+    return cells
 
 
 def _cells(path: Path, header: list[str], delimiter: str, missing: Sequence[str]) -> pa.Table:

@@ -1,7 +1,12 @@
-"""The publisher's table in memory: counted, dealt, shuffled, written.
+"""The publisher's table: counted, dealt, shuffled, written.
 
 Enters: a source description; later the dealers and the shuffle's stream. Leaves: histograms and
 Parquet files. Must not know: groups, ell, where the release goes in the end.
+
+    look      every column is read once: its values or its range; kept in memory while it is small
+    pack      a row becomes a few words, its sensitive values as they were dealt
+    scatter   every row draws a bucket, uniformly; runs of rows lie in memory or in the spill
+    write     every bucket is put in random order, uniformly: together, a uniform shuffle
 
 What is written is rebuilt from plain values after the shuffle: no dictionary, statistics, metadata
 or order of the source reaches a file.
@@ -9,15 +14,12 @@ or order of the source reaches a file.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from countveil.engines.contract import (
@@ -27,98 +29,118 @@ from countveil.engines.contract import (
     Progress,
     WrittenFile,
 )
-from countveil.engines.embedded.read import read_source
+from countveil.engines.embedded.blocks import Blocks, Span
+from countveil.engines.embedded.glance import coded_column, column_profile, is_countable
+from countveil.engines.embedded.layout import Layout, make_layout
+from countveil.engines.embedded.memory import memory_limit
+from countveil.engines.embedded.pieces import CodedPiece, Piece, to_piece
+from countveil.engines.embedded.plain import from_numpy
+from countveil.engines.embedded.read import open_blocks
+from countveil.engines.embedded.runs import Rows, Runs
+from countveil.engines.embedded.spill import Spill
+from countveil.engines.embedded.survey import Survey
+from countveil.engines.embedded.workers import Turnstile, in_order
+from countveil.engines.embedded.write import Counter, Writer, draw_buckets
 from countveil.errors import InputError
 from countveil.mechanism import Dealer
 from countveil.randomness import Stream
 from countveil.release.domain import python_values
 from countveil.source import Column, Source
 
-_DEAL_ROWS = 1 << 20
-_ROW_GROUP = 1 << 17
-_FILE_ROWS = 1 << 24
-_EXAMPLES = 1_000
+# Shares of the memory limit: for the table as it was read, for the rows between read and write.
+_KEPT_SHARE, _ROWS_SHARE = 0.3, 0.45
+_BUCKET_ROWS = 1 << 17
+_FILE_ROWS = 1 << 22
+_TWO_FILES_FROM = 1 << 20
+_SAMPLED_SPANS = 8
 
 
-def open_source_table(source: Source, missing: Sequence[str] = ()) -> EmbeddedSource:
-    """Read a source into memory; the texts `missing` stand for missing values."""
-    return EmbeddedSource(read_source(source, missing))
+def open_source_table(
+    source: Source,
+    missing: Sequence[str] = (),
+    *,
+    memory: str | int | None = None,
+    spill: Path | None = None,
+) -> EmbeddedSource:
+    """Open a source. Texts in `missing` mean a missing value; `spill` is for what needs a disk."""
+    limit = memory_limit(memory)
+    return EmbeddedSource(open_blocks(source, missing), limit, spill)
 
 
 class EmbeddedSource:
-    """A table in memory with the verbs of the contract."""
+    """A table with the verbs of the contract."""
 
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
-        self._coded: dict[str, tuple[NDArray[np.int64], pa.Array]] = {}
+    def __init__(self, blocks: Blocks, limit: int, spill: Path | None) -> None:
+        self._blocks, self._limit, self._spill = blocks, limit, spill
+        self._surveys: dict[str, Survey] = {}
+        self._kept: dict[tuple[int, str], list[Piece]] | None = {}
+        self._kept_bytes = 0
 
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return int(self._table.num_rows)
+        return self._blocks.rows
 
     @property
     def columns(self) -> Sequence[Column]:
         """Names and types."""
-        return [Column(field.name, str(field.type)) for field in self._table.schema]
+        return [Column(field.name, str(self._kind(field))) for field in self._blocks.schema]
 
     def histogram(self, column: str, without: NDArray[np.int64]) -> Histogram:
         """Count the values of a column, leaving out some rows."""
-        codes, values = self._codes(column)
-        counts = np.bincount(np.delete(codes, without), minlength=len(values)).astype(np.int64)
-        return Histogram(_domain_values(column, values), counts)
+        kind = self._blocks.schema.field(column).type
+        if not is_countable(kind):
+            raise InputError(
+                f"Column {column!r} holds nested or special values ({str(kind)[:60]}), which cannot "
+                f"be counted. Flatten or convert it first."
+            )
+        self._look([column], coded=True)
+        survey = self._surveys[column]
+        counts = survey.counts - self._lost(survey, without)
+        return Histogram(_domain_values(column, survey.values), counts)
 
-    def sample(self, most: int) -> Mapping[str, CodedColumn]:
-        """All columns of plain values, of rows spread evenly over the table."""
-        rows = np.unique(np.linspace(0, self.rows - 1, min(most, self.rows)).astype(np.int64))
-        chosen = self._table if rows.size == self.rows else self._table.take(pa.array(rows))
-        sampled = {}
-        for name, column in zip(chosen.column_names, chosen.columns, strict=True):
-            # Nested values cannot be published; what could is sampled.
-            with contextlib.suppress(pa.ArrowNotImplementedError):
-                codes, values = _ranked(column)
-                known = values.drop_null()
-                if len(known) > _EXAMPLES:
-                    known = known.take(np.linspace(0, len(known) - 1, _EXAMPLES).astype(np.int64))
-                sampled[name] = CodedColumn(codes, column.null_count, _examples(known))
-        return sampled
+    def sample(self, most: int, columns: Sequence[str]) -> Mapping[str, CodedColumn]:
+        """Those of the columns that hold plain values, of some rows, evenly spread."""
+        kinds = {field.name: field.type for field in self._blocks.schema}
+        names = [name for name in columns if is_countable(kinds[name])]
+        spans = self._blocks.spans
+        if len(spans) <= _SAMPLED_SPANS:
+            # They will be wanted again, and are kept.
+            self._look(names)
+        places = np.linspace(0, len(spans) - 1, min(len(spans), _SAMPLED_SPANS)).astype(int)
+        chosen = [spans[place] for place in places]
+        step = max(1, -(-sum(span.rows for span in chosen) // most))
+        found: dict[str, list[Any]] = {name: [] for name in names}
+        for span in chosen:
+            own = from_numpy(np.arange(0, span.rows, step))
+            for name, pieces in self._pieces(span, names).items():
+                found[name].append(self._values(name, pieces).take(own))
+        return {name: coded_column(arrays) for name, arrays in found.items()}
 
     def profile(self, column: str) -> ColumnProfile | None:
         """A column at a glance; None if it holds nested values."""
-        try:
-            codes, values = self._codes(column)
-        except pa.ArrowNotImplementedError:
+        if not is_countable(self._blocks.schema.field(column).type):
             return None
-        counts = np.bincount(codes, minlength=len(values)).astype(np.int64)
-        missing = int(counts[0]) if values.null_count else 0
-        known = values.drop_null()
-        numbers = None
-        if pa.types.is_date32(known.type):
-            numbers = known.cast(pa.int32()).to_numpy().astype(np.float64)
-        elif pa.types.is_timestamp(known.type):
-            numbers = known.cast(pa.int64()).to_numpy().astype(np.float64)
-        elif pa.types.is_integer(known.type) or pa.types.is_floating(known.type):
-            numbers = known.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        elif pa.types.is_decimal(known.type):
-            numbers = known.cast(pa.float64()).to_numpy()
-        return ColumnProfile(missing, counts[len(values) - len(known) :], numbers)
+        self._look([column], coded=True)
+        survey = self._surveys[column]
+        return column_profile(survey.values, survey.counts)
 
     def unique_rows(self, columns: Sequence[str]) -> int:
         """How many rows are alone with their combination of values of these columns."""
         together = np.zeros(self.rows, np.int64)
-        for column in columns:
-            codes, values = self._codes(column)
-            joint = together * len(values) + codes
+        for name in columns:
+            self._look([name], coded=True)
+            survey = self._surveys[name]
+            spans = [self._pieces(span, [name])[name] for span in self._blocks.spans]
+            codes = [self._codes(survey, pieces, np.int64) for pieces in spans]
+            joint = together * survey.counts.size + np.concatenate(codes)
             together = np.unique(joint, return_inverse=True)[1].astype(np.int64)
         return int((np.bincount(together) == 1).sum())
 
     def recode(self, column: str, values: Sequence[str | None]) -> None:
-        """Replace each distinct value of a column by a text."""
-        codes, _ = self._codes(column)
-        texts = pa.array(values, pa.string())
-        place = self._table.column_names.index(column)
-        self._table = self._table.set_column(place, column, texts.take(pa.array(codes)))
-        del self._coded[column]
+        """Put a text in place of each value of the column's histogram."""
+        self._look([column], coded=True)
+        self._surveys[column].rename(values)
 
     def publish(
         self,
@@ -130,72 +152,232 @@ class EmbeddedSource:
         progress: Progress,
     ) -> list[WrittenFile]:
         """Deal, shuffle and write."""
-        kept = np.delete(np.arange(self.rows), without)
-        dealt = {name: self._deal(name, dealer, kept, progress) for name, dealer in dealers.items()}
-        order = shuffle.permutation(kept.size)
-        sources = [
-            _Coded(dealt[column.name], self._codes(column.name)[1])
-            if column.name in dealt
-            else self._plain(column.name, kept)
-            for column in columns
+        names = [column.name for column in columns]
+        self._look(names, progress=progress)
+        layout = self._layout(names, dealers, without)
+        rows = self.rows - without.size
+        fits = rows * layout.row_bytes <= _ROWS_SHARE * self._limit
+        spill = None if fits else Spill(self._spill or folder)
+        try:
+            most = self._limit // 16 // layout.row_bytes
+            n_buckets = max(1, -(-rows // max(1 << 12, min(_BUCKET_ROWS, most))))
+            runs = Runs(len(self._blocks.spans), n_buckets, spill)
+            self._scatter(layout, dealers, without, shuffle, runs, n_buckets, progress)
+            schema = pa.schema(
+                [pa.field(name, self._kind(self._blocks.schema.field(name))) for name in names]
+            )
+            done = Counter()
+            writer = Writer(schema, layout, runs, done)
+            return _write(writer, n_buckets, rows, shuffle, folder, done, progress)
+        finally:
+            if spill is not None:
+                spill.close()
+
+    def _kind(self, field: Any) -> Any:
+        survey = self._surveys.get(field.name)
+        return field.type if survey is None else survey.kind
+
+    def _look(
+        self, names: Sequence[str], *, coded: bool = False, progress: Progress | None = None
+    ) -> None:
+        """Learn what columns hold, all of them in one reading."""
+        wanted = [
+            name
+            for name in names
+            if name not in self._surveys or (coded and not self._surveys[name].coded)
         ]
-        schema = pa.schema(
-            [
-                pa.field(column.name, self._table.schema.field(column.name).type)
-                for column in columns
-            ]
+        if not wanted:
+            return
+        fields = {field.name: field for field in self._blocks.schema}
+        surveys = {name: Survey(name, fields[name].type, coded=coded) for name in wanted}
+        self._surveys.update(surveys)
+
+        def look(span: Span) -> tuple[Span, dict[str, list[Piece]]]:
+            return span, self._read(span, wanted)
+
+        done = 0
+        for span, pieces in in_order(look, self._blocks.spans):
+            for name, own in pieces.items():
+                for piece in own:
+                    surveys[name].see(piece)
+            self._keep(span, pieces)
+            done += span.rows
+            if progress is not None:
+                progress("reading", done, self.rows)
+        for survey in surveys.values():
+            survey.finish()
+
+    def _keep(self, span: Span, pieces: Mapping[str, list[Piece]]) -> None:
+        if self._kept is None:
+            return
+        for name, own in pieces.items():
+            self._kept[span.number, name] = own
+            self._kept_bytes += sum(piece.nbytes for piece in own)
+        if self._kept_bytes > _KEPT_SHARE * self._limit:
+            self._kept = None
+
+    def _read(self, span: Span, names: Sequence[str]) -> dict[str, list[Piece]]:
+        seen = self._surveys
+        carried = [name for name in names if name in seen and seen[name].carried]
+        pieces: dict[str, list[Piece]] = {name: [] for name in names}
+        for batch in self._blocks.read(span, names, carried):
+            for name, array in batch.items():
+                coded = name in seen and seen[name].coded
+                pieces[name].append(to_piece(array, coded=coded))
+        return pieces
+
+    def _pieces(self, span: Span, names: Sequence[str]) -> dict[str, list[Piece]]:
+        """The pieces of a span: those that were kept, the others read again."""
+        kept = self._kept or {}
+        found = {name: kept[span.number, name] for name in names if (span.number, name) in kept}
+        again = [name for name in names if name not in found]
+        return {**found, **self._read(span, again)} if again else found
+
+    def _values(self, name: str, pieces: Sequence[Piece]) -> Any:
+        """Some rows of a column as an array."""
+        survey = self._surveys.get(name)
+        arrays = [
+            survey.values.take(from_numpy(survey.places(piece)[piece.codes]))
+            if survey is not None and isinstance(piece, CodedPiece) and survey.values is not None
+            else piece.array()
+            for piece in pieces
+        ]
+        kind = self._kind(self._blocks.schema.field(name))
+        return pa.concat_arrays(arrays) if arrays else pa.nulls(0, kind)
+
+    def _codes(self, survey: Survey, pieces: Sequence[Piece], dtype: Any) -> NDArray[Any]:
+        """The positions of some rows' values among the column's."""
+        codes = [
+            survey.places(piece).astype(dtype).take(piece.codes)
+            for piece in pieces
+            if isinstance(piece, CodedPiece)
+        ]
+        return np.concatenate([np.zeros(0, dtype), *codes])
+
+    def _lost(self, survey: Survey, without: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How often each value is in the rows that are left out."""
+        lost = np.zeros(survey.counts.size, np.int64)
+        for span in self._blocks.spans:
+            own = _inside(span, without)
+            if own.size:
+                pieces = self._pieces(span, [survey.name])[survey.name]
+                codes = self._codes(survey, pieces, np.int64)[own]
+                lost += np.bincount(codes, minlength=lost.size)
+        return lost
+
+    def _layout(
+        self, names: Sequence[str], dealers: Mapping[str, Dealer], without: NDArray[np.int64]
+    ) -> Layout:
+        surveys = [self._surveys[name] for name in names]
+        used = {
+            survey.name: dealers[survey.name].published > 0
+            if survey.name in dealers
+            else survey.counts > self._lost(survey, without)
+            for survey in surveys
+            if survey.values is not None
+        }
+        return make_layout(surveys, used, self.rows)
+
+    def _scatter(
+        self,
+        layout: Layout,
+        dealers: Mapping[str, Dealer],
+        without: NDArray[np.int64],
+        shuffle: Stream,
+        runs: Runs,
+        n_buckets: int,
+        progress: Progress,
+    ) -> None:
+        """Pack all rows, deal their sensitive values and send each row to a bucket."""
+        names = [*layout.fields, *layout.carried]
+        order = Turnstile()
+
+        def scatter(item: tuple[Span, Stream]) -> Span:
+            span, stream = item
+            with order.guarded():
+                pieces = self._pieces(span, names)
+                codes = {
+                    name: np.delete(
+                        self._codes(self._surveys[name], pieces[name], dealer.says.dtype),
+                        _inside(span, without),
+                    )
+                    for name, dealer in dealers.items()
+                }
+                with order.turn(span.number):
+                    hands = {
+                        name: dealer.reserve(dealer.count(codes[name]))
+                        for name, dealer in dealers.items()
+                    }
+                rows = self._packed(layout, pieces, dealers, span, without)
+                for name, hand in hands.items():
+                    layout.fields[name].put_codes(hand.deal(codes[name]), rows.words)
+                size = rows.words.shape[1]
+                runs.add(span.number, rows, draw_buckets(stream, n_buckets, size))
+                if self._kept is not None:
+                    for name in names:
+                        self._kept.pop((span.number, name), None)
+            return span
+
+        done = 0
+        for span in in_order(scatter, ((span, shuffle.spawn()) for span in self._blocks.spans)):
+            done += span.rows
+            progress("drawing and shuffling", done, self.rows)
+
+    def _packed(
+        self,
+        layout: Layout,
+        pieces: Mapping[str, list[Piece]],
+        dealers: Mapping[str, Dealer],
+        span: Span,
+        without: NDArray[np.int64],
+    ) -> Rows:
+        """The rows of a span that stay, but for what is dealt."""
+        words = np.zeros((layout.n_words, span.rows), np.uint64)
+        for name, field in layout.fields.items():
+            if name not in dealers:
+                field.put(pieces[name], words)
+        carried = None
+        if layout.carried:
+            arrays = [self._values(name, pieces[name]) for name in layout.carried]
+            carried = pa.RecordBatch.from_arrays(arrays, list(layout.carried))
+        rows = Rows(words, carried)
+        gone = _inside(span, without)
+        return rows.take(np.delete(np.arange(span.rows), gone)) if gone.size else rows
+
+
+def _inside(span: Span, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    first, last = np.searchsorted(rows, [span.first, span.first + span.rows])
+    return rows[first:last] - span.first
+
+
+def _write(
+    writer: Writer,
+    n_buckets: int,
+    rows: int,
+    shuffle: Stream,
+    folder: Path,
+    done: Counter,
+    progress: Progress,
+) -> list[WrittenFile]:
+    n_files = min(n_buckets, max(1 + (rows >= _TWO_FILES_FROM), -(-rows // _FILE_ROWS)))
+    edges = np.arange(n_files + 1) * n_buckets // n_files
+
+    def files() -> Iterator[tuple[Path, range, Stream]]:
+        for number in range(n_files):
+            path = folder / f"part-{number:05d}.parquet"
+            yield path, range(edges[number], edges[number + 1]), shuffle.spawn()
+
+    return list(
+        in_order(
+            lambda file: writer.write(*file),
+            files(),
+            lambda: progress("writing", done.rows, rows),
+            done.stop,
         )
-        return _write(sources, schema, order, folder, progress)
-
-    def _codes(self, column: str) -> tuple[NDArray[np.int64], pa.Array]:
-        """Each row's value as its position among the column's sorted values."""
-        if column not in self._coded:
-            self._coded[column] = _ranked(self._table[column])
-        return self._coded[column]
-
-    def _deal(
-        self, name: str, dealer: Dealer, kept: NDArray[np.int64], progress: Progress
-    ) -> NDArray[np.int64]:
-        codes = self._codes(name)[0]
-        published = np.empty(kept.size, np.int64)
-        for first in range(0, kept.size, _DEAL_ROWS):
-            block = slice(first, first + _DEAL_ROWS)
-            published[block] = dealer.deal(codes[kept[block]])
-            progress(f"drawing {name}", min(first + _DEAL_ROWS, kept.size), kept.size)
-        return published
-
-    def _plain(self, name: str, kept: NDArray[np.int64]) -> _Coded | _Rows:
-        column = self._table[name]
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            codes, values = self._codes(name)
-            return _Coded(codes[kept], values)
-        return _Rows(column, kept)
+    )
 
 
-def _ranked(column: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
-    """Each row's value as its position among the sorted values, and these."""
-    encoded = column.dictionary_encode().unify_dictionaries()
-    indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks], pa.int32())
-    dictionary = encoded.chunk(0).dictionary if encoded.num_chunks else pa.array([])
-    order = pc.sort_indices(dictionary)
-    values = dictionary.take(order)
-    # Missing, if it occurs, is the first value.
-    first = int(indices.null_count > 0)
-    if first:
-        values = pa.concat_arrays([pa.nulls(1, values.type), values])
-    rank = np.zeros(len(dictionary) + 1, np.int64)
-    rank[order.to_numpy()] = np.arange(len(dictionary)) + first
-    return rank[indices.fill_null(len(dictionary)).to_numpy()], values
-
-
-def _examples(values: pa.Array) -> list[Any]:
-    try:
-        return python_values(values)
-    except (pa.ArrowInvalid, ValueError, OverflowError):
-        return []  # times that Python cannot tell exactly
-
-
-def _domain_values(column: str, values: pa.Array) -> list[Any]:
+def _domain_values(column: str, values: Any) -> list[Any]:
     """The values of a sensitive column, of which none may stand for two."""
     try:
         return python_values(values)
@@ -204,47 +386,3 @@ def _domain_values(column: str, values: pa.Array) -> list[Any]:
             f"Column {column!r} holds times finer than a microsecond, or outside the years 1 to "
             f"9999, and cannot be protected as it is. Round them first."
         ) from None
-
-
-class _Coded:
-    """A column held as codes into a list of values; text is shuffled as numbers."""
-
-    def __init__(self, codes: NDArray[np.int64], values: pa.Array) -> None:
-        self._codes, self._values = codes, values
-
-    def take(self, rows: NDArray[np.int64]) -> Any:
-        return self._values.take(pa.array(self._codes[rows]))
-
-
-class _Rows:
-    """A column held as it is."""
-
-    def __init__(self, column: pa.ChunkedArray, kept: NDArray[np.int64]) -> None:
-        self._column, self._kept = column.combine_chunks(), kept
-
-    def take(self, rows: NDArray[np.int64]) -> Any:
-        taken = self._column.take(pa.array(self._kept[rows]))
-        return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
-
-
-def _write(
-    sources: Sequence[_Coded | _Rows],
-    schema: pa.Schema,
-    order: NDArray[np.int64],
-    folder: Path,
-    progress: Progress,
-) -> list[WrittenFile]:
-    written = []
-    for number, start in enumerate(range(0, order.size, _FILE_ROWS)):
-        path = folder / f"part-{number:05d}.parquet"
-        rows = order[start : start + _FILE_ROWS]
-        with pq.ParquetWriter(
-            path, schema, compression="zstd", write_statistics=False, version="2.6"
-        ) as writer:
-            for first in range(0, rows.size, _ROW_GROUP):
-                chosen = rows[first : first + _ROW_GROUP]
-                arrays = [source.take(chosen) for source in sources]
-                writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
-                progress("writing", start + min(first + _ROW_GROUP, rows.size), order.size)
-        written.append(WrittenFile(path, int(rows.size)))
-    return written

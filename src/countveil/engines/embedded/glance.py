@@ -1,0 +1,74 @@
+"""A column at a glance, for whoever looks at a table before it is published.
+
+Enters: arrays of a column, or its values with their counts. Leaves: codes and examples, or a
+profile. Must not know: files, rows that were not asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from countveil.engines.contract import CodedColumn, ColumnProfile
+from countveil.engines.embedded.pieces import CodedPiece, to_piece
+from countveil.engines.embedded.survey import Survey
+from countveil.release.domain import python_values
+
+_EXAMPLES = 1_000
+
+
+def is_countable(kind: Any) -> bool:
+    """Whether values of this type can be told apart and counted; nested ones cannot."""
+    try:
+        pc.sort_indices(pa.array([], kind).dictionary_encode().dictionary)
+    except pa.ArrowNotImplementedError:
+        return False
+    return True
+
+
+def coded_column(arrays: Sequence[Any]) -> CodedColumn:
+    """Each value as its rank among these values, a missing one first."""
+    survey = Survey("", None, coded=True)
+    pieces = [to_piece(array, coded=True) for array in arrays]
+    for piece in pieces:
+        survey.see(piece)
+    survey.finish()
+    codes = [survey.places(p)[p.codes] for p in pieces if isinstance(p, CodedPiece)]
+    known = survey.values.drop_null()
+    missing = sum(array.null_count for array in arrays)
+    if len(known) > _EXAMPLES:
+        known = known.take(np.linspace(0, len(known) - 1, _EXAMPLES).astype(np.int64))
+    return CodedColumn(np.concatenate(codes), missing, _python(known))
+
+
+def column_profile(values: Any, counts: NDArray[np.int64]) -> ColumnProfile:
+    """How often each known value occurs, and the values where they are numbers or times."""
+    known = values.drop_null()
+    first = len(values) - len(known)
+    return ColumnProfile(int(counts[:first].sum()), counts[first:], _numbers(known))
+
+
+def _numbers(values: Any) -> NDArray[np.float64] | None:
+    kind = values.type
+    if pa.types.is_date32(kind):
+        values = values.cast(pa.int32())
+    elif pa.types.is_timestamp(kind):
+        values = values.cast(pa.int64())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        return None
+    numbers: NDArray[np.float64] = values.cast(pa.float64(), safe=False).to_numpy(
+        zero_copy_only=False
+    )
+    return numbers
+
+
+def _python(values: Any) -> list[Any]:
+    try:
+        return python_values(values)
+    except (pa.ArrowInvalid, ValueError, OverflowError):
+        return []  # times that Python cannot tell exactly

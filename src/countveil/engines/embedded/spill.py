@@ -1,0 +1,83 @@
+"""Rows put aside on disk, where nobody can read them.
+
+Enters: bytes, and a folder. Leaves: the same bytes again, or an error. Must not know: what they
+are.
+
+Every piece is encrypted (AES-256-GCM) under a key that lives in this process alone, and the file
+has no name: it is gone when the process is, however that ends. What a disk may still hold is noise.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+import threading
+from pathlib import Path
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from countveil.errors import TargetError
+from countveil.randomness import fresh_key
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class Spill:
+    """An encrypted file without a name."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        # Not from the publication's own key: a seed must not open what true values lie in.
+        self._cipher = AESGCM(fresh_key())
+        self._places: list[tuple[int, int]] = []
+        self._end = 0
+        try:
+            self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def put(self, content: bytes) -> int:
+        """Write some bytes; returns the number under which `get` gives them back."""
+        with self._lock:
+            number, place = len(self._places), self._end
+            size = len(content) + 16
+            self._places.append((place, size))
+            self._end += size
+        sealed = self._cipher.encrypt(number.to_bytes(12, "little"), content, None)
+        try:
+            written = 0
+            while written < size:
+                part = memoryview(sealed)[written:]
+                written += os.pwrite(self._file.fileno(), part, place + written)
+        except OSError as error:
+            raise self._failed(error) from error
+        return number
+
+    def get(self, number: int) -> bytes:
+        """The bytes again."""
+        place, size = self._places[number]
+        sealed = bytearray()
+        while len(sealed) < size:
+            part = os.pread(self._file.fileno(), size - len(sealed), place + len(sealed))
+            if not part:
+                raise TargetError(f"Rows put aside in {self._folder} cannot be read any more.")
+            sealed += part
+        return self._cipher.decrypt(number.to_bytes(12, "little"), bytes(sealed), None)
+
+    def close(self) -> None:
+        """Give the space back."""
+        self._file.close()
+
+    def _failed(self, error: OSError) -> TargetError:
+        if error.errno in _FULL:
+            return TargetError(
+                f"The disk is full, or a size limit was reached, while rows were put aside in "
+                f"{self._folder}. Name another folder with --spill, or allow more --memory. "
+                f"Nothing was left behind."
+            )
+        return TargetError(
+            f"Rows cannot be put aside in {self._folder}: {error.strerror or error}. Name another "
+            f"folder with --spill."
+        )

@@ -1,0 +1,101 @@
+"""Work on both cores, results in order.
+
+Enters: a function and its arguments, one after the other. Leaves: the results, in that order.
+Must not know: what is done. Arguments are taken, results handed over and progress reported in the
+caller's thread, so that what must happen in order does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_MOST_WORKERS = 8
+_TICK_SECONDS = 0.1
+
+
+def worker_count() -> int:
+    """How many threads are worth having."""
+    # Not every system can say which cores this process may use.
+    allowed = getattr(os, "sched_getaffinity", None)
+    cores = len(allowed(0)) if allowed is not None else os.cpu_count() or 1
+    return max(1, min(_MOST_WORKERS, cores))
+
+
+def in_order(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    tick: Callable[[], None] | None = None,
+    at_end: Callable[[], None] | None = None,
+) -> Iterator[Result]:
+    """Do the work for every item in threads; `tick` is called about ten times a second.
+
+    `at_end` is called first when it is over, or given up: long work can then be cut short.
+
+    Little is begun ahead of what was handed over, so that memory stays bounded. When the caller
+    stops early, or is interrupted, nothing new begins and what runs is waited for.
+    """
+    waiting: deque[Future[Result]] = deque()
+    workers = worker_count()
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="countveil")
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > workers:
+                yield _first(waiting, tick)
+        while waiting:
+            yield _first(waiting, tick)
+    finally:
+        if at_end is not None:
+            at_end()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _first(waiting: deque[Future[Result]], tick: Callable[[], None] | None) -> Result:
+    first = waiting.popleft()
+    while not wait([first], _TICK_SECONDS).done:
+        if tick is not None:
+            tick()
+    if tick is not None:
+        tick()
+    return first.result()
+
+
+class Turnstile:
+    """Lets threads pass one by one, in the order of their numbers."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._next = 0
+        self._error: BaseException | None = None
+
+    @contextlib.contextmanager
+    def turn(self, number: int) -> Iterator[None]:
+        """Wait until all with smaller numbers have passed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._next == number or self._error is not None)
+            if self._error is not None:
+                raise self._error
+        yield
+        with self._changed:
+            self._next += 1
+            self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Work that has a turn inside: if it fails, nobody waits for it."""
+        try:
+            yield
+        except BaseException as error:
+            with self._changed:
+                self._error = self._error or error
+                self._changed.notify_all()
+            raise

@@ -1,0 +1,197 @@
+"""The publisher's table: what is looked at, recoded and taken for missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import countveil as cv
+from countveil.engines.embedded import pieces, source_table
+from countveil.engines.embedded.source_table import EmbeddedSource, open_source_table
+from countveil.source import describe_source
+
+NOTHING = np.zeros(0, np.int64)
+ROWS = 3_000
+
+
+def table() -> pa.Table:
+    return pa.table(
+        {
+            "row": pa.array(range(ROWS), pa.int64()),
+            "job": [None if row % 7 == 0 else f"job {row % 7}" for row in range(ROWS)],
+            "note": [f"note {row}" for row in range(ROWS)],
+            "share": pa.array([None if row % 5 == 0 else -row / 3 for row in range(ROWS)]),
+        }
+    )
+
+
+@pytest.fixture(params=["memory", "file", "file read again"])
+def source(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> EmbeddedSource:
+    if request.param == "memory":
+        return open_source_table(describe_source(table()))
+    if request.param == "file read again":
+        monkeypatch.setattr(source_table, "_KEPT_SHARE", 0.0)
+    pq.write_table(table(), tmp_path / "in.parquet", row_group_size=700)
+    return open_source_table(describe_source(tmp_path / "in.parquet"))
+
+
+NAMES = ["row", "job", "note", "share"]
+
+
+def test_a_histogram_counts_what_is_not_left_out(source: EmbeddedSource) -> None:
+    whole = source.histogram("job", NOTHING)
+    assert whole.values == [None, *(f"job {n}" for n in range(1, 7))]
+    assert whole.counts.tolist() == [429, 429, 429, 429, 428, 428, 428]
+    less = source.histogram("job", np.array([0, 1, 8, 2_999]))
+    assert (whole.counts - less.counts).tolist() == [1, 2, 0, 1, 0, 0, 0]
+
+
+def test_a_sample_is_spread_and_coded_in_order(source: EmbeddedSource) -> None:
+    sample = source.sample(10, NAMES)
+    rows = np.arange(10) * ROWS // 10
+    assert list(sample) == NAMES
+    assert sample["row"].examples == rows.tolist()
+    assert sample["row"].codes.tolist() == list(range(10))
+    # 0, 300, 600, ... : 0 and 2,100 are missing.
+    assert sample["job"].codes[[0, 7]].tolist() == [0, 0]
+    assert sample["job"].codes[1] == 1 + sorted({f"job {r % 7}" for r in rows if r % 7}).index(
+        f"job {300 % 7}"
+    )
+    assert None not in sample["job"].examples
+    assert len(source.sample(10 * ROWS, NAMES)["row"].codes) == ROWS
+    assert len(source.sample(10 * ROWS, NAMES)["note"].examples) == 1_000
+
+
+def test_recoded_values_take_the_place_of_the_old(source: EmbeddedSource, tmp_path: Path) -> None:
+    before = source.histogram("job", NOTHING)
+    source.recode("job", ["z", None, "a", "a", "b", "b", "b"])
+    after = source.histogram("job", NOTHING)
+    assert after.values == [None, "a", "b", "z"]
+    assert after.counts.tolist() == [429, 858, 1284, 429]
+    assert before.counts.sum() == after.counts.sum()
+    assert {column.name: column.type for column in source.columns}["job"] == "string"
+    assert source.sample(7, NAMES)["job"].examples == ["a", "b", "z"]
+    from countveil.randomness import Randomness
+
+    written = source.publish(
+        source.columns, {}, NOTHING, Randomness().stream("x"), tmp_path, lambda *_: None
+    )
+    found = pq.read_table([file.path for file in written]).sort_by("row")
+    texts = dict(zip(before.values, ["z", None, "a", "a", "b", "b", "b"], strict=True))
+    assert found["job"].to_pylist() == [texts[job] for job in table()["job"].to_pylist()]
+
+
+def test_numbers_can_be_recoded_too() -> None:
+    source = open_source_table(describe_source(pa.table({"n": [3, 1, 2, 3]})))
+    assert source.sample(4, ["n"])["n"].codes.tolist() == [2, 0, 1, 2]
+    assert source.histogram("n", NOTHING).values == [1, 2, 3]
+    source.recode("n", ["low", "low", "high"])
+    assert source.histogram("n", NOTHING).values == ["high", "low"]
+    assert source.columns[0].type == "string"
+    source.recode("n", ["h", "l"])
+    assert source.sample(4, ["n"])["n"].codes.tolist() == [0, 1, 1, 0]
+
+
+def test_a_glance_at_a_column(source: EmbeddedSource) -> None:
+    rows, job = source.profile("row"), source.profile("job")
+    assert rows is not None
+    assert rows.numbers is not None
+    assert rows.numbers.tolist() == list(range(ROWS))
+    assert job is not None
+    assert (job.missing, job.numbers, job.counts.sum()) == (429, None, ROWS - 429)
+    nested = open_source_table(describe_source(pa.table({"n": [[1], [2]], "x": [1, 2]})))
+    assert nested.profile("n") is None
+    assert list(nested.sample(2, ["n", "x"])) == ["x"]
+
+
+def test_rows_that_are_alone(source: EmbeddedSource) -> None:
+    assert source.unique_rows(["job", "row"]) == ROWS
+    assert source.unique_rows(["job"]) == 0
+    few = open_source_table(describe_source(pa.table({"a": [1, 1, 2, 2], "b": [1, 1, 2, None]})))
+    assert few.unique_rows(["a", "b"]) == 2
+
+
+def write_csv(path: Path) -> Path:
+    path = path.with_suffix(".csv")
+    path.write_text("job,n\nbaker,1\nunknown,2\n?,3\nclerk,unknown\n")
+    return path
+
+
+def write_parquet(path: Path) -> Path:
+    path = path.with_suffix(".parquet")
+    texts = ["baker", "unknown", "?", "clerk"]
+    pq.write_table(pa.table({"job": texts, "n": ["1", "2", "3", "unknown"]}), path)
+    return path
+
+
+@pytest.mark.parametrize("make", [write_csv, write_parquet])
+def test_texts_that_mean_missing(make: Any, tmp_path: Path) -> None:
+    described = describe_source(make(tmp_path / "in"))
+    source = open_source_table(described, missing=["unknown", "?"])
+    assert source.histogram("job", NOTHING).values == [None, "baker", "clerk"]
+    assert source.histogram("job", NOTHING).counts.tolist() == [2, 1, 1]
+    kind = {column.name: column.type for column in source.columns}["n"]
+    assert kind == ("int64" if make is write_csv else "string")
+
+
+@pytest.mark.parametrize("kept", [0.3, 0.0])
+def test_text_that_stops_repeating(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: float
+) -> None:
+    """The first rows look like codes, the later ones do not: all arrive."""
+    monkeypatch.setattr(source_table, "_KEPT_SHARE", kept)
+    monkeypatch.setattr(pieces, "_FEW_ROWS", 10)
+    monkeypatch.setattr("countveil.engines.embedded.blocks._LEAST_SPAN", 100)
+    texts = [f"same {row % 3}" if row < 1_500 else f"other {row}" for row in range(ROWS)]
+    source = pa.table(
+        {"row": range(ROWS), "text": texts, "job": [f"j{r % 4}" for r in range(ROWS)]}
+    )
+    pq.write_table(source, tmp_path / "in.parquet", row_group_size=200)
+    wishes: Any = {"residue": "drop", "keep": ["row", "text"]}
+    cv.publish(tmp_path / "in.parquet", {"job": 4}, tmp_path / "release", **wishes)
+    found = pq.read_table(tmp_path / "release" / "data").sort_by("row")
+    assert found["text"].to_pylist() == texts
+
+
+def test_a_value_of_a_dropped_row_is_nowhere(tmp_path: Path) -> None:
+    """Residue 'drop' deletes rows; what only they hold is in no dictionary of the release."""
+    for _ in range(5):
+        rows = 203
+        names = {"row": range(rows), "text": [f"only {row}" for row in range(rows)]}
+        source = pa.table({**names, "job": [f"j{row % 4}" for row in range(rows)]})
+        wishes: Any = {"residue": "drop", "keep": ["row", "text"], "force": True}
+        release = cv.publish(source, {"job": 3}, tmp_path / "r", **wishes)
+        path = release.folder / "data" / "part-00000.parquet"
+        stored = pq.read_table(path, read_dictionary=["text"])
+        assert len(stored["text"].chunk(0).dictionary) == 201
+        assert stored.num_rows == 201
+
+
+def test_one_seed_gives_one_release_whatever_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kept, read again or through the disk, and whichever thread is faster: the same rows."""
+    monkeypatch.setattr("countveil.engines.embedded.blocks._LEAST_SPAN", 100)
+    monkeypatch.setattr(source_table, "_BUCKET_ROWS", 1 << 12)
+    monkeypatch.setattr("countveil.mechanism.deal._PART_TICKETS", 50)
+    monkeypatch.setattr("countveil.mechanism.deal._IN_USE", 1_000)
+    census = cv.generate(20_000, seed=3)
+    pq.write_table(census, tmp_path / "in.parquet", row_group_size=500)
+    found = []
+    for kept, rows in ((0.3, 0.45), (0.3, 0.45), (0.0, 0.45), (0.0, 0.0)):
+        monkeypatch.setattr(source_table, "_KEPT_SHARE", kept)
+        monkeypatch.setattr(source_table, "_ROWS_SHARE", rows)
+        sensitive = {"occupation": 5, "salary": 3}
+        release = cv.publish(
+            tmp_path / "in.parquet", sensitive, tmp_path / "release", seed=4, force=True
+        )
+        found.append(pq.read_table(release.folder / "data"))
+    assert found[0].num_rows == 20_000
+    assert all(other.equals(found[0]) for other in found[1:])

@@ -1,0 +1,38 @@
+"""The command as it is, except that every table is too large for the memory.
+
+With COUNTVEIL_TEST_PAUSE, it says "spilled" on standard output before it reads anything back, and
+waits: a test can then look at the folder, or send a signal.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import countveil.cli.entry
+from countveil.engines.embedded import source_table
+from countveil.engines.embedded.spill import Spill
+
+
+def main() -> None:
+    """Run the command line."""
+    source_table._KEPT_SHARE = source_table._ROWS_SHARE = 0.0
+    source_table._BUCKET_ROWS = 1 << 12
+    if os.environ.get("COUNTVEIL_TEST_PAUSE"):
+        get = Spill.get
+
+        def paused(self: Spill, number: int) -> bytes:
+            if number == 0:
+                sys.stdout.write("spilled\n")
+                sys.stdout.flush()
+                time.sleep(4)
+            return get(self, number)
+
+        Spill.get = paused  # type: ignore[method-assign]
+    sys.argv[0] = "countveil"
+    countveil.cli.entry.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Drawing a bucket for every row and shuffling each bucket is a uniform shuffle, also on disk.
+
+False-alarm rate of every test: at most 1e-6, for any seed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from countveil.engines.embedded.runs import Rows, Runs
+from countveil.engines.embedded.spill import Spill
+from countveil.engines.embedded.write import draw_buckets
+from countveil.randomness import Randomness, Stream
+from tests.statistical.bounds import FALSE_ALARM, follows
+
+ORDERS = {order: place for place, order in enumerate(itertools.permutations(range(4)))}
+
+
+def shuffled(stream: Stream, spans: list[list[int]], n_buckets: int, spill: Spill | None) -> int:
+    """Which order the rows of these spans come out in."""
+    runs = Runs(len(spans), n_buckets, spill)
+    for number, span in enumerate(spans):
+        rows = Rows(np.array([span], np.uint64), None)
+        runs.add(number, rows, draw_buckets(stream.spawn(), n_buckets, len(span)))
+    found: list[int] = []
+    for bucket in range(n_buckets):
+        rows = runs.bucket(bucket, 1, None)
+        found += rows.take(stream.permutation(rows.words.shape[1])).words[0].tolist()
+    return ORDERS[tuple(found)]
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+@pytest.mark.parametrize(("spans", "n_buckets"), [([[0, 1, 2], [3]], 3), ([[0, 1, 2, 3]], 1),
+                                                  ([[0], [1], [2], [3]], 2)])  # fmt: skip
+def test_every_order_is_as_likely(
+    spans: list[list[int]], n_buckets: int, on_disk: bool, tmp_path: Path, seed: int
+) -> None:
+    stream = Randomness(seed).stream("shuffle")
+    spill = Spill(tmp_path) if on_disk else None
+    counts = np.zeros(len(ORDERS), np.int64)
+    for _ in range(6_000):
+        counts[shuffled(stream, spans, n_buckets, spill)] += 1
+    if spill is not None:
+        spill.close()
+    assert follows(counts, np.full(24, 1 / math.factorial(4))) > FALSE_ALARM
+
+
+def test_buckets_alone_are_noticed(seed: int) -> None:
+    """Without the shuffle inside the buckets the same check refuses."""
+    stream = Randomness(seed).stream("shuffle")
+    counts = np.zeros(len(ORDERS), np.int64)
+    for _ in range(6_000):
+        buckets = draw_buckets(stream, 3, 4)
+        counts[ORDERS[tuple(np.argsort(buckets, kind="stable").tolist())]] += 1
+    assert follows(counts, np.full(24, 1 / 24)) < FALSE_ALARM
+
+
+@pytest.mark.parametrize(("bound", "count"), [(2, 9), (5, 7), (256, 3), (300, 3)])
+def test_counted_draws_follow_the_law_of_single_ones(bound: int, count: int, seed: int) -> None:
+    """The first outcome's count is binomial."""
+    stream = Randomness(seed).stream("tally")
+    found = np.bincount(
+        [int(stream.tally(bound, count)[0]) for _ in range(8_000)], minlength=count + 1
+    )
+    chance = 1 / bound
+    law = [math.comb(count, k) * chance**k * (1 - chance) ** (count - k) for k in range(count + 1)]
+    assert follows(found, np.array(law)) > FALSE_ALARM
