@@ -49,7 +49,7 @@ def publish(
     *,
     ell: int | None = None,
     drop: _Sequence[str] = (),
-    groups: str = "anatomy",
+    groups: str = "mixed",
     residue: str = "absorb",
     seed: int | None = None,
     force: bool = False,

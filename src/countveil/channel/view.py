@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.channel.design import design_channel
 from countveil.channel.greedy import greedy_templates
 from countveil.channel.templates import channel_matrix
 from countveil.channel.two_state import b_exact, keep_probability
@@ -52,7 +53,10 @@ def view_of_release(published: NDArray[np.int64], rows: int, ell: int, groups: s
     whole = None
     if published.size <= WHOLE_DOMAIN_LIMIT:
         eligible = _nearest_eligible(published, ell)
-        whole = None if eligible is None else channel_matrix(greedy_templates(eligible, ell))
+        if eligible is not None and groups == "anatomy":
+            whole = channel_matrix(greedy_templates(eligible, ell))
+        elif eligible is not None:
+            whole = design_channel(eligible, ell)
     # Greedy groups break the assumption that every tuple without s is as likely to sit with s.
     return ChannelView(rows, keep, published.astype(np.float64), whole, groups != "anatomy")
 

@@ -27,6 +27,7 @@ from countveil.display import visible
 class Groups(StrEnum):
     """How decoy groups are formed."""
 
+    MIXED = "mixed"
     ANATOMY = "anatomy"
 
 
@@ -62,7 +63,9 @@ def command(
         list[str] | None,
         typer.Option("--drop", metavar="COL", help="Leave a column out. May be repeated."),
     ] = None,
-    groups: Annotated[Groups, typer.Option(help="How decoy groups are formed.")] = Groups.ANATOMY,
+    groups: Annotated[
+        Groups, typer.Option(help="How decoy groups are formed; anatomy is the paper's rule.")
+    ] = Groups.MIXED,
     residue: Annotated[
         Residue,
         typer.Option(help="Rows left over by ell: absorb them (none is lost) or drop them."),
