@@ -76,7 +76,7 @@ def publish(
     domain: _Mapping[str, _Sequence[object] | str | _os.PathLike[str]] | None = None,
     merge: _Mapping[str, _Mapping[object, str] | str | _os.PathLike[str]] | None = None,
     missing: _Sequence[str] | str = (),
-    groups: str = "anatomy",
+    groups: str = "mixed",
     residue: str = "absorb",
     seed: int | None = None,
     force: bool = False,

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.decoys import ColumnSettings, anatomy_groups, check_eligible, rows_over
+from countveil.decoys import ColumnSettings, check_eligible, form_groups, rows_over
 from countveil.engines.contract import Histogram, Progress, SourceTable, WrittenFile
 from countveil.errors import InputError, SettingsError
 from countveil.guarantees import guarantee_table, statement
@@ -92,7 +92,9 @@ def run_publish(
         dealers, drawn = {}, {}
         for name, histogram in histograms.items():
             report(f"grouping {name}", 0, 0)
-            groups = anatomy_groups(histogram.counts, settings[name].ell)
+            groups = form_groups(
+                histogram.counts, settings[name], randomness.stream("groups", name)
+            )
             drawn[name] = draw_published(groups, randomness.stream("draw", name))
             dealers[name] = Dealer(drawn[name], randomness.stream("deal", name))
         written: Sequence[WrittenFile] = ()

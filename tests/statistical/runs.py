@@ -51,12 +51,20 @@ def deal_in_blocks(
 
 
 def publish_copies(
-    values: Sequence[int], ell: int, blocks: Sequence[int], copies: int, seed: int
+    values: Sequence[int],
+    ell: int,
+    blocks: Sequence[int],
+    copies: int,
+    seed: int,
+    formed: Templates | None = None,
 ) -> Codes:
-    """Published values, one row per copy: every copy is one run of the mechanism."""
+    """Published values, one row per copy: every copy is one run of the mechanism.
+
+    All copies have the same groups: the greedy ones unless told.
+    """
     counts = np.bincount(values)
     randomness = Randomness(seed)
-    groups = side_by_side(greedy_templates(counts, ell), copies)
+    groups = side_by_side(formed or greedy_templates(counts, ell), copies)
     table = draw_published(groups, randomness.stream("draw", "column"))
     shift = counts.size * np.arange(copies)[:, None]
     published = deal_in_blocks(table, np.array(values) + shift, blocks, randomness)

@@ -47,13 +47,22 @@ def greedy_groups(counts: Sequence[int], ell: int) -> list[list[int]]:
     return groups
 
 
-def partition(values: Sequence[int], ids: Sequence[int], ell: int) -> list[list[int]]:
-    """The rows of each group: from each bucket the tuple with the smallest id."""
+def partition(
+    values: Sequence[int],
+    ids: Sequence[int],
+    ell: int,
+    groups: Sequence[Sequence[int]] | None = None,
+) -> list[list[int]]:
+    """The rows of each group: from each bucket the tuple with the smallest id.
+
+    `groups` are the values of each group, the greedy ones unless told.
+    """
     buckets: dict[int, list[int]] = {}
     for row in sorted(range(len(values)), key=lambda row: ids[row]):
         buckets.setdefault(values[row], []).append(row)
     counts = [len(buckets.get(value, [])) for value in range(max(values) + 1)]
-    return [[buckets[value].pop(0) for value in group] for group in greedy_groups(counts, ell)]
+    formed = greedy_groups(counts, ell) if groups is None else groups
+    return [[buckets[value].pop(0) for value in group] for group in formed]
 
 
 def publish(values: Sequence[int], ell: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -67,7 +76,10 @@ def publish(values: Sequence[int], ell: int, rng: np.random.Generator) -> NDArra
 
 
 def exact_law(
-    values: Sequence[int], ell: int, rows: Sequence[int] | None = None
+    values: Sequence[int],
+    ell: int,
+    rows: Sequence[int] | None = None,
+    groups: Sequence[Sequence[int]] | None = None,
 ) -> dict[Published, Fraction]:
     """The probability of every vector of values that these rows (all, unless told) can publish.
 
@@ -80,7 +92,7 @@ def exact_law(
     for ids in _orders_within_values(values):
         n_orders += 1
         choices = {}
-        for group in partition(values, ids, ell):
+        for group in partition(values, ids, ell, groups):
             decoys = [values[member] for member in group]
             choices.update(dict.fromkeys(group, decoys))
         weight = whole // math.prod(len(choices[row]) for row in rows)

@@ -2,10 +2,11 @@
 
 Enters: plain arrays (counts, number of rows, ell, group templates). Leaves: probabilities.
 Must not know: where the numbers come from. Pure mathematics, shared by both sides of a release:
-the publisher forms groups with `greedy_templates`, and an analyst runs the same public algorithm
-on the published histogram.
+the publisher aims at the design of `design.py` (mixed groups) or runs `greedy_templates`, and an
+analyst fits the same design, or runs the same public algorithm, on the published histogram.
 """
 
+from countveil.channel.design import Design, design_channel, expected_pairs, fit_design
 from countveil.channel.greedy import greedy_templates
 from countveil.channel.templates import Templates, channel_matrix
 from countveil.channel.two_state import CHANNELS, b_exact, b_printed, keep_probability
@@ -14,10 +15,14 @@ from countveil.channel.view import ChannelView, view_of_release
 __all__ = [
     "CHANNELS",
     "ChannelView",
+    "Design",
     "Templates",
     "b_exact",
     "b_printed",
     "channel_matrix",
+    "design_channel",
+    "expected_pairs",
+    "fit_design",
     "greedy_templates",
     "keep_probability",
     "view_of_release",

@@ -3,5 +3,5 @@
 Public, since a release says which were used.
 """
 
-GROUP_METHODS = ("anatomy",)
+GROUP_METHODS = ("mixed", "anatomy")
 RESIDUES = ("absorb", "drop")

@@ -6,11 +6,13 @@ Must not know: tuples. Two groups with the same values are one template with mul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+_KEYS_AT_ONCE = 1 << 21
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,33 @@ class Templates:
             np.fromiter(templates.values(), np.int64, len(templates)),
         )
 
+    @classmethod
+    def from_rows(
+        cls, n_values: int, parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+    ) -> Templates:
+        """From matrices whose rows are groups, with how many there are of each row.
+
+        All matrices have different widths. Equal rows become one template.
+        """
+        sizes, members, multiplicity = [], [], []
+        for rows, times in parts:
+            ordered = np.sort(rows, axis=1)
+            order = np.lexsort(ordered.T[::-1]) if rows.shape[1] else np.arange(rows.shape[0])
+            ordered = ordered[order]
+            fresh = np.ones(order.size, bool)
+            fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+            starts = np.flatnonzero(fresh)
+            members.append(ordered[starts].ravel())
+            multiplicity.append(np.add.reduceat(times[order], starts) if starts.size else times)
+            sizes.append(np.full(starts.size, rows.shape[1], np.int64))
+        ends = np.cumsum(np.concatenate(sizes))
+        return cls(
+            n_values,
+            np.concatenate([[0], ends]).astype(np.int64),
+            np.concatenate(members).astype(np.int64),
+            np.concatenate(multiplicity).astype(np.int64),
+        )
+
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of values in each template."""
@@ -53,8 +82,43 @@ def channel_matrix(templates: Templates) -> NDArray[np.float64]:
     A value without tuples has a row of zeros.
     """
     joint = np.zeros((templates.n_values, templates.n_values))
-    bounds = zip(templates.indptr[:-1], templates.indptr[1:], strict=True)
-    for (start, end), times in zip(bounds, templates.multiplicity, strict=True):
-        values = templates.members[start:end]
-        joint[np.ix_(values, values)] += times / (end - start)
-    return joint / np.maximum(templates.counts, 1)[:, None]
+    own = np.zeros(templates.n_values)
+    for size in np.unique(templates.sizes).tolist():
+        chosen = templates.sizes == size
+        starts = templates.indptr[:-1][chosen]
+        members = templates.members[starts[:, None] + np.arange(size)]
+        shares = templates.multiplicity[chosen] / size
+        joint += meetings(members, shares, templates.n_values)
+        own += np.bincount(members.ravel(), np.repeat(shares, size), templates.n_values)
+    np.fill_diagonal(joint, own)
+    whole: NDArray[np.float64] = joint / np.maximum(templates.counts, 1)[:, None]
+    return whole
+
+
+def meetings(
+    members: NDArray[np.int64], times: NDArray[np.float64] | None, n_values: int
+) -> NDArray[np.float64]:
+    """How often two values sit in one group: rows of `members` are groups, each `times` over.
+
+    Members from `n_values` on are not counted; the diagonal is zero.
+    """
+    side = n_values + 1
+    counted = np.zeros(side * side)
+    for rows, keys in pair_keys(members, n_values):
+        weights = None if times is None else np.repeat(times[rows], keys.shape[1])
+        counted += np.bincount(keys.ravel(), weights, minlength=counted.size)
+    square = counted.reshape(side, side)[:n_values, :n_values]
+    return square + square.T
+
+
+def pair_keys(
+    members: NDArray[np.int64], n_values: int
+) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+    """For some rows at a time, every pair of places as u * (n_values + 1) + v."""
+    capped = np.minimum(members, n_values)
+    one, two = np.triu_indices(members.shape[1], 1)
+    step = max(1, _KEYS_AT_ONCE // max(one.size, 1))
+    for first in range(0, members.shape[0] if one.size else 0, step):
+        rows = slice(first, first + step)
+        first_of = np.take(capped[rows], one, axis=1)
+        yield rows, first_of * (n_values + 1) + np.take(capped[rows], two, axis=1)

@@ -8,11 +8,12 @@ true f[s]; it is unbiased for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.channel.design import design_channel
 from countveil.channel.greedy import greedy_templates
 from countveil.channel.templates import channel_matrix
 from countveil.channel.two_state import b_exact, keep_probability
@@ -23,10 +24,16 @@ WHOLE_DOMAIN_LIMIT = 2_000
 # How many standard errors the published count must stay below N/ell for the value to be separable.
 _SEPARABLE_MARGIN = 4.0
 
+_FOLLOWED, _SHRINKS = 12, 0.7
+
 
 @dataclass(frozen=True, slots=True)
 class ChannelView:
-    """What an analyst can compute with for one sensitive column."""
+    """What an analyst can compute with for one sensitive column.
+
+    `whole` is W of all values, as far as it can be known. `two_state_holds`: it differs so little
+    from two states that estimates correct for it (mixed groups); otherwise they only widen errors.
+    """
 
     rows: int
     keep: float
@@ -52,9 +59,38 @@ def view_of_release(published: NDArray[np.int64], rows: int, ell: int, groups: s
     whole = None
     if published.size <= WHOLE_DOMAIN_LIMIT:
         eligible = _nearest_eligible(published, ell)
-        whole = None if eligible is None else channel_matrix(greedy_templates(eligible, ell))
+        if eligible is not None and groups == "anatomy":
+            whole = channel_matrix(greedy_templates(eligible, ell))
+        elif eligible is not None:
+            whole = design_channel(eligible, ell)
     # Greedy groups break the assumption that every tuple without s is as likely to sit with s.
-    return ChannelView(rows, keep, published.astype(np.float64), whole, groups != "anatomy")
+    view = ChannelView(rows, keep, published.astype(np.float64), whole, groups != "anatomy")
+    return view if _near_two_states(view) else replace(view, two_state_holds=False)
+
+
+def _near_two_states(view: ChannelView) -> bool:
+    """Does solving with two states again and again lead to the solution with the whole channel?
+
+    Estimates correct the two-state answer in this way. It is so for mixed groups unless values
+    are very few and very unequal. The error left after each step is followed for a while.
+    """
+    if view.whole is None or not view.two_state_holds:
+        return True
+    usable, b = view.separable & (view.published > 0), view.b
+    if not usable.any():
+        return True
+    divisor = np.where(usable, view.keep - b, 1.0)
+    error = np.where(usable, np.sqrt(view.published), 0.0)
+    error[::2] *= -1
+    shrunk = 1.0
+    for _ in range(_FOLLOWED):
+        size = float(np.abs(error).sum())
+        if size == 0:
+            return True
+        seen = error @ view.whole
+        error = np.where(usable, error - (seen - seen.sum() * b) / divisor, 0.0) / size
+        shrunk = float(np.abs(error).sum())
+    return shrunk < _SHRINKS
 
 
 def _nearest_eligible(counts: NDArray[np.int64], ell: int) -> NDArray[np.int64] | None:

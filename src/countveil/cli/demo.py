@@ -72,7 +72,7 @@ def command(
     print(f"2. Publishing it with ell = {_ELL}: occupation is the sensitive column.")
     if folder.exists():
         shutil.rmtree(folder)
-    settings = column_settings({"occupation": _ELL}, None, "anatomy", "absorb")
+    settings = column_settings({"occupation": _ELL}, None, "mixed", "absorb")
     with progress_shown() as report:
         run_publish(census, settings, folder, progress=report)
     print("3. Asking the release ten questions, from large to tiny:")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 class Groups(StrEnum):
     """How decoy groups are formed."""
 
+    MIXED = "mixed"
     ANATOMY = "anatomy"
 
 
@@ -115,7 +116,9 @@ def command(
             "--missing", metavar="TEXT", help="A text that stands for a missing value. Repeatable."
         ),
     ] = None,
-    groups: Annotated[Groups, typer.Option(help="How decoy groups are formed.")] = Groups.ANATOMY,
+    groups: Annotated[
+        Groups, typer.Option(help="How decoy groups are formed; anatomy is the paper's rule.")
+    ] = Groups.MIXED,
     residue: Annotated[
         Residue,
         typer.Option(help="Rows left over by ell: absorb them (none is lost) or drop them."),

@@ -4,14 +4,16 @@ Enters: counts per value, ell, the options. Leaves: group templates (which value
 often). Must not know: rows, other columns, files, or which tuple sits in which group.
 """
 
-from countveil.decoys.anatomy import anatomy_groups
+from countveil.decoys.compose import form_groups
 from countveil.decoys.eligibility import check_eligible, largest_ell, rows_over
+from countveil.decoys.mixed import mixed_groups
 from countveil.decoys.settings import ColumnSettings
 
 __all__ = [
     "ColumnSettings",
-    "anatomy_groups",
     "check_eligible",
+    "form_groups",
     "largest_ell",
+    "mixed_groups",
     "rows_over",
 ]

@@ -17,7 +17,7 @@ class ColumnSettings:
     """ell and the manner of grouping for one sensitive column."""
 
     ell: int
-    groups: str = "anatomy"
+    groups: str = "mixed"
     residue: str = "absorb"
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ variances. Must not know: SQL.
 **Row weights.** For one column, the unbiased estimate of the rows with true value v is a sum over
 rows of a weight that depends on the published value u alone:
 
-    M[v, u] = ([u = v] - b[v]) / (a - b[v])
+    M[v, u] = ([u = v] - b[v]) / (a - b[v])        (and `refine` corrects it for mixed groups)
 
 For several columns it is the product of such weights, and for a set of cells the sum over them. So
 every total is one weighted sum over rows, of 1 or of the argument. A set that holds most of the
@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from countveil.channel import ChannelView
 from countveil.channel.conditions import ALWAYS, NEVER
+from countveil.estimate.refine import refined_weights
 from countveil.estimate.unbiased import misfit_parts
 
 Floats = NDArray[np.float64]
@@ -86,9 +87,7 @@ class Tallies:
 
 def weight_matrix(view: ChannelView) -> Floats:
     """M[v, u]: the weight of a row that publishes u in the estimate of the rows with v."""
-    b = view.b
-    with np.errstate(divide="ignore", invalid="ignore"):
-        weights = (np.eye(b.size) - b[:, None]) / (view.keep - b)[:, None]
+    weights = refined_weights(view)
     weights[~view.separable] = np.nan
     return weights
 
@@ -182,10 +181,13 @@ class Total:
 
     @cached_property
     def misfit(self) -> Floats:
-        """How far greedy groups may mislead the estimate; infinite where nobody can tell."""
+        """How far greedy groups, or values that nobody can separate, may mislead the estimate.
+
+        Infinite where nobody can tell.
+        """
         tallies = self._tallies
         shape = (tallies.n_groups, self._conditions.shape[0])
-        if all(view.two_state_holds for view in tallies.views):
+        if all(view.two_state_holds and view.separable.all() for view in tallies.views):
             return np.zeros(shape)
         if self._argument is not None and tallies.lowest[self._argument] < 0:
             return np.full(shape, np.inf)

@@ -6,6 +6,8 @@ sees it. Leaves: estimates of x[p, v], the rows of p whose true value is v. Must
 With a and b of the two-state channel, E[y] = a x + b (n - x), so x = (y - n b) / (a - b). It may
 come out negative: clipping would bias it. For the whole table (n = N) it is g itself.
 
+b is that of an average predicate; `refine` corrects for the values that this one holds.
+
 **Variance.** b is computed from the histogram of the same release. Its noise is shared with y and
 works as a control variate, so leaving it out gives intervals that are far too wide for large
 predicates. With b' = db/df, E = x + (n - x) min(b/a, 1) the rows of P whose group contains s, and
@@ -35,6 +37,7 @@ from numpy.typing import NDArray
 
 from countveil.channel import ChannelView
 from countveil.estimate.answer import Estimates
+from countveil.estimate.refine import refined
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +54,8 @@ def unbiased_counts(y: Floats, n: Floats, channel: ChannelView, level: float) ->
     whole_table, no_rows = n == channel.rows, n == 0
     usable = channel.separable[None, :] | whole_table | no_rows
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = np.where(whole_table | no_rows, y, (y - n * b) / (a - b))
+        x = refined((y - n * b) / (a - b), y, channel)
+        x = np.where(whole_table | no_rows, y, x)
         spread = np.where(whole_table | no_rows, 0.0, _misfit(y, n, channel))
         at = [unbiased_variance(t, n, g, channel.rows, a) for t in (0.0 * n, 0.5 * n, 1.0 * n)]
         # A count below one is given the error of one: at zero the formula would claim certainty.
@@ -91,10 +95,10 @@ def _score_interval(
     """Solve (x -+ correction - t)^2 = z^2 Var(t) for t; Var is known at t = 0, n/2 and n."""
     z = NormalDist().inv_cdf(0.5 + level / 2)
     size = np.maximum(n, 1.0)
-    c0 = at[0] + extra
-    c2 = 2 * (at[0] - 2 * at[1] + at[2]) / size**2
-    c1 = (at[2] - at[0]) / size - c2 * size
     with np.errstate(divide="ignore", invalid="ignore"):
+        c0 = at[0] + extra
+        c2 = 2 * (at[0] - 2 * at[1] + at[2]) / size**2
+        c1 = (at[2] - at[0]) / size - c2 * size
         lead = 1 - z**2 * c2
         ends = []
         for shifted, sign in ((x - correction, -1), (x + correction, 1)):
@@ -111,8 +115,6 @@ def _score_interval(
 
 def _misfit(y: Floats, n: Floats, channel: ChannelView) -> Floats:
     """How far the average b may mislead for these predicates: an estimated root mean square."""
-    if channel.two_state_holds:
-        return np.zeros_like(y)
     implied, mispaired = misfit_parts(y, n, channel)
     spread: Floats = np.sqrt(implied**2 + mispaired**2)
     return spread
@@ -126,7 +128,7 @@ def misfit_parts(y: Floats, n: Floats, channel: ChannelView) -> tuple[Floats, Fl
     could move b_P if the fitted channel pairs the values wrongly.
     """
     if channel.two_state_holds:
-        return np.zeros_like(y), np.zeros_like(y)
+        return np.zeros_like(y), inseparable_spread(y, n, channel)
     if channel.whole is None:
         return np.zeros_like(y), np.full_like(y, np.inf)
     whole, a, b, rows = channel.whole, channel.keep, channel.b, channel.rows
@@ -141,3 +143,31 @@ def misfit_parts(y: Floats, n: Floats, channel: ChannelView) -> tuple[Floats, Fl
     with np.errstate(divide="ignore", invalid="ignore"):
         # Where a and b cannot be told apart nothing is known, and the caller says so.
         return implied / (a - b), _MISFIT_SPREAD * mispaired / (a - b)
+
+
+def inseparable_spread(y: Floats, n: Floats, channel: ChannelView) -> Floats:
+    """How far values that cannot be separated may mislead about the others (mixed groups).
+
+    A value near N/ell is in nearly every group, so nobody can tell how many rows of P have it. If
+    it is h more than independence says, the same y means less of all others: those that, sent
+    through W, would publish what h rows of this value publish. The size of h is guessed from how
+    far the other values of P depart from independence.
+    """
+    hidden = ~channel.separable
+    if channel.whole is None or not hidden.any():
+        return np.zeros_like(y)
+    a, b, g = channel.keep, channel.b, channel.published
+    shares = np.where(hidden, g, 0.0) / float(g[hidden].sum())
+    others = np.where(hidden, 0.0, g)
+    known = np.flatnonzero(others)
+    block = channel.whole[np.ix_(known, known)]
+    moved = np.zeros(g.size)
+    moved[known] = np.linalg.lstsq(block.T, (shares @ channel.whole)[known], rcond=1e-9)[0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = np.where(hidden, 0.0, refined((y - n * b) / (a - b), y, channel))
+        expected = np.maximum(n * g / channel.rows, 1e-300)
+        departures = (others * (x / expected - 1) ** 2).sum(axis=1, keepdims=True)
+        relative = np.sqrt(departures / max(float(others.sum()), 1.0))
+        unknown = n * (float(g[hidden].sum()) / channel.rows) * relative
+    spread: Floats = unknown * np.abs(moved)
+    return spread

@@ -91,8 +91,8 @@ class EmbeddedSource:
         kind = self._blocks.schema.field(column).type
         if not is_countable(kind):
             raise InputError(
-                f"Column {column!r} holds nested or special values ({str(kind)[:60]}), which cannot "
-                f"be counted. Flatten or convert it first."
+                f"Column {column!r} holds nested or special values ({str(kind)[:60]}), which "
+                f"cannot be counted. Flatten or convert it first."
             )
         self._look([column], coded=True)
         survey = self._surveys[column]

@@ -1,0 +1,124 @@
+"""Mixed decoy groups: as near to the maximum-entropy design as whole groups can be.
+
+Enters: the true histogram, ell, a stream. Leaves: the composition. Must not know: tuples.
+
+- A value with f = k is in every group; it is set aside and put back at the end.
+- If groups have two sizes, the smaller ones get an empty place: one more value, "nobody", that
+  occurs as often as there are smaller groups. All groups then have one size.
+- Up to some hundred thousand places, groups are mixed by random trades and balanced by swaps, every
+  group a template of its own. Above, `bulk` uses up nearly all groups in templates with
+  multiplicities, aiming at the design as well; what it leaves is done in this way, aiming at
+  whatever is then missing. So the last and finest step makes good for the coarse ones.
+- Meetings are balanced among at most `MOST_BALANCED` values, the most frequent ones. The others are
+  mixed at random: their pairs meet so rarely that there is little to balance.
+
+The composition is a function of histogram, ell and stream. Nothing of it is published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.channel.design import Design, expected_pairs, fit_design
+from countveil.channel.templates import Templates, meetings
+from countveil.decoys.balance import Wished, balance
+from countveil.decoys.bulk import bulk, largest_pool
+from countveil.decoys.trades import mixed_rows, wrap_around
+from countveil.randomness import Stream
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_BALANCED = 2_000
+_PLACES, _PLACES_PER_VALUE = 500_000, 20
+_PASSES = 6
+
+
+def mixed_groups(counts: Counts, ell: int, stream: Stream) -> Templates:
+    """Decoy groups for these counts, which must be eligible for `ell`."""
+    task = _Task(counts, fit_design(counts, ell))
+    parts: list[tuple[Counts, Counts]] = []
+    if task.counts.size == 0:
+        return task.templates(parts)
+    while task.groups > task.most_groups and len(parts) < _PASSES:
+        part = bulk(task.counts, task.groups, task.pool, task.missing, task.balanced, stream)
+        task.use(*part)
+        parts.append(part)
+    if task.groups > task.most_groups:
+        parts.append(wrap_around(task.counts, task.groups))
+    elif task.groups:
+        rows = mixed_rows(task.counts, task.groups, stream)
+        balance(rows, Wished.of(task.place, task.missing, task.overall), stream)
+        parts.append((rows, np.ones(rows.shape[0], np.int64)))
+    return task.templates(parts)
+
+
+@dataclass(init=False)
+class _Task:
+    """What remains to be grouped: counts, groups, meetings that are still missing."""
+
+    counts: Counts
+    groups: int
+    missing: Floats
+
+    def __init__(self, counts: Counts, design: Design) -> None:
+        self._n_values = counts.size
+        self._always = np.flatnonzero(counts == design.groups)
+        self._values = np.flatnonzero((counts > 0) & (counts < design.groups))
+        nobody = [design.smaller] if design.larger else []
+        self.groups = design.groups
+        self.counts = np.concatenate([counts[self._values], nobody]).astype(np.int64)
+        self._nobody = self._values.size
+        # "Nobody" is first among equals: it stands for the sizes of the groups.
+        order = np.argsort(-self.counts, kind="stable")
+        self.balanced = np.sort(order[:MOST_BALANCED])
+        self.place = np.full(self.counts.size, self.balanced.size, np.int64)
+        self.place[self.balanced] = np.arange(self.balanced.size)
+        self.overall = self._design_pairs(design)
+        self.missing = self.overall.copy()
+        places = max(1, int(self.counts.sum()) // self.groups)
+        n = self.balanced.size
+        self.pool = min(max(2 * n * n, 20_000), largest_pool(places, n))
+        allowed = max(_PLACES, _PLACES_PER_VALUE * self.counts.size) // places
+        self.most_groups = max(allowed, 2 * self.pool)
+
+    def _design_pairs(self, design: Design) -> Floats:
+        """Meetings in the design, "nobody" included: he sits in all of the smaller groups."""
+        real = self.balanced < self._nobody
+        smaller, larger = expected_pairs(design, self._values[self.balanced[real]])
+        pairs = np.zeros((self.balanced.size, self.balanced.size))
+        pairs[np.ix_(real, real)] = smaller + larger
+        if not real.all():
+            pairs[real, -1] = pairs[-1, real] = np.diag(smaller)
+        return pairs
+
+    def use(self, rows: Counts, times: Counts) -> None:
+        """Take these groups off."""
+        np.subtract.at(self.counts, rows, times[:, None])
+        self.groups -= int(times.sum())
+        self.missing -= meetings(self.place[rows], times.astype(np.float64), self.balanced.size)
+
+    def templates(self, parts: list[tuple[Counts, Counts]]) -> Templates:
+        """Values by their own numbers again, with those that are in every group."""
+        if not parts:
+            parts = [(np.zeros((1, 0), np.int64), np.array([self.groups]))]
+        finished: dict[int, tuple[list[Counts], list[Counts]]] = {}
+        for rows, times in parts:
+            empty = (rows == self._nobody).any(axis=1)
+            for chosen in (np.flatnonzero(empty), np.flatnonzero(~empty)):
+                if chosen.size == 0:
+                    continue
+                kept = rows[chosen]
+                real = kept[kept != self._nobody].reshape(chosen.size, -1)
+                everywhere = np.broadcast_to(self._always, (chosen.size, self._always.size))
+                full = np.concatenate([self._values[real], everywhere], axis=1)
+                found = finished.setdefault(full.shape[1], ([], []))
+                found[0].append(full)
+                found[1].append(times[chosen])
+        return Templates.from_rows(
+            self._n_values,
+            [(np.concatenate(a), np.concatenate(b)) for _, (a, b) in sorted(finished.items())],
+        )
