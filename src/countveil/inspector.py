@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from countveil.decoys import largest_ell
-from countveil.engines.contract import SourceTable
+from countveil.engines.contract import Progress, SourceTable
 from countveil.errors import InputError
 from countveil.inspection import (
     Concerns,
@@ -28,7 +28,7 @@ from countveil.inspection import (
     sounds_sensitive,
 )
 from countveil.inspection.safety import find_concerns
-from countveil.preparation import MOST_NUMBERS, open_table
+from countveil.preparation import MOST_NUMBERS, Reading, open_table
 from countveil.release.domain import NUMBER, OTHER, kind_of
 from countveil.source import Bins, Choices, Column, check_named, put_into_classes
 
@@ -139,10 +139,13 @@ class Inspection:
 
 
 def run_inspect(
-    table: object, sensitive: Sequence[str] = (), missing: Sequence[str] = ()
+    table: object,
+    sensitive: Sequence[str] = (),
+    missing: Sequence[str] = (),
+    progress: Progress | None = None,
 ) -> Inspection:
     """Look at a table."""
-    source = open_table(table, Choices(missing=tuple(missing)))
+    source = open_table(table, Choices(missing=tuple(missing)), Reading(progress=progress))
     check_named(source.columns, sensitive)
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to look at.")

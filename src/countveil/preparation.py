@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import Histogram, SourceTable
+from countveil.engines.contract import Histogram, Progress, SourceTable
 from countveil.errors import InputError, SettingsError, UnsafeError
 from countveil.inspection import Concerns, check_safe, find_concerns, sample_size
 from countveil.release.domain import NUMBER, kind_of
@@ -53,18 +53,19 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """How much may be held in memory at once, and where the rest goes; None where all is well."""
+class Reading:
+    """How to read: how much may be held in memory at once, where the rest goes, who is told."""
 
     memory: str | int | None = None
     spill: Path | None = None
+    progress: Progress | None = None
 
 
 def prepare(
-    table: object, sensitive: Sequence[str], choices: Choices, held: Held | None = None
+    table: object, sensitive: Sequence[str], choices: Choices, reading: Reading | None = None
 ) -> Prepared:
     """Read a table, do to its values what was asked, and stop if publishing it would harm."""
-    source = open_table(table, choices, held)
+    source = open_table(table, choices, reading)
     check_named(source.columns, [*sensitive, *choices.named])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to publish.")
@@ -84,13 +85,15 @@ def prepare(
     return Prepared(source, roles, domains, classes, warnings)
 
 
-def open_table(table: object, choices: Choices, held: Held | None = None) -> SourceTable:
+def open_table(table: object, choices: Choices, reading: Reading | None = None) -> SourceTable:
     """Open a table with the embedded engine."""
     from countveil.engines.embedded.source_table import open_source_table
 
-    limits = held or Held()
+    how = reading or Reading()
     source = describe_source(table)
-    return open_source_table(source, choices.missing, memory=limits.memory, spill=limits.spill)
+    return open_source_table(
+        source, choices.missing, memory=how.memory, spill=how.spill, progress=how.progress
+    )
 
 
 def concerns_of(

@@ -24,7 +24,7 @@ from countveil.engines.contract import Histogram, Progress, SourceTable, Written
 from countveil.errors import InputError, SettingsError
 from countveil.guarantees import guarantee_table, statement
 from countveil.mechanism import Dealer, PublishedTable, draw_published
-from countveil.preparation import Held, Prepared, prepare
+from countveil.preparation import Prepared, Reading, prepare
 from countveil.randomness import Randomness
 from countveil.release import (
     DATA_FOLDER,
@@ -85,8 +85,8 @@ def run_publish(
         if dry_run:
             check_target(Path(to), force=force)
         report("reading", 0, 0)
-        held = Held(memory, None if spill is None else Path(spill))
-        prepared = prepare(table, list(settings), choices or Choices(), held)
+        reading = Reading(memory, None if spill is None else Path(spill), report)
+        prepared = prepare(table, list(settings), choices or Choices(), reading)
         source = prepared.source
         without, histograms = _count(source, settings, randomness)
         dealers, drawn = {}, {}

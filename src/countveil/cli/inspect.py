@@ -56,7 +56,7 @@ def command(
 
     with progress_shown() as report:
         report("looking", 0, 0)
-        found = run_inspect(table, sensitive or (), missing or ())
+        found = run_inspect(table, sensitive or (), missing or (), report)
     line = found.publish_line(table, own_command())
     if style is Format.JSON:
         print(as_json({**found.as_dict(), "publish": line}))

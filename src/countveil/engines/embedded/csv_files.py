@@ -24,6 +24,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.csv
 
+from countveil.engines.contract import Progress
 from countveil.engines.embedded.connection import connect
 from countveil.errors import InputError
 
@@ -63,13 +64,17 @@ _SAMPLE = 1_000
 _AT_ONCE = 64
 
 
-def read_csv_files(paths: tuple[Path, ...], missing: Sequence[str] = ()) -> pa.Table:
+def read_csv_files(
+    paths: tuple[Path, ...], missing: Sequence[str] = (), progress: Progress | None = None
+) -> pa.Table:
     """Read files of one layout into one table. Cells with one of the texts `missing` are empty."""
     header, delimiter = _read_header(paths[0])
     for other in paths[1:]:
         if _read_header(other)[0] != header:
             raise InputError(f"{other} has other columns than {paths[0]}.")
     names = [f"c{i}" for i in range(len(header))]
+    for path in paths:
+        _check_whole(path, progress)
     cells = pa.concat_tables(
         _cells(path, header, delimiter, missing).rename_columns(names) for path in paths
     )
@@ -102,7 +107,6 @@ def _typed(connection: duckdb.DuckDBPyConnection, cells: pa.Table) -> pa.Table:
 
 def _cells(path: Path, header: list[str], delimiter: str, missing: Sequence[str]) -> pa.Table:
     """All cells of a file as text."""
-    _check_whole(path)
     try:
         return _parsed(path, header, delimiter, missing=missing)
     except pa.ArrowInvalid:
@@ -119,7 +123,7 @@ def _parsed(
     threads: bool = True,
     on_bad_row: Any = None,
 ) -> pa.Table:
-    with _decompressed(path) as stream:
+    with _decompressed(path) as (stream, _):
         return pa.csv.read_csv(
             stream,
             pa.csv.ReadOptions(use_threads=threads, block_size=_BLOCK),
@@ -178,7 +182,7 @@ def _fitting(connection: duckdb.DuckDBPyConnection, asked: dict[int, str]) -> di
 def _read_header(path: Path) -> tuple[list[str], str]:
     """The names in the first record, and the delimiter that separates them."""
     try:
-        with _decompressed(path) as stream:
+        with _decompressed(path) as (stream, _):
             first = _text_of(stream.read(_HEADER_LIMIT))
     except UnicodeDecodeError:
         # The cause would quote the bytes; they may be a person's.
@@ -210,13 +214,18 @@ def _text_of(start: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _check_whole(path: Path) -> None:
+def _check_whole(path: Path, progress: Progress | None) -> None:
     """Read the file to its end: it may be cut off, or a quote left open would swallow rows."""
-    quotes = 0
+    quotes = lines = 0
     try:
-        with _decompressed(path) as stream:
+        size = path.stat().st_size
+        with _decompressed(path) as (stream, raw):
             while piece := stream.read(_BLOCK):
                 quotes += piece.count(b'"')
+                lines += piece.count(b"\n")
+                if progress is not None:
+                    # How many there will be is told by how much of the file has passed.
+                    progress("checking", lines, lines * size // max(raw.tell(), 1))
     except PermissionError:
         raise
     except (OSError, pa.ArrowException) as error:
@@ -226,14 +235,15 @@ def _check_whole(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _decompressed(path: Path) -> Iterator[Any]:
+def _decompressed(path: Path) -> Iterator[tuple[Any, Any]]:
+    """The content of a file, and the file itself."""
     method = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
     with path.open("rb") as raw:
         if method is None:
-            yield raw
+            yield raw, raw
         else:
             with pa.CompressedInputStream(pa.PythonFile(raw, "r"), method) as stream:
-                yield stream
+                yield stream, raw
 
 
 def _explain(path: Path, header: list[str], delimiter: str) -> NoReturn:

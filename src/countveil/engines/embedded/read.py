@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from countveil.engines.contract import Progress
 from countveil.engines.embedded.blocks import Blocks, ParquetBlocks, TableBlocks
 from countveil.engines.embedded.csv_files import read_csv_files
 from countveil.engines.embedded.plain import plain_table
@@ -20,7 +21,9 @@ from countveil.source import FileSource, FrameSource, Source
 from countveil.source.locate import is_pandas
 
 
-def open_blocks(source: Source, missing: Sequence[str] = ()) -> Blocks:
+def open_blocks(
+    source: Source, missing: Sequence[str] = (), progress: Progress | None = None
+) -> Blocks:
     """The rows of a source. Parquet files are read when they are wanted, all else at once.
 
     Texts in `missing` mean a missing value.
@@ -29,13 +32,13 @@ def open_blocks(source: Source, missing: Sequence[str] = ()) -> Blocks:
         return TableBlocks(plain_table(_from_frame(source.frame), missing))
     if source.format == "parquet":
         return ParquetBlocks(source.paths, missing)
-    return TableBlocks(plain_table(_from_files(source, missing), missing))
+    return TableBlocks(plain_table(_from_files(source, missing, progress), missing))
 
 
-def _from_files(source: FileSource, missing: Sequence[str]) -> pa.Table:
+def _from_files(source: FileSource, missing: Sequence[str], progress: Progress | None) -> pa.Table:
     try:
         if source.format == "csv":
-            return read_csv_files(source.paths, missing)
+            return read_csv_files(source.paths, missing, progress)
         tables = [_read_arrow(path) for path in source.paths]
     except PermissionError as error:
         raise InputError(f"No permission to read {error.filename or source.paths[0]}.") from error

@@ -61,17 +61,21 @@ def open_source_table(
     *,
     memory: str | int | None = None,
     spill: Path | None = None,
+    progress: Progress | None = None,
 ) -> EmbeddedSource:
     """Open a source. Texts in `missing` mean a missing value; `spill` is for what needs a disk."""
     limit = memory_limit(memory)
-    return EmbeddedSource(open_blocks(source, missing), limit, spill)
+    return EmbeddedSource(open_blocks(source, missing, progress), limit, spill, progress)
 
 
 class EmbeddedSource:
     """A table with the verbs of the contract."""
 
-    def __init__(self, blocks: Blocks, limit: int, spill: Path | None) -> None:
+    def __init__(
+        self, blocks: Blocks, limit: int, spill: Path | None, progress: Progress | None = None
+    ) -> None:
         self._blocks, self._limit, self._spill = blocks, limit, spill
+        self._progress = progress
         self._surveys: dict[str, Survey] = {}
         self._kept: dict[tuple[int, str], list[Piece]] | None = {}
         self._kept_bytes = 0
@@ -153,7 +157,7 @@ class EmbeddedSource:
     ) -> list[WrittenFile]:
         """Deal, shuffle and write."""
         names = [column.name for column in columns]
-        self._look(names, progress=progress)
+        self._look(names)
         layout = self._layout(names, dealers, without)
         rows = self.rows - without.size
         fits = rows * layout.row_bytes <= _ROWS_SHARE * self._limit
@@ -177,9 +181,7 @@ class EmbeddedSource:
         survey = self._surveys.get(field.name)
         return field.type if survey is None else survey.kind
 
-    def _look(
-        self, names: Sequence[str], *, coded: bool = False, progress: Progress | None = None
-    ) -> None:
+    def _look(self, names: Sequence[str], *, coded: bool = False) -> None:
         """Learn what columns hold, all of them in one reading."""
         wanted = [
             name
@@ -202,8 +204,8 @@ class EmbeddedSource:
                     surveys[name].see(piece)
             self._keep(span, pieces)
             done += span.rows
-            if progress is not None:
-                progress("reading", done, self.rows)
+            if self._progress is not None:
+                self._progress("reading", done, self.rows)
         for survey in surveys.values():
             survey.finish()
 
