@@ -41,6 +41,7 @@ Floats = NDArray[np.float64]
 
 _ROUNDS, _ITERATIONS = 40, 12
 _STALLED = 0.95
+_COUNTS_FIRST = 10.0
 # Work of one pass over the pool, and of all passes, in looked-up pairs.
 _POOL_LOOKUPS, _ALL_LOOKUPS = 5_000_000, 500_000_000
 _POOL_PLACES = 1_000_000
@@ -137,10 +138,12 @@ def _possible(members: Counts, times: Counts, counts: Counts, groups: int) -> Co
     left_out = int(times.sum()) - used
     room = np.minimum(1.0, counts / np.maximum(used, 1))
     scale = room[members].min(axis=1)
-    for value in np.flatnonzero(left_out > groups - counts).tolist():
+    share = (groups - counts) / np.maximum(left_out, 1)
+    tightest = np.argsort(share, kind="stable")[: members.shape[1] + 1]
+    # A template holds fewer values than these, so it lacks one: looser bounds do not matter.
+    for value in tightest[share[tightest] < 1].tolist():
         without = ~(members == value).any(axis=1)
-        share = (groups - int(counts[value])) / int(left_out[value])
-        scale[without] = np.minimum(scale[without], share)
+        scale[without] = np.minimum(scale[without], share[value])
     # A little less, so that rounding in the product cannot exceed an integer bound.
     lowered = np.floor(times * scale * (1 - 1e-12)).astype(np.int64)
     return np.where(scale < 1, lowered, times)
@@ -177,6 +180,9 @@ class _Fit:
         self._wanted = wanted
         self._pair_scale = 1 / np.sqrt(np.maximum(wanted, 1.0))
         self._count_scale = 1 / np.sqrt(np.maximum(counts, 1.0))
+        if members.shape[0] < self._n**2 / 2:
+            # Too few templates for all pairs: counts come first, or little could be used.
+            self._count_scale *= _COUNTS_FIRST
         # Where a value is in every template there is nothing to choose.
         self._count_scale[fixed] = 0.0
         here = place[fixed & (place < self._n)]
