@@ -35,10 +35,11 @@ Counts = NDArray[np.int64]
 
 _NEVER, _ALWAYS = -1, -2
 _ROUNDS = 400
-_CLOSE = 1e-11
+_CLOSE = 1e-10
 # Full steps would swing for ever between two values that share one place; two thirds of a step
-# shrink both that swing and everything slow by the same factor of three.
-_STEP = 2 / 3
+# shrink both that swing and everything slow by the same factor of three. Where many values share
+# many places, full steps are faster.
+_STEP, _SHARED = 2 / 3, 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,8 @@ def _fit(levels: Counts, multiplicity: Counts, groups: int, sizes: list[tuple[in
             present += number * inside
             absent += number * outside
         step = wanted - np.log(present / absent)
-        logits = _centred(logits + _STEP * step, multiplicity, mean)
+        part = 1.0 if multiplicity @ (points.p * points.q) > _SHARED else _STEP
+        logits = _centred(logits + part * step, multiplicity, mean)
         if np.ptp(step) < _CLOSE:
             break
     return logits
