@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from countveil.decoys import largest_ell
-from countveil.engines.contract import Progress, SourceTable
+from countveil.engines.contract import ColumnProfile, Progress, SourceTable
 from countveil.errors import InputError
 from countveil.inspection import (
     Concerns,
@@ -149,7 +149,8 @@ def run_inspect(
     check_named(source.columns, sensitive)
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to look at.")
-    glances = [_glance(source, column) for column in source.columns]
+    profiles = source.profiles([column.name for column in source.columns])
+    glances = [_glance(column, profiles.get(column.name)) for column in source.columns]
     chosen = tuple(sensitive) or tuple(
         glance.name for glance in glances if sounds_sensitive(glance.name) and _protectable(glance)
     )
@@ -174,9 +175,8 @@ def run_inspect(
     )
 
 
-def _glance(source: SourceTable, column: Column) -> InspectedColumn:
-    """A column before its role is known."""
-    profile = source.profile(column.name)
+def _glance(column: Column, profile: ColumnProfile | None) -> InspectedColumn:
+    """A column before its role is known; without profile, it holds nested values."""
     if profile is None:
         return InspectedColumn(column.name, column.type, 0, 0, "nested", "", 1, "", "")
     counts = profile.counts

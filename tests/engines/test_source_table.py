@@ -100,14 +100,13 @@ def test_numbers_can_be_recoded_too() -> None:
 
 
 def test_a_glance_at_a_column(source: EmbeddedSource) -> None:
-    rows, job = source.profile("row"), source.profile("job")
-    assert rows is not None
+    found = source.profiles(["row", "job"])
+    rows, job = found["row"], found["job"]
     assert rows.numbers is not None
     assert rows.numbers.tolist() == list(range(ROWS))
-    assert job is not None
     assert (job.missing, job.numbers, job.counts.sum()) == (429, None, ROWS - 429)
     nested = open_source_table(describe_source(pa.table({"n": [[1], [2]], "x": [1, 2]})))
-    assert nested.profile("n") is None
+    assert list(nested.profiles(["n", "x"])) == ["x"]
     assert list(nested.sample(2, ["n", "x"])) == ["x"]
 
 

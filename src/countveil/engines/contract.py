@@ -106,8 +106,8 @@ class SourceTable(Protocol):
     def sample(self, most: int, columns: Sequence[str]) -> Mapping[str, CodedColumn]:
         """Those of the columns that hold plain values, of at most so many rows spread evenly."""
 
-    def profile(self, column: str) -> ColumnProfile | None:
-        """A column at a glance; None if it holds nested values."""
+    def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
+        """Those of the columns that hold plain values, at a glance."""
 
     def unique_rows(self, columns: Sequence[str]) -> int:
         """How many rows are alone with their combination of values of these columns."""

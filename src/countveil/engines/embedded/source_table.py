@@ -121,19 +121,19 @@ class EmbeddedSource:
                 found[name].append(self._values(name, pieces).take(own))
         return {name: coded_column(arrays) for name, arrays in found.items()}
 
-    def profile(self, column: str) -> ColumnProfile | None:
-        """A column at a glance; None if it holds nested values."""
-        if not is_countable(self._blocks.schema.field(column).type):
-            return None
-        self._look([column], coded=True)
-        survey = self._surveys[column]
-        return column_profile(survey.values, survey.counts)
+    def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
+        """Those of the columns that hold plain values, at a glance."""
+        kinds = {field.name: field.type for field in self._blocks.schema}
+        names = [name for name in columns if is_countable(kinds[name])]
+        self._look(names, coded=True)
+        seen = self._surveys
+        return {name: column_profile(seen[name].values, seen[name].counts) for name in names}
 
     def unique_rows(self, columns: Sequence[str]) -> int:
         """How many rows are alone with their combination of values of these columns."""
         together = np.zeros(self.rows, np.int64)
+        self._look(columns, coded=True)
         for name in columns:
-            self._look([name], coded=True)
             survey = self._surveys[name]
             spans = [self._pieces(span, [name])[name] for span in self._blocks.spans]
             codes = [self._codes(survey, pieces, np.int64) for pieces in spans]
