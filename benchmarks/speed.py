@@ -32,7 +32,7 @@ MECHANISM = """
 import sys, time
 import numpy as np, pyarrow.parquet as pq
 from concurrent.futures import ThreadPoolExecutor
-from countveil.channel import greedy_templates
+from countveil.decoys import mixed_groups
 from countveil.mechanism import Dealer, draw_published
 from countveil.randomness import Randomness
 file = pq.ParquetFile(sys.argv[1], read_dictionary=["occupation"])
@@ -41,7 +41,8 @@ codes = np.concatenate([c.indices.to_numpy().astype(np.uint8) for c in column.ch
 blocks = np.array_split(codes, max(1, codes.size >> 20))
 counts = np.bincount(codes)
 begun, spent = time.perf_counter(), time.process_time()
-drawn = draw_published(greedy_templates(counts, 5), Randomness().stream("draw"))
+groups = mixed_groups(counts, 5, Randomness().stream("groups"))
+drawn = draw_published(groups, Randomness().stream("draw"))
 dealer = Dealer(drawn, Randomness().stream("deal"))
 with ThreadPoolExecutor(2) as pool:
     list(pool.map(lambda work: work[0].deal(work[1]),

@@ -33,7 +33,7 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MOST_BALANCED = 2_000
-_PLACES, _PLACES_PER_VALUE = 500_000, 20
+_PLACES, _PLACES_PER_VALUE = 200_000, 20
 _PASSES = 6
 
 

@@ -14,6 +14,7 @@ or order of the source reaches a file.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from countveil.engines.embedded.blocks import Blocks, Span
 from countveil.engines.embedded.glance import coded_column, column_profile, is_countable
 from countveil.engines.embedded.layout import Layout, make_layout
 from countveil.engines.embedded.memory import memory_limit
-from countveil.engines.embedded.pieces import CodedPiece, Piece, to_piece
+from countveil.engines.embedded.pieces import CodedPiece, Piece, length, to_piece
 from countveil.engines.embedded.plain import from_numpy
 from countveil.engines.embedded.read import open_blocks
 from countveil.engines.embedded.runs import Rows, Runs
@@ -111,14 +112,18 @@ class EmbeddedSource:
         if len(spans) <= _SAMPLED_SPANS:
             # They will be wanted again, and are kept.
             self._look(names)
-        places = np.linspace(0, len(spans) - 1, min(len(spans), _SAMPLED_SPANS)).astype(int)
-        chosen = [spans[place] for place in places]
-        step = max(1, -(-sum(span.rows for span in chosen) // most))
+            parts = [self._pieces(span, names) for span in spans]
+        else:
+            places = np.linspace(0, len(spans) - 1, _SAMPLED_SPANS).astype(int)
+            parts = [self._read(spans[place], names, batches=1) for place in places]
+        if not names:
+            return {}
+        step = max(1, -(-sum(map(length, (p for part in parts for p in part[names[0]]))) // most))
         found: dict[str, list[Any]] = {name: [] for name in names}
-        for span in chosen:
-            own = from_numpy(np.arange(0, span.rows, step))
-            for name, pieces in self._pieces(span, names).items():
-                found[name].append(self._values(name, pieces).take(own))
+        for part in parts:
+            for name, pieces in part.items():
+                values = self._values(name, pieces)
+                found[name].append(values.take(from_numpy(np.arange(0, len(values), step))))
         return {name: coded_column(arrays) for name, arrays in found.items()}
 
     def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
@@ -218,11 +223,13 @@ class EmbeddedSource:
         if self._kept_bytes > _KEPT_SHARE * self._limit:
             self._kept = None
 
-    def _read(self, span: Span, names: Sequence[str]) -> dict[str, list[Piece]]:
+    def _read(
+        self, span: Span, names: Sequence[str], batches: int | None = None
+    ) -> dict[str, list[Piece]]:
         seen = self._surveys
         carried = [name for name in names if name in seen and seen[name].carried]
         pieces: dict[str, list[Piece]] = {name: [] for name in names}
-        for batch in self._blocks.read(span, names, carried):
+        for batch in itertools.islice(self._blocks.read(span, names, carried), batches):
             for name, array in batch.items():
                 coded = name in seen and seen[name].coded
                 pieces[name].append(to_piece(array, coded=coded))
