@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from countveil.cli.options import InputArgument, MissingOption
 from countveil.cli.output import (
     Format,
     FormatOption,
@@ -22,24 +23,14 @@ _MOST_LINES = 200
 
 
 def command(
-    table: Annotated[
-        str,
-        typer.Argument(
-            metavar="INPUT", help="CSV (also .gz, .zst), Parquet or Arrow; a file or a pattern."
-        ),
-    ],
+    table: InputArgument,
     sensitive: Annotated[
         list[str] | None,
         typer.Option(
             "-s", "--sensitive", metavar="COL", help="A column to protect. May be repeated."
         ),
     ] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--missing", metavar="TEXT", help="A text that stands for a missing value. Repeatable."
-        ),
-    ] = None,
+    missing: MissingOption = None,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Look at a table: who could be recognised, what gives sensitive values away.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from countveil.cli.entry import ignore_interrupts
+from countveil.cli.options import InputArgument, MissingOption
 from countveil.cli.output import (
     Format,
     FormatOption,
@@ -44,12 +45,7 @@ class Residue(StrEnum):
 
 
 def command(
-    table: Annotated[
-        str,
-        typer.Argument(
-            metavar="INPUT", help="CSV (also .gz, .zst), Parquet or Arrow; a file or a pattern."
-        ),
-    ],
+    table: InputArgument,
     sensitive: Annotated[
         list[str],
         typer.Option(
@@ -110,12 +106,7 @@ def command(
             help="Give values a common label first; the file has lines of value,label.",
         ),
     ] = None,
-    missing: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--missing", metavar="TEXT", help="A text that stands for a missing value. Repeatable."
-        ),
-    ] = None,
+    missing: MissingOption = None,
     groups: Annotated[
         Groups, typer.Option(help="How decoy groups are formed; anatomy is the paper's rule.")
     ] = Groups.MIXED,
