@@ -129,32 +129,6 @@ class Stream:
             left -= int(found.sum())
         return counts
 
-    def below_each(self, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
-        """One integer per bound, uniform on 0 .. bounds[i] - 1 (multiply and reject)."""
-        wide = bounds.astype(np.uint64)
-        if wide.size and int(wide.max()) > 1 << 32:
-            return self._below_each_wide(wide)
-        mask, shift = np.uint64(0xFFFFFFFF), np.uint64(32)
-        product = self.words(wide.size, np.uint32).astype(np.uint64) * wide
-        # 2**32 mod bound of the low halves would favour some results: those are drawn again.
-        unfair = np.uint64(1 << 32) % np.maximum(wide, np.uint64(1))
-        rejected = np.flatnonzero((product & mask) < unfair)
-        while rejected.size:
-            again = self.words(rejected.size, np.uint32).astype(np.uint64)
-            product[rejected] = again * wide[rejected]
-            rejected = rejected[(product[rejected] & mask) < unfair[rejected]]
-        return (product >> shift).astype(np.int64)
-
-    def _below_each_wide(self, bounds: NDArray[np.uint64]) -> NDArray[np.int64]:
-        top = np.uint64(0xFFFFFFFFFFFFFFFF)
-        surplus = (top % bounds + np.uint64(1)) % bounds
-        drawn = self.words(bounds.size).copy()
-        rejected = np.flatnonzero(drawn > top - surplus)
-        while rejected.size:
-            drawn[rejected] = self.words(rejected.size)
-            rejected = rejected[drawn[rejected] > top - surplus[rejected]]
-        return (drawn % bounds).astype(np.int64)
-
     def uniform(self, count: int) -> NDArray[np.float64]:
         """`count` numbers on [0, 1), 53 random bits each. For made-up data, not for mechanisms."""
         return (self.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53

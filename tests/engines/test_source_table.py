@@ -99,6 +99,18 @@ def test_numbers_can_be_recoded_too() -> None:
     assert source.sample(4, ["n"])["n"].codes.tolist() == [0, 1, 1, 0]
 
 
+def test_small_row_groups_do_not_make_a_small_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What gives values away must be seen however a file is cut into pieces."""
+    monkeypatch.setattr("countveil.engines.embedded.blocks._LEAST_SPAN", 250)
+    monkeypatch.setattr("countveil.engines.embedded.blocks._SPANS", 12)
+    pq.write_table(table(), tmp_path / "in.parquet", row_group_size=10)
+    source = open_source_table(describe_source(tmp_path / "in.parquet"))
+    assert 1_000 <= source.sample(1_500, NAMES)["row"].codes.size <= 1_500
+    assert source.sample(80, NAMES)["row"].codes.size == 80
+
+
 def test_a_glance_at_a_column(source: EmbeddedSource) -> None:
     found = source.profiles(["row", "job"])
     rows, job = found["row"], found["job"]

@@ -96,48 +96,6 @@ def test_below_refuses_an_empty_range(bound: int) -> None:
         Randomness(1).stream("x").below(bound, 1)
 
 
-def _multiply_and_shift(stream: Stream, bound: int, count: int) -> Codes:
-    """The mistake: scaling a word down without rejection."""
-    words = stream.words(count, np.uint32).astype(np.uint64)
-    return (words * np.uint64(bound) >> np.uint64(32)).astype(np.int64)
-
-
-@pytest.mark.parametrize("bound", [1, 2, 3, 7, 10, 256, 500, 3 << 20, 3 << 29, 3 << 30])
-def test_below_each_is_uniform(bound: int, seed: int) -> None:
-    stream = Randomness(seed).stream("each", str(bound))
-    drawn = stream.below_each(np.full(300_000, bound, np.int64))
-    assert drawn.max() < bound
-    assert _is_uniform(drawn, bound) > FALSE_ALARM
-
-
-def test_below_each_rejects_what_would_be_biased(seed: int) -> None:
-    stream = Randomness(seed).stream("each")
-    assert _is_uniform(_multiply_and_shift(stream, 3 << 30, 300_000), 3 << 30) < FALSE_ALARM
-
-
-def test_below_each_for_bounds_beyond_32_bits(seed: int) -> None:
-    bound = 3 << 61
-    stream = Randomness(seed).stream("wide")
-    drawn = stream.below_each(np.full(300_000, bound, np.int64))
-    assert drawn.min() >= 0
-    assert drawn.max() < bound
-    assert _is_uniform(drawn, bound) > FALSE_ALARM
-    assert _is_uniform(_modulo(stream, bound, 300_000, np.uint64), bound) < FALSE_ALARM
-
-
-@pytest.mark.parametrize("widest", [9, 3 << 30, 3 << 61])
-def test_below_each_serves_every_bound_of_a_mixture(widest: int, seed: int) -> None:
-    """Different bounds in one call, the widest of which decides how words are used."""
-    bounds = np.tile(np.array([1, 2, 3, 5, 6, widest], np.int64), 100_000)
-    drawn = Randomness(seed).stream("mixture").below_each(bounds)
-    p_values = [_is_uniform(drawn[bounds == b], b) for b in np.unique(bounds).tolist()]
-    assert bonferroni(p_values) > FALSE_ALARM
-
-
-def test_below_each_of_nothing_is_nothing(seed: int) -> None:
-    assert Randomness(seed).stream("x").below_each(np.zeros(0, np.int64)).size == 0
-
-
 def test_neighbouring_numbers_of_a_stream_are_independent(seed: int) -> None:
     stream = Randomness(seed).stream("pairs")
     for one, other in (stream.below(13, 400_000).reshape(-1, 2).T for _ in range(2)):
@@ -187,7 +145,7 @@ def test_a_seed_and_a_label_give_the_same_numbers_again(seed: int) -> None:
         stream = Randomness(seed).stream("again", "and again")
         return [
             stream.below(10, 50).tolist(),
-            stream.below_each(np.arange(1, 50)).tolist(),
+            stream.tally(7, 50).tolist(),
             stream.permutation(50).tolist(),
             stream.choose(5, 50).tolist(),
             stream.uniform(5).tolist(),

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from countveil.engines.contract import CodedColumn, ColumnProfile
 from countveil.engines.embedded.pieces import CodedPiece, to_piece
+from countveil.engines.embedded.plain import from_numpy
 from countveil.engines.embedded.survey import Survey
 from countveil.release.domain import python_values
 
@@ -29,6 +30,18 @@ def is_countable(kind: Any) -> bool:
     except pa.ArrowNotImplementedError:
         return False
     return True
+
+
+def spread(arrays: Sequence[Any], most: int) -> list[Any]:
+    """At most so many of the values, evenly from every array."""
+    total = sum(map(len, arrays))
+    if total <= most:
+        return list(arrays)
+    few = [len(array) * most // total for array in arrays]
+    return [
+        array.take(from_numpy(np.arange(count) * len(array) // max(count, 1)))
+        for array, count in zip(arrays, few, strict=True)
+    ]
 
 
 def coded_column(arrays: Sequence[Any]) -> CodedColumn:

@@ -14,7 +14,6 @@ or order of the source reaches a file.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -31,10 +30,10 @@ from countveil.engines.contract import (
     WrittenFile,
 )
 from countveil.engines.embedded.blocks import Blocks, Span
-from countveil.engines.embedded.glance import coded_column, column_profile, is_countable
+from countveil.engines.embedded.glance import coded_column, column_profile, is_countable, spread
 from countveil.engines.embedded.layout import Layout, make_layout
 from countveil.engines.embedded.memory import memory_limit
-from countveil.engines.embedded.pieces import CodedPiece, Piece, length, to_piece
+from countveil.engines.embedded.pieces import CodedPiece, Piece, to_piece
 from countveil.engines.embedded.plain import from_numpy
 from countveil.engines.embedded.read import open_blocks
 from countveil.engines.embedded.runs import Rows, Runs
@@ -115,16 +114,10 @@ class EmbeddedSource:
             parts = [self._pieces(span, names) for span in spans]
         else:
             places = np.linspace(0, len(spans) - 1, _SAMPLED_SPANS).astype(int)
-            parts = [self._read(spans[place], names, batches=1) for place in places]
-        if not names:
-            return {}
-        step = max(1, -(-sum(map(length, (p for part in parts for p in part[names[0]]))) // most))
-        found: dict[str, list[Any]] = {name: [] for name in names}
-        for part in parts:
-            for name, pieces in part.items():
-                values = self._values(name, pieces)
-                found[name].append(values.take(from_numpy(np.arange(0, len(values), step))))
-        return {name: coded_column(arrays) for name, arrays in found.items()}
+            least = -(-most // _SAMPLED_SPANS)
+            parts = [self._read(spans[place], names, least) for place in places]
+        found = {name: [self._values(name, part[name]) for part in parts] for name in names}
+        return {name: coded_column(spread(arrays, most)) for name, arrays in found.items()}
 
     def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
         """Those of the columns that hold plain values, at a glance."""
@@ -224,15 +217,20 @@ class EmbeddedSource:
             self._kept = None
 
     def _read(
-        self, span: Span, names: Sequence[str], batches: int | None = None
+        self, span: Span, names: Sequence[str], least: int | None = None
     ) -> dict[str, list[Piece]]:
+        """The pieces of a span, or of its first rows: batches until there are `least`."""
         seen = self._surveys
         carried = [name for name in names if name in seen and seen[name].carried]
         pieces: dict[str, list[Piece]] = {name: [] for name in names}
-        for batch in itertools.islice(self._blocks.read(span, names, carried), batches):
+        rows = 0
+        for batch in self._blocks.read(span, names, carried):
             for name, array in batch.items():
                 coded = name in seen and seen[name].coded
                 pieces[name].append(to_piece(array, coded=coded))
+            rows += len(next(iter(batch.values())))
+            if least is not None and rows >= least:
+                break
         return pieces
 
     def _pieces(self, span: Span, names: Sequence[str]) -> dict[str, list[Piece]]:
