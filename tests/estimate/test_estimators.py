@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 
 from countveil.channel import ChannelView, b_exact
 from countveil.errors import SettingsError
-from countveil.estimate import Estimates, estimate_cells, unbiased_counts, verdicts
-from countveil.estimate.bayes import PAPER_TOLERANCE, bayes_counts
+from countveil.estimate import Estimates, check_method, unbiased_counts, verdicts
+from countveil.estimate.bayes import PAPER_TOLERANCE, BayesResult, bayes_counts
 
 ROWS, KEEP = 10_000, 0.2
 PUBLISHED = np.array([400.0, 1000.0, 50.0, 1999.0])
@@ -20,6 +21,14 @@ PUBLISHED = np.array([400.0, 1000.0, 50.0, 1999.0])
 
 def view(published: np.ndarray = PUBLISHED, keep: float = KEEP) -> ChannelView:
     return ChannelView(ROWS, keep, published, None, two_state_holds=True)
+
+
+def bayes_of(
+    y: float, n: float, published: float, keep: float = KEEP, **options: Any
+) -> BayesResult:
+    """One value; the other one stands for all others."""
+    inside, everybody = np.array([[y, n - y]]), np.array([published, ROWS - published])
+    return bayes_counts(inside, everybody, [keep], **options)
 
 
 def test_the_expected_tally_gives_back_the_true_counts() -> None:
@@ -101,49 +110,40 @@ def test_converged_bayes_with_the_exact_channel_is_the_unbiased_answer_where_it_
     plain = unbiased_counts(counts, sizes, view(published, keep), 0.95).estimate[0, 0]
     # Outside of 0 to n, or above the published count, one of the four states is at its bound.
     assume(1 <= plain <= min(n, 400) - 1)
-    found = bayes_counts(counts, sizes, published, ROWS, keep)
+    found = bayes_of(float(y), float(n), 400.0, keep)
     assert found.estimate[0, 0] == pytest.approx(plain, abs=0.5, rel=0.005)
 
 
 def test_the_papers_stop_is_early() -> None:
-    y, n, published = np.array([[60.0]]), np.array([1_000.0]), np.array([300.0])
-    early = bayes_counts(y, n, published, ROWS, KEEP, tolerance=PAPER_TOLERANCE)
-    late = bayes_counts(y, n, published, ROWS, KEEP)
-    assert early.iterations[0, 0] < late.iterations[0, 0]
-    assert bool(late.converged[0, 0])
+    early = bayes_of(60.0, 1_000.0, 300.0, tolerance=PAPER_TOLERANCE)
+    late = bayes_of(60.0, 1_000.0, 300.0)
+    assert early.rounds.iterations[0, 0] < late.rounds.iterations[0, 0]
+    assert bool(late.rounds.converged[0, 0])
 
 
 def test_an_iteration_limit_is_reported() -> None:
-    found = bayes_counts(
-        np.array([[60.0]]), np.array([1e3]), np.array([300.0]), ROWS, KEEP, max_iterations=3
-    )
-    assert found.iterations.tolist() == [[3]]
-    assert not found.converged[0, 0]
+    found = bayes_of(60.0, 1_000.0, 300.0, max_iterations=3)
+    assert found.rounds.iterations.tolist() == [[3, 3]]
+    assert not found.rounds.converged[0, 0]
+    assert "2 of 2 cells" in found.rounds.sentences()[1]
 
 
 def test_bayes_keeps_the_four_totals() -> None:
     from countveil.estimate.bayes import bayes_step
 
     y = np.array([[5_000.0], [700.0], [4_200.0], [100.0]])
-    after = bayes_step(y, y, ROWS, KEEP, "exact")
+    after = bayes_step(y, y, ROWS, [KEEP], "exact")
     assert after.sum() == pytest.approx(ROWS)
     assert after[2:].sum() == pytest.approx(4_300)
-
-
-def test_the_printed_channel_carries_no_errors() -> None:
-    y, n = np.array([[30, 40, 2, 60]]), np.array([1_000])
-    found = estimate_cells(y, n, view(), method="bayes", channel="printed", level=0.95)
-    assert np.isfinite(found.estimate).all()
-    assert np.isnan(found.std_error).all()
-    assert verdicts(found.flat(), np.full(4, 1e3), 0.1) == [None] * 4
 
 
 @pytest.mark.parametrize(
     ("method", "channel", "level", "says"),
     [
-        ("magic", "exact", 0.95, "unbiased, bayes"),
+        ("magic", "exact", 0.95, "shrunk, unbiased, bayes"),
         ("bayes", "loud", 0.95, "exact, printed"),
         ("unbiased", "printed", 0.95, "bayes"),
+        ("shrunk", "printed", 0.95, "bayes"),
         ("unbiased", "exact", 95, "between 0 and 1"),
         ("unbiased", "exact", math.nan, "between 0 and 1"),
     ],
@@ -151,9 +151,8 @@ def test_the_printed_channel_carries_no_errors() -> None:
 def test_what_does_not_go_together_is_refused(
     method: str, channel: str, level: float, says: str
 ) -> None:
-    y, n = np.array([[30, 40, 2, 60]]), np.array([1_000])
     with pytest.raises(SettingsError, match=says):
-        estimate_cells(y, n, view(), method=method, channel=channel, level=level)
+        check_method(method, channel, level)
 
 
 def cells(estimate: float, error: float, low: float, high: float) -> Estimates:

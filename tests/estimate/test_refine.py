@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from countveil.channel import ChannelView, view_of_release
 from countveil.estimate import unbiased_counts
-from countveil.estimate.aggregates import weight_matrix
-from countveil.estimate.refine import two_state_weights
+from countveil.estimate.refine import two_state_weights, weight_matrix
 from tests.strategies import eligible
 
 COUNTS = np.array(

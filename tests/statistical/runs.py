@@ -73,6 +73,53 @@ def publish_copies(
     return published - shift
 
 
+def mixed_groups(
+    copies: int, values: int, each: int, ell: int, rng: np.random.Generator, sweeps: int = 12
+) -> NDArray[np.bool_]:
+    """has[copy, group, value]: random compositions of groups of `ell` different values.
+
+    Every value occurs `each` times. Tuple i of the tuples in order of value goes to group i mod the
+    number of groups; then groups meet in random pairs and deal the values that only one of them has
+    among themselves anew, at random.
+    """
+    rows = values * each
+    n_groups = rows // ell
+    has = np.zeros((copies, n_groups, values), bool)
+    tuples = np.arange(rows)
+    has[:, tuples % n_groups, tuples // each] = True
+    for _ in range(sweeps):
+        order = np.argsort(rng.random((copies, n_groups), np.float32), axis=1)
+        has = np.take_along_axis(has, order[:, :, None], axis=1)
+        one, other = has[:, : n_groups // 2], has[:, n_groups // 2 :]
+        either = one ^ other
+        # Half of the values that only one of the two has, chosen by random rank, go to the first.
+        score = np.where(either, rng.random(either.shape, np.float32), np.float32(2))
+        rank = np.argsort(np.argsort(score, axis=2), axis=2)
+        first = either & (rank < either.sum(axis=2, keepdims=True) // 2)
+        shared = one & other
+        has = np.concatenate([shared | first, shared | (either & ~first)], axis=1)
+    return has
+
+
+def publish_groups(has: NDArray[np.bool_], codes: Codes, randomness: Randomness) -> Codes:
+    """Published codes [copy, row] of a table with these codes, each copy with its own groups."""
+    copies, n_groups, values = has.shape
+    members = np.nonzero(has)
+    ell = members[0].size // (copies * n_groups)
+    groups = Templates(
+        copies * values,
+        ell * np.arange(copies * n_groups + 1),
+        members[0] * values + members[2],
+        np.ones(copies * n_groups, np.int64),
+    )
+    table = draw_published(groups, randomness.stream("draw", "column"))
+    shift = values * np.arange(copies)[:, None]
+    third = codes.size // 3
+    blocks = [third, third, codes.size - 2 * third]
+    published: Codes = deal_in_blocks(table, codes + shift, blocks, randomness) - shift
+    return published
+
+
 def as_array(law: Mapping[tuple[int, ...], Fraction], n_values: int) -> Law:
     """A law of vectors as an array with one axis per row of the table."""
     array = np.zeros((n_values,) * len(next(iter(law))))

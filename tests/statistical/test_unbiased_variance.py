@@ -12,45 +12,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from countveil.channel import ChannelView, Templates
+from countveil.channel import ChannelView
 from countveil.estimate import unbiased_counts, unbiased_variance
-from countveil.mechanism import draw_published
 from countveil.randomness import Randomness
 from tests.statistical.bounds import FALSE_ALARM, chi_square_band
-from tests.statistical.runs import deal_in_blocks
+from tests.statistical.runs import mixed_groups, publish_groups
 
 Floats = NDArray[np.float64]
 
 ELL, VALUES, EACH = 4, 16, 60
-ROWS, GROUPS = VALUES * EACH, VALUES * EACH // ELL
-COPIES, BATCH, SWEEPS = 2_400, 600, 12
+ROWS = VALUES * EACH
+COPIES, BATCH = 2_400, 600
 GRANTED = 0.03
 
 # Predicates as the share of rows they take of the first eight values and of the last eight.
 PREDICATES = [(0.05, 0.05), (0.2, 0.2), (0.5, 0.5), (0.8, 0.8), (0.1, 0.3), (0.4, 0.6), (1.0, 1.0)]
-
-
-def mixed_groups(copies: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """has[copy, group, value]: `copies` random compositions of groups of ELL different values.
-
-    Tuple i of the tuples in order of value goes to group i mod GROUPS; then groups meet in random
-    pairs and deal the values that only one of them has among themselves anew, at random.
-    """
-    has = np.zeros((copies, GROUPS, VALUES), bool)
-    tuples = np.arange(ROWS)
-    has[:, tuples % GROUPS, tuples // EACH] = True
-    for _ in range(SWEEPS):
-        order = np.argsort(rng.random((copies, GROUPS), np.float32), axis=1)
-        has = np.take_along_axis(has, order[:, :, None], axis=1)
-        one, other = has[:, : GROUPS // 2], has[:, GROUPS // 2 :]
-        either = one ^ other
-        # Half of the values that only one of the two has, chosen by random rank, go to the first.
-        score = np.where(either, rng.random(either.shape, np.float32), np.float32(2))
-        rank = np.argsort(np.argsort(score, axis=2), axis=2)
-        first = either & (rank < either.sum(axis=2, keepdims=True) // 2)
-        shared = one & other
-        has = np.concatenate([shared | first, shared | (either & ~first)], axis=1)
-    return has
 
 
 def _estimates(seed: int) -> tuple[Floats, Floats, Floats]:
@@ -62,17 +38,8 @@ def _estimates(seed: int) -> tuple[Floats, Floats, Floats]:
     meets = np.tile(np.arange(EACH), VALUES) < x[:, codes]
     found = []
     for batch in range(COPIES // BATCH):
-        members = np.nonzero(mixed_groups(BATCH, rng))
-        groups = Templates(
-            BATCH * VALUES,
-            ELL * np.arange(BATCH * GROUPS + 1),
-            members[0] * VALUES + members[2],
-            np.ones(BATCH * GROUPS, np.int64),
-        )
-        randomness = Randomness(seed * COPIES + batch)
-        table = draw_published(groups, randomness.stream("draw", "column"))
-        shift = VALUES * np.arange(BATCH)[:, None]
-        published = deal_in_blocks(table, codes + shift, [ROWS // 3] * 3, randomness) - shift
+        has = mixed_groups(BATCH, VALUES, EACH, ELL, rng)
+        published = publish_groups(has, codes, Randomness(seed * COPIES + batch))
         for row in published:
             y = np.array([np.bincount(row[rows], minlength=VALUES) for rows in meets], np.float64)
             view = ChannelView(ROWS, 1 / ELL, y[-1], None, two_state_holds=True)
@@ -124,7 +91,7 @@ def test_the_groups_of_this_test_are_well_mixed(seed: int) -> None:
     A composition's C has a standard deviation of about 3, the mean of 600 about 0.12: a mean that
     is off by 1 would be eight standard deviations away.
     """
-    has = mixed_groups(600, np.random.default_rng(seed))
+    has = mixed_groups(600, VALUES, EACH, ELL, np.random.default_rng(seed))
     assert np.all(has.sum(axis=2) == ELL)
     assert np.all(has.sum(axis=1) == EACH)
     meetings = (has[:, :, :1] & has[:, :, 1:]).sum(axis=1)

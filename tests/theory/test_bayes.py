@@ -1,4 +1,4 @@
-"""The iterative Bayes estimate of section 7.1, step by step on paper.
+"""The iterative Bayes estimate of sections 7.1 and 7.2, step by step on paper.
 
 States 0 to 3 are (not P, not s), (not P, s), (P, not s), (P, s). One round of the exact and of the
 printed channel is done with the arithmetic written out, more rounds with fractions. Run to the end
@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 from countveil.estimate.bayes import PAPER_TOLERANCE, bayes_counts, bayes_step
+
+Matrix = list[list[Fraction]]
 
 # 40 rows, 16 of them in P; s is published 10 times, 7 of these in P. ell = 2.
 N, ELL = 40, 2
@@ -44,7 +47,7 @@ def step(
 def project_step(x: Sequence[float | Fraction], channel: str) -> list[float]:
     """The same round by the project."""
     states, published = (np.array([[float(v)] for v in part]) for part in (x, Y))
-    after = bayes_step(states, published, N, 1 / ELL, channel)
+    after = bayes_step(states, published, N, [1 / ELL], channel)
     return [float(v) for v in after[:, 0]]
 
 
@@ -103,22 +106,20 @@ def test_five_rounds_in_fractions(channel: str) -> None:
 def test_a_state_without_tuples_stays_empty() -> None:
     """Nothing published and nothing believed: no division by zero, and no new tuples."""
     states = np.array([[30.0], [0.0], [10.0], [0.0]])
-    assert bayes_step(states, states, N, 1 / ELL, "exact")[:, 0].tolist() == [30, 0, 10, 0]
+    assert bayes_step(states, states, N, [1 / ELL], "exact")[:, 0].tolist() == [30, 0, 10, 0]
 
 
 def _bayes(
     y: float, n: int, f: float, rows: int, ell: int, *, tolerance: float = 1e-8
 ) -> tuple[float, int]:
     found = bayes_counts(
-        np.array([[y]]),
-        np.array([float(n)]),
-        np.array([f]),
-        rows,
-        1 / ell,
+        np.array([[y, n - y]]),
+        np.array([f, rows - f]),
+        [1 / ell],
         tolerance=tolerance,
     )
-    assert found.converged.all()
-    return float(found.estimate[0, 0]), int(found.iterations[0, 0])
+    assert found.rounds.converged[0, 0]
+    return float(found.estimate[0, 0]), int(found.rounds.iterations[0, 0])
 
 
 def unbiased(y: float, n: float, f: float, rows: int, ell: int) -> float:
@@ -198,3 +199,53 @@ def test_the_paper_s_stop_at_one_percent_does_not_even_start_at_ell_ten() -> Non
     for share in (0.002, 0.01, 0.02):
         assert _way_gone(10, share, 0.5) < 0.02
         assert _way_gone(10, share, 2.0) < 0.02
+
+
+def tensor(first: Matrix, second: Matrix) -> Matrix:
+    """The tensor product of two matrices, row by row."""
+    return [[a * b for a in left for b in right] for left in first for right in second]
+
+
+def step_of_two(x: list[Fraction], y: list[Fraction], ells: tuple[int, int], channel: str) -> Any:
+    """The update of section 7.2 for two columns, with all 64 transition probabilities."""
+    rows = sum(x, Fraction(0))
+    matrix: Matrix = [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]]
+    for digit, ell in zip((2, 1), ells, strict=True):
+        a = Fraction(1, ell)
+        f = sum((part for state, part in enumerate(x) if state & digit), Fraction(0))
+        b = f / rows if channel == "printed" else f * (1 - a) / (rows - f)
+        matrix = tensor(matrix, [[1 - b, b], [1 - a, a]])
+    reach = [sum((matrix[r][j] * x[r] for r in range(8)), Fraction(0)) for j in range(8)]
+    return [
+        sum((y[j] * matrix[i][j] * x[i] / reach[j] for j in range(8)), Fraction(0))
+        for i in range(8)
+    ]
+
+
+@pytest.mark.parametrize("channel", ["exact", "printed"])
+def test_three_rounds_with_two_columns_in_fractions(channel: str) -> None:
+    """States count in binary: P, then the first value, then the second."""
+    y = [Fraction(n) for n in (50, 12, 9, 4, 20, 7, 6, 5)]
+    x, project = y, np.array([[float(v)] for v in y])
+    for _ in range(3):
+        x = step_of_two(x, y, (2, 3), channel)
+        project = bayes_step(
+            project, np.array([[float(v)] for v in y]), 113, [1 / 2, 1 / 3], channel
+        )
+        assert project[:, 0].tolist() == pytest.approx([float(v) for v in x], rel=1e-12)
+
+
+def test_the_states_of_two_columns_are_counted_from_the_tallies() -> None:
+    """One round from the tallies by value is one round from the eight states."""
+    rng = np.random.default_rng(3)
+    everybody = rng.integers(5, 60, (4, 3)).astype(np.float64)
+    inside = np.floor(everybody * 0.4)[None]
+    found = bayes_counts(inside, everybody, [1 / 2, 1 / 3], max_iterations=1)
+    states = []
+    for part in (everybody - inside[0], inside[0]):
+        n, row, column, cell = part.sum(), part[2].sum(), part[:, 1].sum(), part[2, 1]
+        states += [n - row - column + cell, column - cell, row - cell, cell]
+    y = np.array(states)[:, None]
+    by_hand = bayes_step(y, y, float(everybody.sum()), [1 / 2, 1 / 3], "exact")
+    assert found.estimate[0, 2, 1] == pytest.approx(by_hand[7, 0])
+    assert found.rounds.iterations.tolist() == np.ones((1, 4, 3)).tolist()

@@ -6,10 +6,11 @@ has not published.
 """
 
 from countveil.estimate.aggregates import Tallies, Total
-from countveil.estimate.answer import Estimate, Estimates, verdicts
+from countveil.estimate.answer import Estimate, Estimates, IteratedEstimates, Rounds, verdicts
 from countveil.estimate.bayes import BayesResult, bayes_counts
 from countveil.estimate.measures import estimate_ratio, estimate_total
-from countveil.estimate.methods import METHODS, check_method, estimate_cells
+from countveil.estimate.methods import METHODS, check_method
+from countveil.estimate.shrunk import shrunk_counts
 from countveil.estimate.unbiased import unbiased_counts, unbiased_variance
 
 __all__ = [
@@ -17,13 +18,15 @@ __all__ = [
     "BayesResult",
     "Estimate",
     "Estimates",
+    "IteratedEstimates",
+    "Rounds",
     "Tallies",
     "Total",
     "bayes_counts",
     "check_method",
-    "estimate_cells",
     "estimate_ratio",
     "estimate_total",
+    "shrunk_counts",
     "unbiased_counts",
     "unbiased_variance",
     "verdicts",

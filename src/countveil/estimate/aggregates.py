@@ -25,28 +25,35 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.channel import ChannelView
 from countveil.channel.conditions import ALWAYS, NEVER
-from countveil.estimate.refine import refined_weights
+from countveil.estimate.refine import weight_matrix
 from countveil.estimate.unbiased import misfit_parts
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+Kind = TypeVar("Kind", bound=np.generic)
 
 
 @dataclass(frozen=True)
 class Tallies:
-    """What was counted. See `TallyResult` of the engines: the same arrays."""
+    """What was counted. See `TallyResult` of the engines: the same arrays.
+
+    `everybody`, where it is known, are the published counts of the whole table by the values of all
+    sensitive columns together.
+    """
 
     truths: NDArray[np.bool_]
     moments: Floats
     lowest: Floats
     views: Sequence[ChannelView]
     grouped: Sequence[bool]
+    everybody: Floats | None = None
 
     @property
     def n_groups(self) -> int:
@@ -78,18 +85,18 @@ class Tallies:
         found: Floats = self.moments[moment][:, self.holds(condition)].sum(axis=1)
         return found
 
+    def by_cell(self, grid: NDArray[Kind]) -> NDArray[Kind]:
+        """A grid by group and values of all columns, as group, cell of the answer, other values."""
+        order = [0, *(1 + axis for axis in [*self.grouped_axes, *self.rest_axes])]
+        n_cells = int(np.prod(self.cells, dtype=np.int64))
+        cells: NDArray[Kind] = np.transpose(grid, order).reshape(self.n_groups, n_cells, -1)
+        return cells
+
     def holds(self, condition: int) -> NDArray[np.bool_]:
         """In which patterns a condition holds."""
         if condition in (ALWAYS, NEVER):
             return np.full(self.truths.shape[0], condition == ALWAYS)
         return self.truths[:, condition]
-
-
-def weight_matrix(view: ChannelView) -> Floats:
-    """M[v, u]: the weight of a row that publishes u in the estimate of the rows with v."""
-    weights = refined_weights(view)
-    weights[~view.separable] = np.nan
-    return weights
 
 
 class Total:
@@ -221,13 +228,7 @@ class Total:
             back = [np.moveaxis(part.reshape(lines.shape), -1, 1 + axis) for part in parts]
             implied += back[0]
             mispaired += back[1] ** 2
-        order = [0, *(1 + axis for axis in [*tallies.grouped_axes, *tallies.rest_axes])]
-        n_cells = self._conditions.shape[0]
-        shape = (tallies.n_groups, n_cells, -1)
-        return (
-            np.transpose(implied, order).reshape(shape),
-            np.transpose(mispaired, order).reshape(shape),
-        )
+        return tallies.by_cell(implied), tallies.by_cell(mispaired)
 
 
 def _used(weights: Floats, place: int) -> NDArray[np.bool_]:

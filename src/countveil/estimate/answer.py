@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
+
 RELIABLE, INDICATIVE, HIDDEN = "reliable", "indicative", "hidden"
 _HIDDEN_ABOVE = 0.5
 
@@ -32,6 +34,31 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Rounds:
+    """How long an iteration took in every cell, and whether it came to rest there."""
+
+    iterations: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+
+    def sentences(self) -> list[str]:
+        """What an analyst should know of it."""
+        if not self.iterations.size:
+            return []
+        median, mean = np.median(self.iterations), self.iterations.mean()
+        most, cells = self.iterations.max(), self.iterations.size
+        taken = f"median {median:,.0f}, mean {mean:,.0f}, most {most:,} (cells: {cells:,})"
+        said = [f"Iterations: {taken}."]
+        restless = int(np.count_nonzero(~self.converged))
+        if restless:
+            said.append(
+                f"The iteration was stopped before it came to rest in {restless:,} of "
+                f"{cells:,} cells: their values are hard to separate. Method "
+                f"'shrunk' does not iterate."
+            )
+        return said
+
+
+@dataclass(frozen=True, slots=True)
 class Estimates:
     """Estimates of many cells; NaN marks what cannot be said."""
 
@@ -44,9 +71,16 @@ class Estimates:
         """The grid row by row."""
         return Estimates(*(part.ravel() for part in self.parts()))
 
-    def parts(self) -> tuple[NDArray[np.float64], ...]:
+    def parts(self) -> tuple[Floats, Floats, Floats, Floats]:
         """The four arrays."""
         return self.estimate, self.std_error, self.low, self.high
+
+
+@dataclass(frozen=True, slots=True)
+class IteratedEstimates(Estimates):
+    """Estimates that took some rounds to come to rest."""
+
+    rounds: Rounds
 
 
 def verdicts(cells: Estimates, sizes: NDArray[np.float64], within: float) -> list[str | None]:

@@ -38,8 +38,15 @@ def two_state_weights(view: ChannelView) -> Floats:
 
 
 def refined_weights(view: ChannelView) -> Floats:
-    """M after the corrections; rows of values that cannot be separated are not to be used."""
+    """M after the corrections: M[v, u] is the weight of a published u in the estimate of v."""
     return refined(two_state_weights(view).T, np.eye(view.published.size), view).T
+
+
+def weight_matrix(view: ChannelView) -> Floats:
+    """The same; a row of NaN where a value cannot be separated."""
+    weights = refined_weights(view)
+    weights[~view.separable] = np.nan
+    return weights
 
 
 def refined(x: Floats, y: Floats, view: ChannelView) -> Floats:

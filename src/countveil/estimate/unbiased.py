@@ -15,12 +15,7 @@ H = (n - x) (b/a) (1 - b/a) (1 - (n - x)/(N - f)) the variance of how many of th
 
     Var = [ (E - 2 (n - x) b' E + ((n - x) b')^2 f / a) a (1 - a) + a^2 H ] / (a - b)^2
 
-which is f (1 - 1/ell) at n = N.
-
-**Interval.** All x with (estimate - x)^2 <= z^2 Var(x): the variance is taken at the x that is
-tested, not at the estimate. Var is a quadratic in x, so the ends solve a quadratic equation. The
-published count moves in steps of one, the estimate in steps of 1 / (a - b): half a step is added at
-either end, which matters for small counts only.
+which is f (1 - 1/ell) at n = N, and a quadratic in x (`signal` makes intervals of it).
 
 **Greedy groups.** There a row without s is not equally likely to sit with s, so the b of a
 predicate differs from the average b. The estimate is then biased by (n - x)(b_P - b)/(a - b).
@@ -30,14 +25,13 @@ standard error (`_misfit`).
 
 from __future__ import annotations
 
-from statistics import NormalDist
-
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.channel import ChannelView
 from countveil.estimate.answer import Estimates
 from countveil.estimate.refine import refined
+from countveil.estimate.signal import Signal, quadratic
 
 Floats = NDArray[np.float64]
 
@@ -49,28 +43,21 @@ _MISFIT_SPREAD = 1.5
 
 def unbiased_counts(y: Floats, n: Floats, channel: ChannelView, level: float) -> Estimates:
     """Estimates for every predicate (rows of y) and every value (columns)."""
+    return unbiased_signal(y, n, channel).estimates(level)
+
+
+def unbiased_signal(y: Floats, n: Floats, channel: ChannelView) -> Signal:
+    """The same before a level is chosen."""
     n = n[:, None]
     a, b, g = channel.keep, channel.b, channel.published
-    whole_table, no_rows = n == channel.rows, n == 0
-    usable = channel.separable[None, :] | whole_table | no_rows
+    exact = (n == channel.rows) | (n == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = refined((y - n * b) / (a - b), y, channel)
-        x = np.where(whole_table | no_rows, y, x)
-        spread = np.where(whole_table | no_rows, 0.0, _misfit(y, n, channel))
-        at = [unbiased_variance(t, n, g, channel.rows, a) for t in (0.0 * n, 0.5 * n, 1.0 * n)]
-        # A count below one is given the error of one: at zero the formula would claim certainty.
-        at_estimate = np.where(n > 0, np.maximum(x, 1.0), 0.0)
-        variance = unbiased_variance(at_estimate, n, g, channel.rows, a)
-        correction = np.where(whole_table, 0.5, 0.5 / (a - b))
-    low, high = _score_interval(x, n, at, spread**2, correction, level)
-    error = np.sqrt(np.maximum(variance, 0) + spread**2)
-    known = usable & np.isfinite(error)
-    return Estimates(
-        np.where(usable, x, np.nan),
-        np.where(known, error, np.nan),
-        np.where(known, low, 0.0),
-        np.where(known, high, n),
-    )
+        x = np.where(exact, y, refined((y - n * b) / (a - b), y, channel))
+        spread = np.where(exact, 0.0, _misfit(y, n, channel))
+        parts = quadratic(lambda t: unbiased_variance(t, n, g, channel.rows, a), n + 0 * y)
+    usable = channel.separable[None, :] | exact
+    x = np.where(usable, x, np.nan)
+    return Signal(x, *parts, n + 0 * y).widened(spread)
 
 
 def unbiased_variance(x: Floats, n: Floats, f: Floats, rows: float, keep: float) -> Floats:
@@ -87,30 +74,6 @@ def unbiased_variance(x: Floats, n: Floats, f: Floats, rows: float, keep: float)
     variance = (drawn * keep * (1 - keep) + keep**2 * grouped) / divisor**2
     result: Floats = np.where(whole, x * (1 - keep), variance)
     return result
-
-
-def _score_interval(
-    x: Floats, n: Floats, at: list[Floats], extra: Floats, correction: Floats, level: float
-) -> tuple[Floats, Floats]:
-    """Solve (x -+ correction - t)^2 = z^2 Var(t) for t; Var is known at t = 0, n/2 and n."""
-    z = NormalDist().inv_cdf(0.5 + level / 2)
-    size = np.maximum(n, 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        c0 = at[0] + extra
-        c2 = 2 * (at[0] - 2 * at[1] + at[2]) / size**2
-        c1 = (at[2] - at[0]) / size - c2 * size
-        lead = 1 - z**2 * c2
-        ends = []
-        for shifted, sign in ((x - correction, -1), (x + correction, 1)):
-            half = shifted + z**2 * c1 / 2
-            root = np.sqrt(np.maximum(half**2 - lead * (shifted**2 - z**2 * c0), 0.0))
-            ends.append((half + sign * root) / lead)
-        # Below a corrected estimate that is not positive there is nothing to reject.
-        low, high = np.where(x - correction <= 0, 0.0, ends[0]), ends[1]
-        # A variance that grows like the square of t leaves no upper end.
-        high = np.where(lead > 0, high, np.inf)
-    # n rows cannot hold more; an estimate outside 0..n still gets an interval inside.
-    return np.clip(low, 0, n), np.clip(high, 0, n)
 
 
 def _misfit(y: Floats, n: Floats, channel: ChannelView) -> Floats:
