@@ -1,12 +1,11 @@
 """Do the intervals cover what they promise? Repeated releases of tables whose truth is known.
 
 For each table and ell: random conjunctive predicates of one to three plain columns, combined with
-every sensitive value. Measured, by selectivity (true count over rows): how often the 95% interval
-holds the true count; how often it would if the two-state channel were trusted as it is; the
-average relative error. Prints Markdown, as kept in RESULTS.md.
-
-Tables: the built-in census; and, where the folder is present, ACS 2024 and UCI Adult from
-../shared/data (not part of this project).
+every sensitive value. Measured, by the true count (below 50 rows) or its share of the rows (from 50
+on): how often the interval of each level holds the true count. `unbiased` and `shrunk` have the
+same intervals. With greedy groups also how often it would if the two-state channel were trusted.
+With --columns 2: combinations of the sensitive value with age in ten intervals of equal frequency.
+Prints Markdown, as kept in RESULTS.md.
 """
 
 from __future__ import annotations
@@ -14,118 +13,117 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 from numpy.typing import NDArray
 
-import countveil as cv
+from benchmarks.estimators import joint, two_column_table
+from benchmarks.tables import Table, releases, tables
 from countveil.channel import view_of_release
-from countveil.decoys import ColumnSettings, form_groups, largest_ell
-from countveil.estimate import unbiased_counts
-from countveil.mechanism import Dealer, draw_published
-from countveil.randomness import Randomness
+from countveil.decoys import ColumnSettings, largest_ell
+from countveil.estimate import Estimates, shrunk_counts, unbiased_counts
+from countveil.estimate.products import product_signal
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
-BINS = ((0.0, 0.0001), (0.0001, 0.001), (0.001, 0.005), (0.005, 0.01), (0.01, 0.02), (0.02, 0.05))
+Floats = NDArray[np.float64]
+
+SMALL = ((-1, 0), (0, 9), (9, 49))
+SHARES = ((0.0, 0.001), (0.001, 0.005), (0.005, 0.01), (0.01, 0.02), (0.02, 0.05))
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table whose truth is known."""
+@dataclass
+class Covered:
+    """How often the intervals of one kind held the truth, summed over releases."""
 
     name: str
-    codes: NDArray[np.int64]
-    predicates: list[NDArray[np.int64]]
+    times: Floats
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--rows", type=int, default=100_800)
     parser.add_argument("--releases", type=int, default=10)
     parser.add_argument("--predicates", type=int, default=150)
     parser.add_argument("--groups", choices=["mixed", "anatomy"], default="mixed")
+    parser.add_argument("--levels", type=float, nargs="*", default=[0.95])
+    parser.add_argument("--ell", type=int, nargs="*", default=[2, 5, 10])
+    parser.add_argument("--columns", type=int, choices=[1, 2], default=1)
+    parser.add_argument("--more", action="store_true", help="tables of other shapes, too")
     options = parser.parse_args()
-    print("| table | ell | measure |", *(f"{a:.2%}-{b:.2%} |" for a, b in BINS))
-    print("|---|---|---|" + "---|" * len(BINS))
-    for table in tables(options.rows, options.predicates):
-        top = largest_ell(np.bincount(table.codes))
-        for ell in (2, 5, 10):
-            if ell <= top:
-                measure(table, ColumnSettings(ell, options.groups), options.releases)
+    heads = ["0", "1-9", "10-49", *(f"{a:.1%}-{b:.1%}" for a, b in SHARES)]
+    print("| table | ell | level |", *(f"{head} |" for head in heads))
+    print("|---|---|---|" + "---|" * len(heads))
+    for ell in options.ell:
+        if options.columns == 2:
+            two_columns(options.rows, options.predicates, ell, options.releases, options.levels)
+            continue
+        for table in tables(options.rows, options.predicates, more=options.more):
+            if ell <= largest_ell(table.counts):
+                settings = ColumnSettings(ell, options.groups)
+                one_column(table, settings, options.releases, options.levels)
 
 
-def tables(rows: int, n_predicates: int) -> Iterator[Table]:
-    """The built-in census, and what else is at hand."""
-    census = cv.generate(rows, seed=1)
-    assert census is not None
-    plain = ["age", "gender", "education", "marital", "race", "workclass"]
-    yield prepare("built-in census, occupation", census, plain, "occupation", n_predicates)
-    acs = SHARED / "acs2024" / "acs2024_census_like_500k_A.csv.gz"
-    if acs.exists():
-        table = pa.csv.read_csv(acs).slice(0, rows)
-        plain = ["Age", "Gender", "Education", "Marital", "Race", "Workclass"]
-        yield prepare("ACS 2024, Occupation50", table, plain, "Occupation50", n_predicates)
-    adult = SHARED / "uci_adult" / "adult.csv.gz"
-    if adult.exists():
-        table = pa.csv.read_csv(adult)
-        plain = ["age", "sex", "education", "marital-status", "race", "workclass"]
-        yield prepare("UCI Adult, occupation", table, plain, "occupation", n_predicates)
-
-
-def prepare(
-    name: str, table: pa.Table, plain: list[str], sensitive: str, n_predicates: int
-) -> Table:
-    """Codes, and random predicates that at least 200 rows meet."""
-    codes = np.unique(table[sensitive].to_numpy(), return_inverse=True)[1].astype(np.int64)
-    columns = {column: table[column].to_numpy() for column in plain}
-    rng = np.random.default_rng(5)
-    predicates: list[NDArray[np.int64]] = []
-    while len(predicates) < n_predicates:
-        row = rng.integers(codes.size)
-        chosen = rng.choice(plain, rng.integers(1, 4), replace=False)
-        met = np.all([columns[column] == columns[column][row] for column in chosen], axis=0)
-        if met.sum() >= 200:
-            predicates.append(np.flatnonzero(met))
-    return Table(name, codes, predicates)
-
-
-def measure(table: Table, settings: ColumnSettings, releases: int) -> None:
-    """Two lines of coverage and one of error."""
-    ell = settings.ell
-    counts = np.bincount(table.codes)
-    rows, n_values = table.codes.size, counts.size
-    sizes = np.array([float(p.size) for p in table.predicates])
-    true = np.array([np.bincount(table.codes[p], minlength=n_values) for p in table.predicates])
-    covered, naive, errors = (np.zeros(true.shape) for _ in range(3))
-    for number in range(releases):
-        randomness = Randomness(number)
-        groups = form_groups(counts, settings, randomness.stream("groups"))
-        drawn = draw_published(groups, randomness.stream("draw"))
-        published = Dealer(drawn, randomness.stream("deal")).deal(table.codes)
-        histogram = np.bincount(published, minlength=n_values)
+def one_column(table: Table, settings: ColumnSettings, number: int, levels: list[float]) -> None:
+    """A line per level, two with greedy groups."""
+    rows, ell = table.codes.size, settings.ell
+    true, sizes = table.tallies(table.codes), np.array([float(p.size) for p in table.predicates])
+    greedy = settings.groups == "anatomy"
+    names = [f"{level}" for level in levels]
+    names += [f"{level}, two states trusted" for level in levels] if greedy else []
+    covered = [Covered(name, 0 * true) for name in names]
+    for published in releases(table.codes, settings, number):
+        histogram = np.bincount(published, minlength=table.counts.size)
         view = view_of_release(histogram, rows, ell, settings.groups)
-        y = np.array([np.bincount(published[p], minlength=n_values) for p in table.predicates])
-        found = unbiased_counts(y.astype(np.float64), sizes, view, 0.95)
-        covered += (found.low <= true) & (true <= found.high)
-        two_states = replace(view, two_state_holds=True, whole=None)
-        trusting = unbiased_counts(y * 1.0, sizes, two_states, 0.95)
-        naive += (trusting.low <= true) & (true <= trusting.high)
-        estimate = np.nan_to_num(np.maximum(found.estimate, 0))
-        errors += np.abs(estimate - true) / np.maximum(true, 1)
-    share = true / rows
-    inside = [(share > a) & (share <= b) & (true > 0) for a, b in BINS]
-    measures = {
-        "coverage": covered,
-        "coverage if the two-state channel is trusted": naive,
-        "relative error": errors,
-    }
-    for name, sums in measures.items():
-        cells = (f"{sums[mask].mean() / releases:.3f}" if mask.any() else "-" for mask in inside)
-        print(f"| {table.name} | {ell} | {name} |", *(f"{cell} |" for cell in cells), flush=True)
+        y = table.tallies(published)
+        trusted = replace(view, two_state_holds=True, whole=None)
+        for place, level in enumerate(levels):
+            covered[place].times += holds(unbiased_counts(y, sizes, view, level), true)
+            if greedy:
+                found = unbiased_counts(y, sizes, trusted, level)
+                covered[len(levels) + place].times += holds(found, true)
+    show(f"| {table.name} | {ell} |", covered, true, rows, number)
+
+
+def two_columns(rows: int, n_predicates: int, ell: int, number: int, levels: list[float]) -> None:
+    """Combinations of values of two columns."""
+    name, asked, columns = two_column_table(rows, n_predicates)
+    shape = tuple(int(codes.max()) + 1 for codes in columns)
+    if ell > min(largest_ell(np.bincount(codes)) for codes in columns):
+        return
+    true = joint(asked, columns, shape)
+    covered = [Covered(f"{level}", 0 * true) for level in levels]
+    settings = ColumnSettings(ell)
+    pairs: Iterator[tuple[NDArray[np.int64], ...]] = zip(
+        releases(columns[0], settings, number),
+        releases(columns[1], settings, number, first=1_000),
+        strict=True,
+    )
+    for published in pairs:
+        y = joint(asked, published, shape)
+        views = [
+            view_of_release(np.bincount(codes, minlength=size), codes.size, ell, "mixed")
+            for codes, size in zip(published, shape, strict=True)
+        ]
+        margins = [shrunk_counts(y.sum(axis=2 - k), [view]) for k, view in enumerate(views)]
+        signal = product_signal(y, views, margins)
+        for place, level in enumerate(levels):
+            covered[place].times += holds(signal.estimates(level), true)
+    show(f"| {name}, with age | {ell} |", covered, true, rows, number)
+
+
+def holds(found: Estimates, true: Floats) -> NDArray[np.bool_]:
+    """Whether each interval holds the truth."""
+    inside: NDArray[np.bool_] = (found.low <= true) & (true <= found.high)
+    return inside
+
+
+def show(start: str, covered: list[Covered], true: Floats, rows: int, number: int) -> None:
+    """A line per kind."""
+    masks = [(true > a) & (true <= b) for a, b in SMALL]
+    masks += [(true / rows > a) & (true / rows <= b) & (true >= 50) for a, b in SHARES]
+    for kind in covered:
+        cells = (f"{kind.times[m].mean() / number:.3f} |" if m.any() else "- |" for m in masks)
+        print(start, kind.name, "|", *cells, flush=True)
 
 
 if __name__ == "__main__":
