@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import countveil as cv
+from countveil.channel import ChannelView
+from countveil.estimate import bayes_counts, unbiased_counts
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,6 +39,48 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         exec(block, found)
     assert isinstance(found["release"], cv.Release)
     assert len(found["answer"].to_pandas()) > 50  # type: ignore[attr-defined]
+
+
+def test_the_analysts_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, object] = {}
+    for block in blocks("docs/guides/asking-questions.md", "python"):
+        exec(block, found)
+    assert len(found["answer"]) == 80  # type: ignore[arg-type]
+
+
+def test_the_table_of_widths_is_what_intervals_have() -> None:
+    text = (ROOT / "docs/guides/asking-questions.md").read_text()
+    lines = re.findall(r"^\| (\d+) \| ([\d |]+) \|$", text, flags=re.MULTILINE)
+    assert len(lines) == 5
+    for ell, shown in lines:
+        view = ChannelView(100_000, 1 / int(ell), np.array([2_000.0]), None, two_state_holds=True)
+        widths = []
+        for share in (1, 0.5, 0.1, 0.01):
+            n, x = 100_000 * share, 2_000 * share
+            y = view.keep * x + view.b * (n - x) if share < 1 else view.published
+            found = unbiased_counts(y[None], np.array([n]), view, 0.95)
+            widths.append(f"{float((found.high - found.low)[0, 0]) / 2:.0f}")
+        assert [cell.strip() for cell in shown.split("|")] == widths
+
+
+def test_the_table_of_the_papers_choices_is_what_the_methods_say() -> None:
+    text = (ROOT / "docs/theory/estimates.md").read_text()
+    lines = re.findall(r"^\| (\d+) \|(.*\(\d+\).*)\|$", text, flags=re.MULTILINE)
+    assert len(lines) == 3
+    for ell, shown in lines:
+        a = 1 / int(ell)
+        y = a * 100 + (1 - a) * 300 / 9_700 * 900
+        said = [f"{y:.1f}"]
+        for options in ({}, {"channel": "printed"}, {"channel": "printed", "tolerance": 0.01}):
+            found = bayes_counts(
+                np.array([[y, 1_000 - y]]),
+                np.array([300.0, 9_700]),
+                [a],
+                **options,  # type: ignore[arg-type]
+            )
+            said.append(f"{found.estimate[0, 0]:.1f} ({found.rounds.iterations[0, 0]})")
+        assert [cell.strip() for cell in shown.split("|")] == said
 
 
 def test_links_between_pages_lead_somewhere() -> None:
