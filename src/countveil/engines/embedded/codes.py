@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from countveil.engines.embedded.held_column import Codes, HeldColumn, NotHeldError
+from countveil.engines.embedded.held_column import HeldColumn, NotHeldError
 from countveil.release.domain import python_values
 
 MOST_VALUES = 1 << 16
@@ -46,11 +46,10 @@ def _read(connection: duckdb.DuckDBPyConnection, name: str) -> HeldColumn:
     )
     connection.unregister("incoming")
     ordered = connection.sql(f"SELECT place, v FROM {table} ORDER BY rank").to_arrow_table()
-    rank = np.empty(len(values), np.uint8 if len(values) <= 1 << 8 else np.uint16)
+    rank: NDArray[Any] = np.empty(len(values), np.uint8 if len(values) <= 1 << 8 else np.uint16)
     rank[_numpy(ordered["place"].combine_chunks())] = np.arange(len(values))
     whole = pa.types.is_integer(values.type) and not pa.types.is_uint64(values.type)
-    codes: Codes = rank[places]
-    return HeldColumn(codes, python_values(ordered["v"]), table, whole)
+    return HeldColumn(rank[places], python_values(ordered["v"]), table, whole)
 
 
 def _encoded(batches: Iterable[pa.Array]) -> tuple[NDArray[np.uint32], pa.Array]:
