@@ -16,17 +16,18 @@ from typing import Any
 
 from countveil.answering import Options, answer_question
 from countveil.channel import ChannelView, view_of_release
+from countveil.counting import ManyCounts, count_question
 from countveil.crosstab import Crosstab
 from countveil.engines.contract import ReleaseTable
 from countveil.errors import QueryError, SettingsError, nearest
 from countveil.estimate import Estimate, check_method
 from countveil.query import (
+    ConditionReader,
     Plan,
     Question,
     ReleaseColumns,
     Tally,
     parse_question,
-    parse_where,
     plan_question,
 )
 from countveil.query.expressions import (
@@ -39,10 +40,9 @@ from countveil.query.expressions import (
     SensitiveTest,
 )
 from countveil.query.names import as_kind
-from countveil.query.question import Aggregate, Measure, Output
 from countveil.release import Manifest, PublishedColumn, read_manifest
 from countveil.release.domain import BOOLEAN
-from countveil.result import Answer, Block
+from countveil.result import Answer, Block, Cells
 
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "unbiased", "exact", 0.95, 0.10
 
@@ -60,6 +60,7 @@ class Release:
             if entry.classes is not None
         }
         self._columns = ReleaseColumns(self.manifest.columns, domains, classes)
+        self._conditions = ConditionReader(self._columns)
         self._views: dict[tuple[Any, ...], ChannelView] = {}
 
     @property
@@ -105,9 +106,10 @@ class Release:
         **values: Any,
     ) -> Estimate:
         """Count the rows that meet `where` and have these values in columns named as keywords."""
-        question = self._count_question(where, values)
-        answer = self._answer(question, _options(method, channel, level, within))
-        return answer.estimates[0]
+        conditions = [self._conditions.formula(where)]
+        conditions += [self._equals(self._columns.find(name), v) for name, v in values.items()]
+        options = _options(method, channel, level, within)
+        return self._answer_counts([AllOf(tuple(conditions))], options)[0][0]
 
     def counts(
         self,
@@ -118,14 +120,15 @@ class Release:
         level: float = DEFAULT_LEVEL,
         within: float = DEFAULT_WITHIN,
     ) -> Answer:
-        """Count the rows that meet each of many conditions: one row of the answer per condition."""
+        """Count the rows that meet each of many conditions: one row of the answer per condition.
+
+        Thousands at once are answered hundreds of times as fast as one by one.
+        """
         options = _options(method, channel, level, within)
         asked = list(queries)
-        found = [self._answer(self._count_question(where, {}), options) for where in asked]
-        warnings = dict.fromkeys(text for answer in found for text in answer.warnings)
-        estimates = [answer.estimates[0] for answer in found]
-        groups = [(where,) for where in asked]
-        return Answer(["query"], groups, [Block("", estimates)], tuple(warnings))
+        formulas = [self._conditions.formula(where) for where in asked]
+        cells, warnings = self._answer_counts(formulas, options)
+        return Answer(["query"], [(where,) for where in asked], [Block("", cells)], warnings)
 
     def crosstab(
         self,
@@ -146,14 +149,6 @@ class Release:
             raise QueryError("A cross-tab needs two different columns or expressions.")
         return Crosstab(self._answer(question, _options(method, channel, level, within)))
 
-    def _count_question(self, where: str, values: Mapping[str, Any]) -> Question:
-        parts: list[Formula] = [parse_where(where, self._columns)]
-        for name, value in values.items():
-            parts.append(self._equals(self._columns.find(name), value))
-        condition = AllOf(tuple(parts))
-        output = Output("measure", 0, "")
-        return Question(condition, (), (Measure(Aggregate(None, condition)),), (output,))
-
     def _equals(self, column: PublishedColumn, value: Any) -> Formula:
         kind = self._columns.kind(column)
         if value is not None:
@@ -170,16 +165,34 @@ class Release:
     def _answer(self, question: Question, options: Options) -> Answer:
         plan = plan_question(question, self._columns)
         counted = self._table.tally(plan.tally, plan.domains)
-        names = plan.tally.sensitive
-        views = [self._view(n, d) for n, d in zip(names, plan.domains, strict=True)]
+        views = self._views_of(plan)
         return answer_question(question, plan, counted, views, options, self._warnings(plan))
+
+    def _answer_counts(
+        self, formulas: Sequence[Formula], options: Options
+    ) -> tuple[Cells, tuple[str, ...]]:
+        """Together what can be counted together; the others one by one."""
+        many = ManyCounts(self._columns, len(formulas))
+        warnings: list[str] = []
+        for number, formula in enumerate(formulas):
+            if not many.add(number, formula):
+                answer = self._answer(count_question(formula), options)
+                many.put(number, answer.blocks[0].estimates)
+                warnings += answer.warnings
+        warnings += [text for plan in many.plans for text in self._warnings(plan)]
+        cells = many.answer(self._table, self._views_of, options)
+        return cells, tuple(dict.fromkeys(warnings))
 
     @cached_property
     def _table(self) -> ReleaseTable:
         from countveil.engines.embedded.release_table import open_release_table
 
         files = [file.path for file in self.manifest.files]
-        return open_release_table(self.folder, files, [c.name for c in self.manifest.columns])
+        columns = [column.name for column in self.manifest.columns]
+        return open_release_table(self.folder, files, columns, list(self.manifest.sensitive))
+
+    def _views_of(self, plan: Plan) -> list[ChannelView]:
+        return [self._view(*pair) for pair in zip(plan.tally.sensitive, plan.domains, strict=True)]
 
     def _view(self, name: str, domain: tuple[Any, ...]) -> ChannelView:
         """The channel of a sensitive column, from the published histogram."""

@@ -1,46 +1,34 @@
 """A question, its tallies and the channel -> an answer.
 
 Enters: what was asked, what was counted, what is known of the channel. Leaves: an `Answer`. Must
-not know: where the tallies come from. HAVING, ORDER BY and LIMIT work on the estimates, here.
+not know: where the tallies come from.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.arranging import arranged
 from countveil.channel import ChannelView
 from countveil.channel.conditions import NEVER
 from countveil.engines.contract import TallyResult
 from countveil.estimate import (
-    Estimate,
     Estimates,
     Tallies,
     Total,
     estimate_ratio,
     estimate_total,
-    verdicts,
 )
 from countveil.query.plan import Plan
-from countveil.query.question import (
-    Having,
-    HavingAll,
-    HavingAny,
-    HavingNot,
-    Measure,
-    MeasureTest,
-    Ordering,
-    Question,
-)
-from countveil.result import Answer, Block
+from countveil.query.question import Measure, Question
+from countveil.result import Answer, Block, Cells
 
-Floats = NDArray[np.float64]
+_NOTHING = Estimates(*(np.zeros(0) for _ in range(4)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,32 +50,30 @@ def answer_question(
     warnings: Sequence[str],
 ) -> Answer:
     """Estimate every measure in every cell, then arrange."""
-    keys: list[tuple[Any, ...]] = []
-    columns: list[list[Estimate]] = [[] for _ in question.measures]
+    keys: list[list[Any]] = [[] for _ in question.keys]
+    columns = [Cells(_NOTHING, np.zeros(0), options.within) for _ in question.measures]
+    n_cells = 0
     if counted.keys:
         tallies = Tallies(counted.truths, counted.moments, counted.lowest, views, plan.grouped)
         shown = _shown_cells(question, plan, tallies)
         measured = _Measured(plan, tallies, options)
         columns = [measured.estimates(measure, shown) for measure in question.measures]
         keys = _keys(question, plan, counted, tallies, shown)
-    order = [row for row in range(len(keys)) if _passes(question.having, columns, row)]
-    places = _places(question, plan)
-    for ordering in reversed(question.order):
-        order = _sorted(order, ordering, keys, columns, places)
-    last = None if question.limit is None else question.offset + question.limit
-    order = order[question.offset : last]
+        n_cells = int(np.count_nonzero(shown))
+    order = arranged(question, keys, columns, n_cells, _places(question, plan))
     key_outputs = [output for output in question.outputs if output.what == "key"]
     measure_outputs = [output for output in question.outputs if output.what == "measure"]
     blocks = [
         Block(
-            output.label if len(measure_outputs) > 1 else "",
-            [columns[output.number][row] for row in order],
+            output.label if len(measure_outputs) > 1 else "", columns[output.number].picked(order)
         )
         for output in measure_outputs
     ]
+    rows = order.tolist()
+    chosen = [[keys[output.number][row] for row in rows] for output in key_outputs]
     return Answer(
         _labels([output.label for output in key_outputs], blocks),
-        [tuple(keys[row][output.number] for output in key_outputs) for row in order],
+        list(zip(*chosen, strict=True)) if chosen else [()] * len(rows),
         blocks,
         tuple(warnings),
     )
@@ -123,7 +109,7 @@ class _Measured:
         self._plan, self._tallies, self._options = plan, tallies, options
         self._totals: dict[Any, tuple[Total, Estimates]] = {}
 
-    def estimates(self, measure: Measure, shown: NDArray[np.bool_]) -> list[Estimate]:
+    def estimates(self, measure: Measure, shown: NDArray[np.bool_]) -> Cells:
         total, found = self._total(measure.numerator)
         is_count = measure.numerator.argument is None and measure.denominator is None
         if measure.denominator is not None:
@@ -132,7 +118,7 @@ class _Measured:
         plain = is_count and measure.factor == 1
         sizes = total.rows if plain else np.full(total.rows.shape, np.inf)
         picked = Estimates(*(part[shown] for part in found.parts()))
-        return _as_list(picked, sizes[shown], self._options.within)
+        return Cells(picked, sizes[shown], self._options.within)
 
     def _total(self, aggregate: Any) -> tuple[Total, Estimates]:
         if aggregate not in self._totals:
@@ -171,73 +157,22 @@ def _keys(
     counted: TallyResult,
     tallies: Tallies,
     shown: NDArray[np.bool_],
-) -> list[tuple[Any, ...]]:
-    """The values of all group keys of every shown cell, in the order of the keys."""
+) -> list[list[Any]]:
+    """The values of every group key in all shown cells."""
     named = [n for n, g in zip(plan.tally.sensitive, plan.grouped, strict=True) if g]
     domains = [d for d, g in zip(plan.domains, plan.grouped, strict=True) if g]
-    keys = []
-    for group, cell in np.argwhere(shown):
-        places = np.unravel_index(cell, tallies.cells) if tallies.cells else ()
-        plain = iter(counted.keys[group])
-        keys.append(
-            tuple(
-                next(plain)
-                if key.sensitive is None
-                else domains[named.index(key.sensitive)][places[named.index(key.sensitive)]]
-                for key in question.keys
-            )
-        )
+    groups, cells = np.nonzero(shown)
+    places = np.unravel_index(cells, tallies.cells) if tallies.cells else ()
+    plain = iter(zip(*counted.keys, strict=True))
+    keys: list[list[Any]] = []
+    for key in question.keys:
+        if key.sensitive is None:
+            values, numbers = next(plain), groups
+        else:
+            axis = named.index(key.sensitive)
+            values, numbers = domains[axis], places[axis]
+        keys.append([values[number] for number in numbers.tolist()])
     return keys
-
-
-def _as_list(cells: Estimates, sizes: Floats, within: float) -> list[Estimate]:
-    numbers = zip(*(part.tolist() for part in cells.parts()), strict=True)
-    words = verdicts(cells, sizes, within)
-    known = ([number if math.isfinite(number) else None for number in row] for row in numbers)
-    return [
-        Estimate(estimate, error, low, high, word)
-        for (estimate, error, low, high), word in zip(known, words, strict=True)
-    ]
-
-
-def _passes(having: Having | None, columns: Sequence[Sequence[Estimate]], row: int) -> bool:
-    if having is None:
-        return True
-    if isinstance(having, HavingAll):
-        return all(_passes(part, columns, row) for part in having.parts)
-    if isinstance(having, HavingAny):
-        return any(_passes(part, columns, row) for part in having.parts)
-    if isinstance(having, HavingNot):
-        return not _passes(having.part, columns, row)
-    assert isinstance(having, MeasureTest)  # noqa: S101 - the last of the kinds
-    found = columns[having.measure][row].estimate
-    if found is None:
-        return False
-    return {
-        "equal": found == having.value, "unequal": found != having.value,
-        "less": found < having.value, "at_most": found <= having.value,
-        "greater": found > having.value, "at_least": found >= having.value,
-    }[having.word]  # fmt: skip
-
-
-def _sorted(
-    order: list[int],
-    by: Ordering,
-    keys: Sequence[tuple[Any, ...]],
-    columns: Sequence[Sequence[Estimate]],
-    places: Mapping[int, Mapping[Any, int]],
-) -> list[int]:
-    def value(row: int) -> Any:
-        if by.what != "key":
-            return columns[by.number][row].estimate
-        found = keys[row][by.number]
-        # Classes and declared texts stand in the order of their list, not of the alphabet.
-        return places[by.number][found] if by.number in places and found is not None else found
-
-    known = [row for row in order if value(row) is not None]
-    missing = [row for row in order if value(row) is None]
-    known.sort(key=lambda row: _sortable(value(row)), reverse=by.descending)
-    return missing + known if by.missing_first else known + missing
 
 
 def _places(question: Question, plan: Plan) -> dict[int, dict[Any, int]]:
@@ -249,7 +184,3 @@ def _places(question: Question, plan: Plan) -> dict[int, dict[Any, int]]:
         if key.sensitive is not None
         and any(isinstance(value, str) for value in domains[key.sensitive])
     }
-
-
-def _sortable(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, dt.date) else value

@@ -6,9 +6,12 @@ nothing of it can steer a terminal, Rich or a browser. Must not know: what is sh
 
 from __future__ import annotations
 
+import contextlib
 import html
+import os
 import unicodedata
 from collections.abc import Iterable, Sequence
+from operator import le
 from typing import Any
 
 # Controls, formats (bidirectional marks among them), surrogates, private use, line separators.
@@ -48,6 +51,41 @@ def text_table(
     widths: Sequence[int | None] | None = None,
 ) -> str:
     """A table that fits the width (that of the terminal if None); numbers to the right."""
+    listed = [list(row) for row in rows]
+    width = width or _terminal_width()
+    right = [
+        any(isinstance(row[place], int | float) for row in listed) for place in range(len(columns))
+    ]
+    lines = [[_cell(name) for name in columns], *([_cell(v) for v in row] for row in listed)]
+    needed = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    most = [most or width for most in widths] if widths else [width] * len(needed)
+    fits = sum(needed) + 3 * len(needed) - 1 <= width and all(map(le, needed, most))
+    if all(needed) and fits and all(cell.isascii() for line in lines for cell in line):
+        return _simple_table(lines, needed, right)
+    return _folded_table(lines, right, width, widths)
+
+
+def _simple_table(lines: list[list[str]], needed: list[int], right: list[bool]) -> str:
+    """A table that fits as it is, laid out as Rich would; loading Rich would take longer."""
+    laid = [
+        "   ".join(
+            cell.rjust(size) if to_right else cell.ljust(size)
+            for cell, size, to_right in zip(line, needed, right, strict=True)
+        )
+        for line in lines
+    ]
+    rule = "─" * (sum(needed) + 3 * len(needed) - 3)
+    body = "".join(f" {line}".rstrip() + "\n" for line in laid[1:])
+    return "\n" + f" {laid[0]}".rstrip() + f"\n {rule}\n{body}\n"
+
+
+def _folded_table(
+    lines: list[list[str]],
+    right: list[bool],
+    width: int,
+    widths: Sequence[int | None] | None,
+) -> str:
+    """Whatever does not fit is folded, and characters may be wide: Rich knows how."""
     import io
 
     from rich import box
@@ -55,22 +93,30 @@ def text_table(
     from rich.table import Table
     from rich.text import Text
 
-    listed = [list(row) for row in rows]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for place, name in enumerate(columns):
-        numeric = any(isinstance(row[place], int | float) for row in listed)
+    for place, name in enumerate(lines[0]):
         table.add_column(
-            Text(_cell(name)),
-            justify="right" if numeric else "left",
+            Text(name),
+            justify="right" if right[place] else "left",
             overflow="fold",
             max_width=widths[place] if widths else None,
         )
-    for row in listed:
-        table.add_row(*(Text(_cell(value)) for value in row))
+    for line in lines[1:]:
+        table.add_row(*(Text(cell) for cell in line))
     sink = io.StringIO()
-    console = Console(file=sink, width=width or Console().width)
-    console.print(table)
+    Console(file=sink, width=width).print(table)
     return "\n".join(line.rstrip() for line in sink.getvalue().splitlines()) + "\n"
+
+
+def _terminal_width() -> int:
+    """The columns of the terminal that is nearest; without any, 80."""
+    wished = os.environ.get("COLUMNS", "")
+    if wished.isdecimal() and int(wished) > 0:
+        return int(wished)
+    for stream in range(3):
+        with contextlib.suppress(OSError, ValueError):
+            return os.get_terminal_size(stream).columns or 80
+    return 80
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -19,7 +19,6 @@ text reaches the publisher's own screen alone.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -76,6 +75,8 @@ class MissingExtraError(CountveilError):
 
 def nearest(name: str, existing: Iterable[str], most: int = 8) -> str:
     """One sentence that helps someone who mistyped `name`: the near names, else the first ones."""
+    import difflib
+
     names = list(existing)
     by_lower = {candidate.lower(): candidate for candidate in reversed(names)}
     close = difflib.get_close_matches(name.lower(), list(by_lower), n=3, cutoff=0.6)

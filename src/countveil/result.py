@@ -6,13 +6,18 @@ answers were found.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
 
 from countveil.display import html_table, text_table
 from countveil.errors import MissingExtraError
-from countveil.estimate import Estimate
+from countveil.estimate import Estimate, Estimates, verdicts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,12 +36,63 @@ def _group_array(column: Sequence[Any]) -> pa.Array:
         return pa.array(column, pa.uint64())
 
 
+class Cells(Sequence[Estimate]):
+    """Estimates of many cells as arrays; an `Estimate` is made when one is looked at.
+
+    `sizes` are the rows that each is a part of, infinite where it is not a count.
+    """
+
+    def __init__(self, found: Estimates, sizes: NDArray[np.float64], within: float) -> None:
+        self.found, self.sizes, self.within = found, sizes, within
+
+    def __len__(self) -> int:
+        return int(self.sizes.size)
+
+    @overload
+    def __getitem__(self, place: int) -> Estimate: ...
+    @overload
+    def __getitem__(self, place: slice) -> Cells: ...
+    def __getitem__(self, place: int | slice) -> Estimate | Cells:
+        if isinstance(place, slice):
+            return self.picked(np.arange(len(self))[place])
+        cell = range(len(self))[place]
+        return next(iter(self.picked(np.array([cell]))))
+
+    def __iter__(self) -> Iterator[Estimate]:
+        return (Estimate(*cell) for cell in zip(*self.fields, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+    def picked(self, places: NDArray[Any]) -> Cells:
+        """The cells at these places, in this order."""
+        parts = (part[places] for part in self.found.parts())
+        return Cells(Estimates(*parts), self.sizes[places], self.within)
+
+    @cached_property
+    def verdicts(self) -> list[str | None]:
+        """One word per cell."""
+        return verdicts(self.found, self.sizes, self.within)
+
+    @cached_property
+    def fields(self) -> list[list[Any]]:
+        """The columns, in the order of `ESTIMATE_FIELDS`; None where nothing can be said."""
+        numbers = (part.tolist() for part in self.found.parts())
+        known = [[x if math.isfinite(x) else None for x in part] for part in numbers]
+        return [*known, self.verdicts]
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """The estimates of one measure; `name` is empty when there is only one."""
 
     name: str
-    estimates: Sequence[Estimate]
+    estimates: Cells
 
     @property
     def columns(self) -> list[str]:
@@ -68,20 +124,16 @@ class Answer:
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Each row as a tuple in the order of `columns`."""
-        for row, group in enumerate(self.groups):
-            numbers = (
-                getattr(block.estimates[row], field)
-                for block in self.blocks
-                for field in ESTIMATE_FIELDS
-            )
+        fields = [field for block in self.blocks for field in block.estimates.fields]
+        for group, *numbers in zip(self.groups, *fields, strict=True):
             yield (*group, *numbers)
 
     def readable_rows(self) -> Iterator[tuple[Any, ...]]:
         """Rows for people: what is hidden shows no number that could be taken for an answer."""
-        for row, group in enumerate(self.groups):
+        found_of = zip(*(block.estimates for block in self.blocks), strict=True)
+        for group, listed in zip(self.groups, found_of, strict=True):
             cells: list[Any] = []
-            for block in self.blocks:
-                found = block.estimates[row]
+            for found in listed:
                 if found.verdict == "hidden":
                     cells += ["hidden", None, found.low, found.high, found.verdict]
                 else:
@@ -102,13 +154,12 @@ class Answer:
         """As an Arrow table."""
         import pyarrow as pa
 
-        columns = list(zip(*self.rows(), strict=True)) or [()] * len(self.columns)
-        n_groups = len(self.group_columns)
-        arrays = []
-        for place, column in enumerate(columns):
-            field = ESTIMATE_FIELDS[(place - n_groups) % len(ESTIMATE_FIELDS)]
-            kind = pa.string() if field == "verdict" else pa.float64()
-            arrays.append(_group_array(column) if place < n_groups else pa.array(column, kind))
+        groups = list(zip(*self.groups, strict=True)) or [()] * len(self.group_columns)
+        arrays = [_group_array(column) for column in groups]
+        for block in self.blocks:
+            numbers = block.estimates.found.parts()
+            arrays += [pa.array(n, pa.float64(), mask=~np.isfinite(n)) for n in numbers]
+            arrays.append(pa.array(block.estimates.verdicts, pa.string()))
         return pa.Table.from_arrays(arrays, names=self.columns)
 
     def to_pandas(self) -> pd.DataFrame:

@@ -33,7 +33,9 @@ LAYERS = [
     "inspector",
     "result",
     "crosstab",
+    "arranging",
     "answering",
+    "counting",
     "analyst",
     "synthetic",
     "cli",
@@ -41,7 +43,8 @@ LAYERS = [
 ENGINE_LIBRARIES = {"duckdb", "pyspark"}
 PUBLISHER_ROOMS = {"source", "decoys", "mechanism", "inspection", "preparation"}
 ANALYST_ROOMS = {
-    "query", "estimate", "channel", "display", "result", "crosstab", "answering", "analyst",
+    "query", "estimate", "channel", "display", "result", "crosstab", "arranging", "answering",
+    "counting", "analyst",
 }  # fmt: skip
 
 

@@ -61,9 +61,14 @@ def main() -> NoReturn:
             if isinstance(stream, io.TextIOWrapper):
                 # What a terminal's encoding lacks is shown by its number.
                 stream.reconfigure(errors="backslashreplace")
-        from countveil.cli.app import run
+        from countveil.cli.quick import answered_quickly
 
-        code = run()
+        if answered_quickly(sys.argv[1:]):
+            code = 0
+        else:
+            from countveil.cli.app import run
+
+            code = run()
         sys.stdout.flush()
     except BaseException as error:
         if not _received:

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 
-from countveil.cli.options import InputArgument, MissingOption
+from countveil.cli.options import FormatOption, InputArgument, MissingOption
 from countveil.cli.output import (
     Format,
-    FormatOption,
     as_json,
     own_command,
     print_paragraph,

@@ -6,6 +6,10 @@ from typing import Annotated
 
 import typer
 
+from countveil.cli.output import Format
+
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+
 InputArgument = Annotated[
     str,
     typer.Argument(

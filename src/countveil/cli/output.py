@@ -14,9 +14,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from countveil.display import text_table, visible
 
@@ -33,9 +31,6 @@ class Format(StrEnum):
     TABLE = "table"
     JSON = "json"
     CSV = "csv"
-
-
-FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], style: Format) -> None:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from countveil.cli.entry import ignore_interrupts
-from countveil.cli.options import InputArgument, MissingOption
+from countveil.cli.options import FormatOption, InputArgument, MissingOption
 from countveil.cli.output import (
     Format,
-    FormatOption,
     as_json,
     own_command,
     print_paragraph,

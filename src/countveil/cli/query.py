@@ -2,27 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from countveil.cli.output import Format, FormatOption, print_rows, warn
-
-
-class Method(StrEnum):
-    """How counts are estimated."""
-
-    UNBIASED = "unbiased"
-    BAYES = "bayes"
-
-
-class Channel(StrEnum):
-    """Which transition probabilities are used."""
-
-    EXACT = "exact"
-    PRINTED = "printed"
+from countveil.cli.asking import Asked, Channel, Method, ask
+from countveil.cli.options import FormatOption
+from countveil.cli.output import Format
 
 
 def command(
@@ -30,17 +17,17 @@ def command(
     sql: Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")],
     method: Annotated[
         Method, typer.Option(help="Estimator: unbiased, or the paper's iterative Bayes.")
-    ] = Method.UNBIASED,
+    ] = Asked.method,
     channel: Annotated[
         Channel,
         typer.Option(
             help="The exact channel, or the one the paper prints (Bayes only, no errors)."
         ),
-    ] = Channel.EXACT,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    ] = Asked.channel,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = Asked.level,
     within: Annotated[
         float, typer.Option(help="Relative standard error up to which a count is reliable.")
-    ] = 0.10,
+    ] = Asked.within,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Count rows of a release, with honest errors.
@@ -53,10 +40,4 @@ def command(
     Example: countveil query census-release "SELECT gender, count(*) FROM release WHERE age >= 60
     AND occupation = 'nurse' GROUP BY gender"
     """
-    from countveil.analyst import Release
-
-    answer = Release(folder).sql(sql, method=method, channel=channel, level=level, within=within)
-    for warning in answer.warnings:
-        warn(f"Note: {warning}")
-    rows = answer.readable_rows() if style is Format.TABLE else answer.rows()
-    print_rows(answer.columns, rows, style)
+    ask(folder, sql, Asked(method, channel, level, within, style))

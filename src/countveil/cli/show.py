@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from countveil.cli.options import FormatOption
 from countveil.cli.output import (
     Format,
-    FormatOption,
     escaped_json,
     own_command,
     print_paragraph,

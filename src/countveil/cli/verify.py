@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from countveil.cli.output import Format, FormatOption, print_rows, progress_shown
+from countveil.cli.options import FormatOption
+from countveil.cli.output import Format, print_rows, progress_shown
 from countveil.display import visible
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     # Types only: an analyst who imports this contract loads nothing of the publisher's side.
     from countveil.mechanism import Dealer
     from countveil.query import Tally
+    from countveil.query.expressions import Expression
     from countveil.randomness import Stream
     from countveil.source import Column
 
@@ -132,3 +133,11 @@ class ReleaseTable(Protocol):
 
     def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """Count published values. `domains` give the order of each sensitive column's values."""
+
+    def tally_each(
+        self,
+        conditions: Sequence[Expression],
+        sensitive: Sequence[str],
+        domains: Sequence[Sequence[Any]],
+    ) -> NDArray[np.float64]:
+        """Count published values under each of many conditions: `counts[condition, *published]`."""

@@ -5,17 +5,22 @@ only, from which an engine builds its own statement. Must not know: any engine, 
 estimator.
 """
 
+from countveil.query.conditions import ConditionReader
+from countveil.query.formulas import as_condition, split
 from countveil.query.names import ReleaseColumns
 from countveil.query.parse import parse_question, parse_where
 from countveil.query.plan import Plan, Tally, plan_question
 from countveil.query.question import Question
 
 __all__ = [
+    "ConditionReader",
     "Plan",
     "Question",
     "ReleaseColumns",
     "Tally",
+    "as_condition",
     "parse_question",
     "parse_where",
     "plan_question",
+    "split",
 ]

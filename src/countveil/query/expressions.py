@@ -130,4 +130,4 @@ class Not:
 
 Formula = Truth | Plain | SensitiveTest | AllOf | AnyOf | Not
 
-TRUE, FALSE, UNKNOWN = Truth(value=True), Truth(value=False), Truth(value=None)
+TRUE, FALSE = Truth(value=True), Truth(value=False)

@@ -27,13 +27,9 @@ from countveil.query.expressions import (
 
 def sensitive_tests(formula: Formula) -> Iterator[SensitiveTest]:
     """Every test of a sensitive column in the formula."""
-    if isinstance(formula, SensitiveTest):
-        yield formula
-    elif isinstance(formula, AllOf | AnyOf):
-        for part in formula.parts:
-            yield from sensitive_tests(part)
-    elif isinstance(formula, Not):
-        yield from sensitive_tests(formula.part)
+    for leaf in _leaves(formula):
+        if isinstance(leaf, SensitiveTest):
+            yield leaf
 
 
 def reduce(formula: Formula, truths: Mapping[SensitiveTest, bool | None]) -> Formula:
@@ -48,6 +44,45 @@ def reduce(formula: Formula, truths: Mapping[SensitiveTest, bool | None]) -> For
     if isinstance(formula, AllOf | AnyOf):
         return _join(formula, [reduce(part, truths) for part in formula.parts])
     return formula
+
+
+def as_filter(formula: Formula) -> Formula:
+    """The same rows with less to evaluate: for a filter, unknown is as good as false."""
+    if isinstance(formula, Truth):
+        return TRUE if formula.value else FALSE
+    if isinstance(formula, AllOf | AnyOf):
+        return _join(formula, [as_filter(part) for part in formula.parts])
+    return formula
+
+
+def split(formula: Formula) -> tuple[Formula, Formula] | None:
+    """The plain and the sensitive part of a conjunction; None if a part of it mixes both."""
+    plain: list[Formula] = []
+    sensitive: list[Formula] = []
+    for part in _conjuncts(formula):
+        kinds = {isinstance(leaf, SensitiveTest) for leaf in _leaves(part)}
+        if len(kinds) > 1:
+            return None
+        (sensitive if True in kinds else plain).append(part)
+    return AllOf(tuple(plain)), AllOf(tuple(sensitive))
+
+
+def _conjuncts(formula: Formula) -> Iterator[Formula]:
+    if isinstance(formula, AllOf):
+        for part in formula.parts:
+            yield from _conjuncts(part)
+    else:
+        yield formula
+
+
+def _leaves(formula: Formula) -> Iterator[Formula]:
+    if isinstance(formula, AllOf | AnyOf):
+        for part in formula.parts:
+            yield from _leaves(part)
+    elif isinstance(formula, Not):
+        yield from _leaves(formula.part)
+    elif not isinstance(formula, Truth):
+        yield formula
 
 
 def _join(formula: AllOf | AnyOf, parts: list[Formula]) -> Formula:

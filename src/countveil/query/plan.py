@@ -26,13 +26,12 @@ from countveil.errors import QueryError
 from countveil.query.expressions import (
     FALSE,
     TRUE,
-    UNKNOWN,
     AnyOf,
     Expression,
     Formula,
     SensitiveTest,
 )
-from countveil.query.formulas import as_condition, classes, reduce, sensitive_tests
+from countveil.query.formulas import as_condition, as_filter, classes, reduce, sensitive_tests
 from countveil.query.names import ReleaseColumns
 from countveil.query.question import Aggregate, Question
 
@@ -128,7 +127,7 @@ class _Numbering:
     def __call__(self, formula: Formula) -> int:
         if formula == TRUE:
             return ALWAYS
-        if formula in (FALSE, UNKNOWN):
+        if formula == FALSE:
             return NEVER
         if formula not in self.formulas:
             if len(self.formulas) == MOST_CONDITIONS:
@@ -161,7 +160,7 @@ class _Reducer:
             told: dict[SensitiveTest, bool | None] = {}
             for truths in combination:
                 told.update(truths)
-            results.append(reduce(formula, told))
+            results.append(as_filter(reduce(formula, told)))
         return results
 
     def conditions(self, formula: Formula, numbering: _Numbering) -> NDArray[np.int64]:

@@ -59,7 +59,7 @@ _CASTS = {
     "TINYINT": "to_whole", "SMALLINT": "to_whole", "INT": "to_whole", "BIGINT": "to_whole",
     "FLOAT": "to_number", "DOUBLE": "to_number", "DECIMAL": "to_number", "VARCHAR": "to_text",
     "TEXT": "to_text", "CHAR": "to_text", "DATE": "to_date", "TIMESTAMP": "to_timestamp",
-    "BOOLEAN": "to_boolean",
+    "TIMESTAMPNTZ": "to_timestamp", "BOOLEAN": "to_boolean",
 }  # fmt: skip
 
 

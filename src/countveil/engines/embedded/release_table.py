@@ -1,4 +1,4 @@
-"""A release's data in DuckDB: one GROUP BY per query.
+"""A release's data in DuckDB: one GROUP BY per query, or codes in memory once much is asked.
 
 Enters: the files of a release and its columns; later, tallies. Leaves: counts and sums. Must not
 know: SQL that anybody wrote, estimators. The statement is built from our own expressions, columns
@@ -8,35 +8,50 @@ else.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from countveil.engines.contract import TallyResult
 from countveil.engines.embedded.connection import connect, quoted, without_pattern
+from countveil.engines.embedded.held_column import NotHeldError
+from countveil.engines.embedded.pivot import pivot
 from countveil.engines.embedded.statement import Statement
 from countveil.errors import QueryError, ReleaseError
 from countveil.query import Tally
-from countveil.release.domain import python_values
+from countveil.query.expressions import Expression
 
-MOST_NUMBERS = 20_000_000
+if TYPE_CHECKING:
+    from countveil.engines.embedded.held import HeldRelease
+
+Floats = NDArray[np.float64]
+
+# So many questions are answered from the files: reading columns into memory costs a few of them.
+FROM_FILES = 3
 
 
 def open_release_table(
-    folder: Path, files: Sequence[str], columns: Sequence[str]
+    folder: Path, files: Sequence[str], columns: Sequence[str], sensitive: Sequence[str] = ()
 ) -> EmbeddedRelease:
     """Open the data files of a release."""
-    return EmbeddedRelease(folder, files, columns)
+    return EmbeddedRelease(folder, files, columns, sensitive)
 
 
 class EmbeddedRelease:
-    """Parquet files with the verb `tally`."""
+    """Parquet files with the verbs `tally` and `tally_each`."""
 
-    def __init__(self, folder: Path, files: Sequence[str], columns: Sequence[str]) -> None:
+    def __init__(
+        self, folder: Path, files: Sequence[str], columns: Sequence[str], sensitive: Sequence[str]
+    ) -> None:
+        self._sensitive = sensitive
+        self._asked, self._tried_to_hold = 0, not sensitive
+        self._held: HeldRelease | None = None
         self._internal = {name: f"c{i}" for i, name in enumerate(columns)}
         paths = [(folder / file).resolve() for file in files]
         self._folder = folder
@@ -48,6 +63,47 @@ class EmbeddedRelease:
         self._create(f"CREATE VIEW release AS SELECT * FROM {scan} AS t({names})")
 
     def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
+        """From memory if codes can tell, else in one pass over the files."""
+        held = self._hold(1)
+        if held is not None:
+            with contextlib.suppress(NotHeldError):
+                return held.tally(tally, domains)
+        return self._tally_files(tally, domains)
+
+    def tally_each(
+        self,
+        conditions: Sequence[Expression],
+        sensitive: Sequence[str],
+        domains: Sequence[Sequence[Any]],
+    ) -> Floats:
+        """From memory as far as codes can tell."""
+        held = self._hold(len(conditions))
+        found: Sequence[Floats | None] = [None] * len(conditions)
+        if held is not None:
+            with contextlib.suppress(NotHeldError):
+                found = held.tally_each(conditions, sensitive, domains)
+        shape = tuple(len(domain) for domain in domains)
+        counts = np.zeros((len(conditions), *shape))
+        for number, told in enumerate(found):
+            if told is None:
+                tally = Tally(conditions[number], (), (), tuple(sensitive), ())
+                counts[number] = self._tally_files(tally, domains).moments[0, 0, 0]
+            else:
+                counts[number] = told
+        return counts
+
+    def _hold(self, questions: int) -> HeldRelease | None:
+        """What is held in memory, once so much is asked that reading it all pays."""
+        self._asked += questions
+        if self._asked > FROM_FILES and not self._tried_to_hold:
+            self._tried_to_hold = True
+            from countveil.engines.embedded.held import HeldRelease
+
+            with contextlib.suppress(NotHeldError):
+                self._held = HeldRelease(self._connection, self._internal, self._sensitive)
+        return self._held
+
+    def _tally_files(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """One pass over the data, whatever the number of cells."""
         statement = Statement(self._internal)
         keys = [statement.text(key) for key in tally.keys]
@@ -64,7 +120,7 @@ class EmbeddedRelease:
         text = f"SELECT {listed} FROM release WHERE {where}"
         text += f" GROUP BY {places}" if by else ""
         text += f" ORDER BY {order}" if keys else ""
-        return _pivot(self._run(text, statement.parameters), tally, domains)
+        return pivot(self._run(text, statement.parameters), tally, domains)
 
     def _create(self, text: str) -> None:
         try:
@@ -72,11 +128,10 @@ class EmbeddedRelease:
         except duckdb.Error as error:
             raise self._unreadable() from error
 
-    def _run(self, text: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _run(self, text: str, parameters: Sequence[Any]) -> pa.Table:
         try:
             # Through Arrow: DuckDB's own conversion of times needs a library we do not.
-            found = self._connection.sql(text, params=list(parameters)).to_arrow_table()
-            return list(zip(*(_key_values(column) for column in found.columns), strict=True))
+            return self._connection.sql(text, params=list(parameters)).to_arrow_table()
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except (duckdb.OutOfRangeException, duckdb.ConversionException) as error:
@@ -91,53 +146,3 @@ class EmbeddedRelease:
         return ReleaseError(
             f"The data of {self._folder} cannot be read. 'countveil verify' says what is wrong."
         )
-
-
-def _key_values(column: pa.ChunkedArray) -> list[Any]:
-    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
-        # A group key is shown to people: to the microsecond is enough.
-        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    return python_values(column)
-
-
-def _pivot(
-    found: list[tuple[Any, ...]], tally: Tally, domains: Sequence[Sequence[Any]]
-) -> TallyResult:
-    n_keys, n_bits = len(tally.keys), len(tally.conditions)
-    shape = tuple(len(domain) for domain in domains)
-    groups: dict[tuple[Any, ...], int] = {} if n_keys else {(): 0}
-    # Without any row there is still a pattern: nothing holds.
-    patterns: dict[tuple[bool, ...], int] = {} if found else {(False,) * n_bits: 0}
-    for line in found:
-        groups.setdefault(line[:n_keys], len(groups))
-        patterns.setdefault(line[n_keys : n_keys + n_bits], len(patterns))
-    size = len(groups) * len(patterns) * int(np.prod(shape, dtype=np.int64))
-    if size * (1 + 2 * len(tally.arguments)) > MOST_NUMBERS:
-        raise QueryError(
-            f"The answer would need {size:,} numbers, more than can be evaluated at once. Group "
-            f"by less, or narrow the query with WHERE."
-        )
-    n_moments = 1 + 2 * len(tally.arguments)
-    moments = np.zeros((n_moments, len(groups), len(patterns), *shape))
-    lowest = np.zeros(len(tally.arguments))
-    places = [{value: place for place, value in enumerate(domain)} for domain in domains]
-    first = n_keys + n_bits
-    for line in found:
-        published = line[first : first + len(shape)]
-        try:
-            cell = tuple(place[value] for place, value in zip(places, published, strict=True))
-        except KeyError as error:
-            raise ReleaseError(
-                "The data hold a sensitive value that the manifest does not list. "
-                "'countveil verify' says what is wrong."
-            ) from error
-        where = (groups[line[:n_keys]], patterns[line[n_keys:first]], *cell)
-        count, *sums = line[first + len(shape) :]
-        moments[(0, *where)] = count
-        for number in range(len(tally.arguments)):
-            total, square, low = sums[3 * number : 3 * number + 3]
-            moments[(1 + 2 * number, *where)] = total or 0
-            moments[(2 + 2 * number, *where)] = square or 0
-            lowest[number] = min(lowest[number], low or 0)
-    truths = np.array(list(patterns), bool).reshape(len(patterns), n_bits)
-    return TallyResult(list(groups), truths, moments, lowest)

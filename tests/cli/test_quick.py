@@ -1,0 +1,101 @@
+"""The quick way to `countveil query` does what the long way does, or leaves it alone."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import countveil as cv
+from countveil import analyst
+from countveil.cli import app, query
+from countveil.cli.asking import Asked
+from countveil.cli.quick import answered_quickly
+
+SQL = "SELECT gender, count(*) FROM release WHERE occupation = 'nurse' GROUP BY gender"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("quick") / "release"
+    cv.publish(cv.generate(2_000, seed=1), {"occupation": 5}, folder, seed=1)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--format", "json"],
+        ["--format=csv", "--level", "0.8"],
+        ["--method=bayes", "--channel", "printed", "--within", ".3"],
+        ["--method", "unbiased", "--channel=exact", "--level=0.99", "--within=1"],
+    ],
+)
+def test_both_ways_print_the_same(
+    folder: str, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert answered_quickly(["query", *options, folder, SQL])
+    quick = capsys.readouterr()
+    app.app(["query", folder, SQL, *options], standalone_mode=False)
+    assert capsys.readouterr() == quick
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [], ["show", "x"], ["query"], ["query", "--help"], ["query", "x", SQL, "--help"],
+        ["query", "x"], ["query", "x", SQL, "more"], ["query", "", SQL], ["query", "x", ""],
+        ["query", "x", SQL, "--format"], ["query", "x", SQL, "--format", "xml"],
+        ["query", "x", SQL, "--level", "high"], ["query", "x", SQL, "--level", "-1"],
+        ["query", "x", SQL, "--level", "1e-1"], ["query", "x", SQL, "--level", "nan"],
+        ["query", "x", SQL, "--levle", "0.9"], ["query", "x", SQL, "--style", "json"],
+        ["query", "x", SQL, "--level", "0.9", "--level", "0.8"], ["query", "--", "x", SQL],
+        ["query", "x", "-- a comment\n" + SQL], ["query", "x", SQL, "-f"], ["--version"],
+    ],
+)  # fmt: skip
+def test_what_is_not_plain_is_left_alone(words: list[str]) -> None:
+    assert not answered_quickly(words)
+
+
+def test_the_options_are_those_of_the_command() -> None:
+    parameters = inspect.signature(query.command).parameters
+    described = {name: p.default for name, p in parameters.items() if name not in ("folder", "sql")}
+    assert described == {field.name: field.default for field in fields(Asked)}
+    defaults = Asked()
+    assert defaults.method == analyst.DEFAULT_METHOD
+    assert defaults.channel == analyst.DEFAULT_CHANNEL
+    assert (defaults.level, defaults.within) == (analyst.DEFAULT_LEVEL, analyst.DEFAULT_WITHIN)
+
+
+@pytest.mark.parametrize("style", ["table", "json"])
+def test_a_query_loads_nothing_that_it_does_not_need(folder: str, style: str) -> None:
+    program = (
+        "import sys; from countveil.cli.quick import answered_quickly\n"
+        f"assert answered_quickly(['query', {folder!r}, {SQL!r}, '--format', {style!r}])\n"
+        "heavy = {'typer', 'pydantic', 'rich', 'pandas', 'polars', 'cryptography', 'scipy',\n"
+        "         'pyarrow.compute', 'pyarrow.parquet', 'numpy.random', 'countveil.mechanism',\n"
+        "         'countveil.engines.embedded.held'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_error_is_told_as_on_the_long_way(tmp_path: Path) -> None:
+    command = Path(sys.executable).with_name("countveil")
+    told = [
+        subprocess.run(
+            [command, "query", tmp_path, SQL, *more], capture_output=True, text=True, check=False
+        )
+        for more in ((), ("--level", "9.5e-1"))
+    ]
+    assert [done.returncode for done in told] == [1, 1]
+    assert told[0].stderr == told[1].stderr
+    assert "is not a release" in told[0].stderr
