@@ -14,13 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from countveil.answering import Options, answer_question
+from countveil.answering import Known, Options, answer_question
 from countveil.channel import ChannelView, view_of_release
 from countveil.counting import ManyCounts, count_question
 from countveil.crosstab import Crosstab
 from countveil.engines.contract import ReleaseTable
 from countveil.errors import QueryError, SettingsError, nearest
-from countveil.estimate import Estimate, check_method
+from countveil.estimate import Estimate, Rounds, check_method
 from countveil.query import (
     ConditionReader,
     Plan,
@@ -44,7 +44,7 @@ from countveil.release import Manifest, PublishedColumn, read_manifest
 from countveil.release.domain import BOOLEAN
 from countveil.result import Answer, Block, Cells
 
-DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "unbiased", "exact", 0.95, 0.10
+DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
 
 class Release:
@@ -165,8 +165,8 @@ class Release:
     def _answer(self, question: Question, options: Options) -> Answer:
         plan = plan_question(question, self._columns)
         counted = self._table.tally(plan.tally, plan.domains)
-        views = self._views_of(plan)
-        return answer_question(question, plan, counted, views, options, self._warnings(plan))
+        known = self._known(plan, options)
+        return answer_question(question, plan, counted, known, options, self._warnings(plan))
 
     def _answer_counts(
         self, formulas: Sequence[Formula], options: Options
@@ -180,7 +180,8 @@ class Release:
                 many.put(number, answer.blocks[0].estimates)
                 warnings += answer.warnings
         warnings += [text for plan in many.plans for text in self._warnings(plan)]
-        cells = many.answer(self._table, self._views_of, options)
+        cells = many.answer(self._table, lambda plan: self._known(plan, options), options)
+        warnings += Rounds.together(many.rounds).sentences()
         return cells, tuple(dict.fromkeys(warnings))
 
     @cached_property
@@ -191,15 +192,24 @@ class Release:
         columns = [column.name for column in self.manifest.columns]
         return open_release_table(self.folder, files, columns, list(self.manifest.sensitive))
 
-    def _views_of(self, plan: Plan) -> list[ChannelView]:
-        return [self._view(*pair) for pair in zip(plan.tally.sensitive, plan.domains, strict=True)]
+    def _known(self, plan: Plan, options: Options) -> Known:
+        names, domains = plan.tally.sensitive, plan.domains
+        views = [self._view(*pair) for pair in zip(names, domains, strict=True)]
+        if options.method != "bayes" or len(names) < 2:
+            return Known(views)
+        # The states outside of P take part in the iteration.
+        return Known(views, self._everybody(names, domains))
+
+    def _everybody(self, names: Sequence[str], domains: Sequence[tuple[Any, ...]]) -> Any:
+        """The published counts of the whole table by sensitive columns."""
+        everybody = Tally(Constant(value=True, kind=BOOLEAN), (), (), tuple(names), ())
+        return self._table.tally(everybody, domains).moments[0, 0, 0]
 
     def _view(self, name: str, domain: tuple[Any, ...]) -> ChannelView:
         """The channel of a sensitive column, from the published histogram."""
         if (name, domain) not in self._views:
             entry = self.manifest.sensitive[name]
-            everybody = Tally(Constant(value=True, kind=BOOLEAN), (), (), (name,), ())
-            published = self._table.tally(everybody, [domain]).moments[0, 0, 0]
+            published = self._everybody([name], [domain])
             self._views[name, domain] = view_of_release(
                 published.astype("int64"), self.rows, entry.ell, entry.groups
             )

@@ -19,6 +19,8 @@ from countveil.channel.conditions import NEVER
 from countveil.engines.contract import TallyResult
 from countveil.estimate import (
     Estimates,
+    IteratedEstimates,
+    Rounds,
     Tallies,
     Total,
     estimate_ratio,
@@ -41,11 +43,22 @@ class Options:
     within: float
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the sensitive columns of a question: channels, whole-table counts.
+
+    `everybody` are the published counts by all of these columns together, where they are needed.
+    """
+
+    views: Sequence[ChannelView]
+    everybody: NDArray[np.float64] | None = None
+
+
 def answer_question(
     question: Question,
     plan: Plan,
     counted: TallyResult,
-    views: Sequence[ChannelView],
+    known: Known,
     options: Options,
     warnings: Sequence[str],
 ) -> Answer:
@@ -54,12 +67,20 @@ def answer_question(
     columns = [Cells(_NOTHING, np.zeros(0), options.within) for _ in question.measures]
     n_cells = 0
     if counted.keys:
-        tallies = Tallies(counted.truths, counted.moments, counted.lowest, views, plan.grouped)
+        tallies = Tallies(
+            counted.truths,
+            counted.moments,
+            counted.lowest,
+            known.views,
+            plan.grouped,
+            known.everybody,
+        )
         shown = _shown_cells(question, plan, tallies)
         measured = _Measured(plan, tallies, options)
         columns = [measured.estimates(measure, shown) for measure in question.measures]
         keys = _keys(question, plan, counted, tallies, shown)
         n_cells = int(np.count_nonzero(shown))
+        warnings = [*warnings, *Rounds.together(measured.rounds).sentences()]
     order = arranged(question, keys, columns, n_cells, _places(question, plan))
     key_outputs = [output for output in question.outputs if output.what == "key"]
     measure_outputs = [output for output in question.outputs if output.what == "measure"]
@@ -108,6 +129,12 @@ class _Measured:
     def __init__(self, plan: Plan, tallies: Tallies, options: Options) -> None:
         self._plan, self._tallies, self._options = plan, tallies, options
         self._totals: dict[Any, tuple[Total, Estimates]] = {}
+
+    @property
+    def rounds(self) -> list[Rounds]:
+        """How long iterations took."""
+        found = (estimates for _, estimates in self._totals.values())
+        return [one.rounds for one in found if isinstance(one, IteratedEstimates)]
 
     def estimates(self, measure: Measure, shown: NDArray[np.bool_]) -> Cells:
         total, found = self._total(measure.numerator)

@@ -18,11 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.answering import Options
-from countveil.channel import ChannelView
+from countveil.answering import Known, Options
 from countveil.channel.conditions import ALWAYS, NEVER
 from countveil.engines.contract import ReleaseTable
-from countveil.estimate import Estimates, Tallies, Total, estimate_total
+from countveil.estimate import (
+    Estimates,
+    IteratedEstimates,
+    Rounds,
+    Tallies,
+    Total,
+    estimate_total,
+)
 from countveil.query import Plan, Question, ReleaseColumns, as_condition, plan_question, split
 from countveil.query.expressions import Expression, Formula
 from countveil.query.question import Aggregate, Measure, Output
@@ -30,7 +36,7 @@ from countveil.result import Cells
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-Views = Callable[[Plan], Sequence[ChannelView]]
+KnownOf = Callable[[Plan], Known]
 
 # So many numbers are estimated at once: the arrays in between are some twenty times as large.
 _AT_ONCE = 1 << 19
@@ -59,6 +65,7 @@ class ManyCounts:
         self._asked: dict[Formula, _Asked] = {}
         self._parts = [np.zeros(size) for _ in range(4)]
         self._rows = np.zeros(size)
+        self.rounds: list[Rounds] = []
 
     @property
     def plans(self) -> list[Plan]:
@@ -83,13 +90,14 @@ class ManyCounts:
         """Take a count that was answered alone."""
         self._keep(np.array([number]), alone.found, alone.sizes)
 
-    def answer(self, table: ReleaseTable, views: Views, options: Options) -> Cells:
+    def answer(self, table: ReleaseTable, known_of: KnownOf, options: Options) -> Cells:
         """All counts, by number."""
         for asked in self._together():
             plan = asked[0].plan
-            tallied = _Tallied(table, plan, views(plan), asked)
+            tallied = _Tallied(table, plan, known_of(plan), asked)
             for numbers, found, rows in tallied.estimates(options):
                 self._keep(numbers, found, rows)
+            self.rounds += tallied.rounds
         return Cells(Estimates(*self._parts), self._rows, options.within)
 
     def _keep(self, numbers: Numbers, found: Estimates, rows: Floats) -> None:
@@ -113,10 +121,11 @@ class _Tallied:
         self,
         table: ReleaseTable,
         plan: Plan,
-        views: Sequence[ChannelView],
+        known: Known,
         asked: Sequence[_Asked],
     ) -> None:
-        self._asked, self._views = asked, views
+        self._asked, self._known = asked, known
+        self.rounds: list[Rounds] = []
         place: dict[Expression, int] = {}
         self._lines = [
             np.array([place.setdefault(c, len(place)) for c in one.conditions], np.int64)
@@ -136,7 +145,7 @@ class _Tallied:
             numbers = np.array(asked.numbers)
             for some in _pieces(lines.size, self._counts[0].size):
                 tallies = self._tallies(lines[some], grouped=False)
-                found, rows = _estimated(tallies, condition_of, options)
+                found, rows = self._estimated(tallies, condition_of, options)
                 yield numbers[some], _column(found, 0), rows[:, 0]
         if single:
             yield from self._single_values(single, options)
@@ -152,7 +161,7 @@ class _Tallied:
         used, line_of = np.unique(lines, return_inverse=True)
         for some in _pieces(used.size, self._counts[0].size):
             tallies = self._tallies(used[some], grouped=True)
-            found, rows = _estimated(tallies, everything, options)
+            found, rows = self._estimated(tallies, everything, options)
             here = (line_of >= some.start) & (line_of < some.stop)
             cells = line_of[here] - some.start, values[here]
             picked = Estimates(*(part[cells] for part in found.parts()))
@@ -160,25 +169,25 @@ class _Tallied:
 
     def _tallies(self, lines: Numbers, *, grouped: bool) -> Tallies:
         moments = self._counts[lines][None, :, None]
-        nothing_else = np.zeros((1, 0), bool)
-        return Tallies(
-            nothing_else, moments, np.zeros(0), self._views, [grouped] * len(self._views)
+        nothing_else, views = np.zeros((1, 0), bool), self._known.views
+        by_value = [grouped] * len(views)
+        return Tallies(nothing_else, moments, np.zeros(0), views, by_value, self._known.everybody)
+
+    def _estimated(
+        self, tallies: Tallies, condition_of: Numbers, options: Options
+    ) -> tuple[Estimates, Floats]:
+        total = Total(tallies, condition_of, None)
+        found = estimate_total(
+            tallies,
+            total,
+            is_count=True,
+            method=options.method,
+            channel=options.channel,
+            level=options.level,
         )
-
-
-def _estimated(
-    tallies: Tallies, condition_of: Numbers, options: Options
-) -> tuple[Estimates, Floats]:
-    total = Total(tallies, condition_of, None)
-    found = estimate_total(
-        tallies,
-        total,
-        is_count=True,
-        method=options.method,
-        channel=options.channel,
-        level=options.level,
-    )
-    return found, total.rows
+        if isinstance(found, IteratedEstimates):
+            self.rounds.append(found.rounds)
+        return found, total.rows
 
 
 def _column(found: Estimates, place: int) -> Estimates:

@@ -77,7 +77,7 @@ def test_the_table_of_the_papers_choices_is_what_the_methods_say() -> None:
                 np.array([[y, 1_000 - y]]),
                 np.array([300.0, 9_700]),
                 [a],
-                **options,  # type: ignore[arg-type]
+                **options,
             )
             said.append(f"{found.estimate[0, 0]:.1f} ({found.rounds.iterations[0, 0]})")
         assert [cell.strip() for cell in shown.split("|")] == said

@@ -16,6 +16,7 @@ from countveil.cli.output import Format, print_rows, warn
 class Method(StrEnum):
     """How counts are estimated."""
 
+    SHRUNK = "shrunk"
     UNBIASED = "unbiased"
     BAYES = "bayes"
 
@@ -31,7 +32,7 @@ class Channel(StrEnum):
 class Asked:
     """How to answer, and how to print it: the options of the command with their defaults."""
 
-    method: Method = Method.UNBIASED
+    method: Method = Method.SHRUNK
     channel: Channel = Channel.EXACT
     level: float = 0.95
     within: float = 0.10

@@ -16,7 +16,8 @@ def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.", readable=False)],
     sql: Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")],
     method: Annotated[
-        Method, typer.Option(help="Estimator: unbiased, or the paper's iterative Bayes.")
+        Method,
+        typer.Option(help="Estimator: shrunk (the best guess), unbiased, or the paper's Bayes."),
     ] = Asked.method,
     channel: Annotated[
         Channel,

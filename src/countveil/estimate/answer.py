@@ -7,6 +7,7 @@ Must not know: how the numbers were found.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,6 +40,14 @@ class Rounds:
 
     iterations: NDArray[np.int64]
     converged: NDArray[np.bool_]
+
+    @classmethod
+    def together(cls, several: Sequence[Rounds]) -> Rounds:
+        """Those of all cells."""
+        return cls(
+            np.concatenate([np.zeros(0, np.int64), *(r.iterations.ravel() for r in several)]),
+            np.concatenate([np.zeros(0, bool), *(r.converged.ravel() for r in several)]),
+        )
 
     def sentences(self) -> list[str]:
         """What an analyst should know of it."""

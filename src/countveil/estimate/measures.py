@@ -126,15 +126,12 @@ def _bayes(
         estimate = tallies.by_cell(found.estimate).reshape(flat)[:, places]
         iterations = tallies.by_cell(found.rounds.iterations).reshape(flat)[:, places]
         converged = tallies.by_cell(found.rounds.converged).reshape(flat)[:, places]
-        taken.append(Rounds(iterations.ravel(), converged.ravel()))
+        taken.append(Rounds(iterations, converged))
         unknown = np.full_like(estimate, np.nan)
         return Estimates(estimate, unknown, unknown, unknown)
 
     found = single.fill(tallies, estimates)
-    rounds = Rounds(
-        np.concatenate([part.iterations for part in taken] or [np.zeros(0, np.int64)]),
-        np.concatenate([part.converged for part in taken] or [np.zeros(0, bool)]),
-    )
+    rounds = Rounds.together(taken)
     if channel == "printed":
         # The printed channel is wrong by an amount nobody knows: no error would be honest.
         return IteratedEstimates(*found.parts(), rounds)

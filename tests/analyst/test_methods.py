@@ -1,0 +1,124 @@
+"""The three methods through an open release: one column, sets of values, several columns."""
+
+from __future__ import annotations
+
+import pytest
+
+import countveil as cv
+from countveil.errors import QueryError
+
+WOMEN = "SELECT occupation, count(*) FROM release WHERE gender = 'F' GROUP BY occupation"
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> cv.Release:
+    folder = tmp_path_factory.mktemp("methods") / "release"
+    table = cv.generate(20_000, seed=3)
+    return cv.publish(table, {"occupation": 2, "education": 2}, folder, seed=5)
+
+
+def test_shrunk_is_the_default(release: cv.Release) -> None:
+    assert release.sql(WOMEN).to_dicts() == release.sql(WOMEN, method="shrunk").to_dicts()
+    assert release.sql(WOMEN).to_dicts() != release.sql(WOMEN, method="unbiased").to_dicts()
+
+
+def test_a_shrunk_estimate_lies_in_the_interval_of_the_unbiased_one(release: cv.Release) -> None:
+    calm, plain = release.sql(WOMEN), release.sql(WOMEN, method="unbiased")
+    for one, other in zip(calm.estimates, plain.estimates, strict=True):
+        assert (one.low, one.high, one.std_error) == (other.low, other.high, other.std_error)
+        assert one.estimate is not None
+        assert one.low is not None
+        assert one.high is not None
+        assert one.low <= one.estimate <= one.high
+
+
+def test_shrunk_values_add_up_to_the_rows(release: cv.Release) -> None:
+    answer = release.sql(WOMEN)
+    total = sum(found.estimate or 0 for found in answer.estimates)
+    assert total == pytest.approx(release.count("gender = 'F'").estimate, abs=1)
+
+
+def test_a_set_of_values_is_the_sum_of_its_values(release: cv.Release) -> None:
+    """Up to the cut into the interval, which a set and its values have of their own."""
+    jobs = ("nurse", "teacher", "office clerk")
+    whole = release.count(f"gender = 'F' AND occupation IN {jobs}").estimate
+    parts = [release.count("gender = 'F'", occupation=job).estimate for job in jobs]
+    assert whole == pytest.approx(sum(part or 0 for part in parts), rel=1e-6)
+
+
+def test_all_but_one_value_is_the_rest(release: cv.Release) -> None:
+    others = release.count("gender = 'F' AND occupation <> 'nurse'")
+    nurses = release.count("gender = 'F'", occupation="nurse")
+    women = release.count("gender = 'F'").estimate
+    assert women is not None
+    assert (others.estimate or 0) + (nurses.estimate or 0) == pytest.approx(women, abs=1)
+    assert others.high == pytest.approx(women - (nurses.low or 0))
+
+
+def test_sums_are_never_shrunk(release: cv.Release) -> None:
+    query = "SELECT sum(age) FROM release WHERE occupation = 'nurse'"
+    assert release.sql(query).to_dicts() == release.sql(query, method="unbiased").to_dicts()
+
+
+@pytest.mark.parametrize("method", ["shrunk", "unbiased", "bayes"])
+def test_two_columns_grouped_one_by_one_and_in_a_batch_agree(
+    release: cv.Release, method: str
+) -> None:
+    grouped = release.sql(
+        "SELECT occupation, education, count(*) FROM release WHERE gender = 'F' GROUP BY ALL",
+        method=method,
+    )
+    wanted = [("nurse", "bachelor"), ("lawyer", "doctorate"), ("driver", "primary")]
+    conditions = [
+        f"gender = 'F' AND occupation = '{job}' AND education = '{level}'" for job, level in wanted
+    ]
+    batch = release.counts(conditions, method=method).estimates
+    for (job, level), together in zip(wanted, batch, strict=True):
+        place = grouped.groups.index((job, level))
+        alone = release.count("gender = 'F'", method=method, occupation=job, education=level)
+        for other in (grouped.estimates[place], together):
+            assert other.estimate == pytest.approx(alone.estimate, rel=1e-6, abs=1e-6)
+            assert other.high == pytest.approx(alone.high)
+
+
+def test_shrunk_is_nearer_to_the_truth_than_the_paper_for_two_columns(
+    release: cv.Release,
+) -> None:
+    """Summed over all combinations. One release: the measured ratios are 0.5 and below."""
+    table = cv.generate(20_000, seed=3)
+    assert table is not None
+    truth: dict[tuple[str, str], int] = {}
+    for row in table.select(["gender", "occupation", "education"]).to_pylist():
+        if row["gender"] == "F":
+            cell = (row["occupation"], row["education"])
+            truth[cell] = truth.get(cell, 0) + 1
+    query = "SELECT occupation, education, count(*) FROM release WHERE gender = 'F' GROUP BY ALL"
+
+    def error(**options: str) -> float:
+        answer = release.sql(query, **options)  # type: ignore[arg-type]
+        said = dict(zip(answer.groups, answer.estimates, strict=True))
+        return sum(abs((found.estimate or 0) - truth.get(cell, 0)) for cell, found in said.items())
+
+    assert error() < 0.8 * error(method="bayes", channel="printed")
+    assert error() < 0.8 * error(method="unbiased")
+
+
+def test_bayes_says_how_many_rounds_it_took(release: cv.Release) -> None:
+    answer = release.sql(WOMEN, method="bayes")
+    assert any(text.startswith("Iterations: median") for text in answer.warnings)
+    batch = release.counts(["occupation = 'nurse' AND age = 40"], method="bayes")
+    assert any("(cells: " in text for text in batch.warnings)
+    assert not release.sql(WOMEN).warnings
+
+
+def test_the_printed_channel_carries_no_errors(release: cv.Release) -> None:
+    found = release.sql(WOMEN, method="bayes", channel="printed").estimates
+    assert all(one.estimate is not None for one in found)
+    assert all(one.std_error is None and one.verdict is None for one in found)
+
+
+def test_bayes_refuses_what_the_paper_does_not_have(release: cv.Release) -> None:
+    with pytest.raises(QueryError, match="'shrunk' or 'unbiased'"):
+        release.count("occupation IN ('nurse', 'lawyer') AND age = 40", method="bayes")
+    with pytest.raises(QueryError, match="single values"):
+        release.sql("SELECT avg(age) FROM release WHERE occupation = 'nurse'", method="bayes")
