@@ -45,9 +45,16 @@ class Blocks(Protocol):
     spans: list[Span]
 
     def read(
-        self, span: Span, columns: Sequence[str], plain_text: Collection[str] = ()
+        self,
+        span: Span,
+        columns: Sequence[str],
+        plain_text: Collection[str] = (),
+        few: int | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """The columns of a span in batches; those in `plain_text` without dictionary."""
+        """The columns of a span in batches; those in `plain_text` without dictionary.
+
+        Who says `few` will stop after about so many rows.
+        """
 
 
 class TableBlocks:
@@ -60,10 +67,14 @@ class TableBlocks:
         self.spans = _cut(self.rows)
 
     def read(
-        self, span: Span, columns: Sequence[str], plain_text: Collection[str] = ()
+        self,
+        span: Span,
+        columns: Sequence[str],
+        plain_text: Collection[str] = (),
+        few: int | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Slices of the table."""
-        del plain_text
+        del plain_text, few
         part = self._table.slice(span.first, span.rows).select(list(columns))
         for batch in part.to_batches():
             yield dict(zip(columns, batch.columns, strict=True))
@@ -90,9 +101,14 @@ class ParquetBlocks:
         self.spans = self._spans()
 
     def read(
-        self, span: Span, columns: Sequence[str], plain_text: Collection[str] = ()
+        self,
+        span: Span,
+        columns: Sequence[str],
+        plain_text: Collection[str] = (),
+        few: int | None = None,
     ) -> Iterator[dict[str, Any]]:
         """The row groups of a span."""
+        size = _BATCH if few is None else max(1, min(_BATCH, few))
         coded = [name for name in self._text if name in columns and name not in plain_text]
         for number in sorted({number for number, _ in span.groups}):
             path, metadata = self._paths[number], self._metadata[number]
@@ -101,7 +117,7 @@ class ParquetBlocks:
                 file = pq.ParquetFile(raw, metadata=metadata, read_dictionary=coded)
                 for group in groups:
                     for batch in file.iter_batches(
-                        _BATCH, row_groups=[group], columns=list(columns), use_threads=False
+                        size, row_groups=[group], columns=list(columns), use_threads=False
                     ):
                         places = batch.schema.get_field_index
                         yield {

@@ -10,6 +10,7 @@ numbers would not be smaller. Must not know: other columns, other rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +87,36 @@ Piece = CodedPiece | NumberPiece | CarriedPiece
 def length(piece: Piece) -> int:
     """Number of rows."""
     return len(piece.values) if isinstance(piece, CarriedPiece) else piece.codes.size
+
+
+def some_rows(pieces: Sequence[Piece], rows: NDArray[np.int64]) -> list[Piece]:
+    """These rows of neighbouring pieces, in rising order."""
+    ends = np.cumsum([length(piece) for piece in pieces])
+    edges = np.concatenate([[0], np.searchsorted(rows, ends)])
+    return [
+        _take(piece, rows[first:last] - (end - length(piece)))
+        for piece, end, first, last in zip(pieces, ends, edges, edges[1:], strict=False)
+    ]
+
+
+def _take(piece: Piece, rows: NDArray[np.int64]) -> Piece:
+    if isinstance(piece, CarriedPiece):
+        return CarriedPiece(piece.values.take(from_numpy(rows)))
+    codes = piece.codes[rows]
+    if isinstance(piece, CodedPiece):
+        counts = np.bincount(codes, minlength=piece.counts.size)
+        return CodedPiece(codes, piece.dictionary, counts)
+    missing = None if piece.missing is None else piece.missing[rows]
+    return NumberPiece(codes, piece.low, piece.high, missing, piece.kind)
+
+
+def to_coded(piece: Piece) -> CodedPiece:
+    """The same rows as codes."""
+    if isinstance(piece, CodedPiece):
+        return piece
+    found = _coded(piece.array(), always=True)
+    assert found is not None  # noqa: S101 - for the type checker
+    return found
 
 
 def to_piece(array: Any, *, coded: bool) -> Piece:

@@ -33,7 +33,14 @@ from countveil.engines.embedded.blocks import Blocks, Span
 from countveil.engines.embedded.glance import coded_column, column_profile, is_countable, spread
 from countveil.engines.embedded.layout import Layout, make_layout
 from countveil.engines.embedded.memory import memory_limit
-from countveil.engines.embedded.pieces import CodedPiece, Piece, to_piece
+from countveil.engines.embedded.pieces import (
+    CodedPiece,
+    Piece,
+    length,
+    some_rows,
+    to_coded,
+    to_piece,
+)
 from countveil.engines.embedded.plain import from_numpy
 from countveil.engines.embedded.read import open_blocks
 from countveil.engines.embedded.runs import Rows, Runs
@@ -116,8 +123,18 @@ class EmbeddedSource:
             places = np.linspace(0, len(spans) - 1, _SAMPLED_SPANS).astype(int)
             least = -(-most // _SAMPLED_SPANS)
             parts = [self._read(spans[place], names, least) for place in places]
-        found = {name: [self._values(name, part[name]) for part in parts] for name in names}
-        return {name: coded_column(spread(arrays, most)) for name, arrays in found.items()}
+        sizes = [sum(map(length, next(iter(part.values()), []))) for part in parts]
+        rows = spread(sizes, most)
+        return {
+            name: coded_column(
+                [
+                    self._recoded(name, to_coded(piece))
+                    for part, own in zip(parts, rows, strict=True)
+                    for piece in some_rows(part[name], own)
+                ]
+            )
+            for name in names
+        }
 
     def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
         """Those of the columns that hold plain values, at a glance."""
@@ -224,7 +241,7 @@ class EmbeddedSource:
         carried = [name for name in names if name in seen and seen[name].carried]
         pieces: dict[str, list[Piece]] = {name: [] for name in names}
         rows = 0
-        for batch in self._blocks.read(span, names, carried):
+        for batch in self._blocks.read(span, names, carried, least):
             for name, array in batch.items():
                 coded = name in seen and seen[name].coded
                 pieces[name].append(to_piece(array, coded=coded))
@@ -251,6 +268,13 @@ class EmbeddedSource:
         ]
         kind = self._kind(self._blocks.schema.field(name))
         return pa.concat_arrays(arrays) if arrays else pa.nulls(0, kind)
+
+    def _recoded(self, name: str, piece: CodedPiece) -> CodedPiece:
+        """A piece with the values that were put in place of the old ones, if any were."""
+        survey = self._surveys.get(name)
+        if survey is None or not survey.is_renamed:
+            return piece
+        return survey.renamed(piece)
 
     def _codes(self, survey: Survey, pieces: Sequence[Piece], dtype: Any) -> NDArray[Any]:
         """The positions of some rows' values among the column's."""
