@@ -44,6 +44,10 @@ class Blocks(Protocol):
     rows: int
     spans: list[Span]
 
+    @property
+    def read_again_at_once(self) -> bool:
+        """Whether nothing is gained by keeping what was read."""
+
     def read(
         self,
         span: Span,
@@ -59,6 +63,8 @@ class Blocks(Protocol):
 
 class TableBlocks:
     """A table in memory."""
+
+    read_again_at_once = False
 
     def __init__(self, table: Any) -> None:
         self._table = table
@@ -82,6 +88,8 @@ class TableBlocks:
 
 class ParquetBlocks:
     """One or several Parquet files of one layout."""
+
+    read_again_at_once = False
 
     def __init__(self, paths: Sequence[Path], missing: Sequence[str] = ()) -> None:
         self._paths = paths

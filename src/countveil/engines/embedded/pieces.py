@@ -114,9 +114,7 @@ def to_coded(piece: Piece) -> CodedPiece:
     """The same rows as codes."""
     if isinstance(piece, CodedPiece):
         return piece
-    found = _coded(piece.array(), always=True)
-    assert found is not None  # noqa: S101 - for the type checker
-    return found
+    return coded_piece(piece.array())
 
 
 def to_piece(array: Any, *, coded: bool) -> Piece:
@@ -124,8 +122,10 @@ def to_piece(array: Any, *, coded: bool) -> Piece:
     kind = array.type
     is_text = pa.types.is_dictionary(kind) or pa.types.is_string(kind)
     if coded or is_text:
-        found = _coded(array, always=coded)
-        return found if found is not None else CarriedPiece(_values(array))
+        encoded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
+        if coded or not _hardly_repeats(len(encoded.dictionary), len(array)):
+            return coded_piece(encoded)
+        return CarriedPiece(_values(array))
     if is_number(kind):
         return _number(array)
     return CarriedPiece(array)
@@ -161,13 +161,12 @@ def _values(array: Any) -> Any:
     return array
 
 
-def _coded(array: Any, *, always: bool) -> CodedPiece | None:
+def coded_piece(array: Any) -> CodedPiece:
+    """An array of any kind as codes."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     dictionary, indices = array.dictionary, array.indices
     missing = len(dictionary)
-    if not always and _hardly_repeats(missing, len(array)):
-        return None
     dtype: Any = np.uint8 if missing < 1 << 8 else np.uint16 if missing < 1 << 16 else np.uint32
     codes = to_numpy(indices, missing).astype(dtype)
     return CodedPiece(codes, dictionary, np.bincount(codes, minlength=missing + 1))

@@ -124,11 +124,16 @@ def _without_missing(array: Any, missing: Sequence[str]) -> Any:
         return array
     texts = text_array(missing)
     if not pa.types.is_dictionary(array.type):
-        return pc.if_else(pc.is_in(array, texts), pa.scalar(None, pa.string()), array)
+        return pc.if_else(pc.is_in(array, texts), _null(pa.string()), array)
     gone = pc.is_in(array.dictionary, texts)
     hidden = pc.fill_null(gone.take(array.indices), fill_value=False)
-    indices = pc.if_else(hidden, pa.scalar(None, array.indices.type), array.indices)
+    indices = pc.if_else(hidden, _null(array.indices.type), array.indices)
     return pa.DictionaryArray.from_arrays(indices, array.dictionary)
+
+
+def _null(kind: Any) -> Any:
+    # pa.scalar would look for pandas.
+    return pa.nulls(1, kind)[0]
 
 
 def _plain_column(column: Any, missing: Sequence[str]) -> Any:

@@ -14,6 +14,7 @@ or order of the source reaches a file.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from countveil.engines.contract import (
     WrittenFile,
 )
 from countveil.engines.embedded.blocks import Blocks, Span
+from countveil.engines.embedded.csv_blocks import Shelf
 from countveil.engines.embedded.glance import coded_column, column_profile, is_countable, spread
 from countveil.engines.embedded.layout import Layout, make_layout
 from countveil.engines.embedded.memory import memory_limit
@@ -72,7 +74,8 @@ def open_source_table(
 ) -> EmbeddedSource:
     """Open a source. Texts in `missing` mean a missing value; `spill` is for what needs a disk."""
     limit = memory_limit(memory)
-    return EmbeddedSource(open_blocks(source, missing, progress), limit, spill, progress)
+    shelf = Shelf(int(_KEPT_SHARE * limit), spill or Path(tempfile.gettempdir()))
+    return EmbeddedSource(open_blocks(source, missing, shelf, progress), limit, spill, progress)
 
 
 class EmbeddedSource:
@@ -84,7 +87,9 @@ class EmbeddedSource:
         self._blocks, self._limit, self._spill = blocks, limit, spill
         self._progress = progress
         self._surveys: dict[str, Survey] = {}
-        self._kept: dict[tuple[int, str], list[Piece]] | None = {}
+        self._kept: dict[tuple[int, str], list[Piece]] | None = (
+            None if blocks.read_again_at_once else {}
+        )
         self._kept_bytes = 0
 
     @property
