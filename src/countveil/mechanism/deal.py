@@ -35,7 +35,6 @@ Counts = NDArray[np.int64]
 _PART_TICKETS = 1 << 16
 # With more tickets than this, rare values are split too: the parts in use stay about this many.
 _IN_USE = 1 << 26
-_LOOP_FROM = 4096
 _FEW_VALUES = 1024
 _CHUNK_ROWS = 1 << 16
 
@@ -164,7 +163,7 @@ class _Group:
     def split(self, stream: Stream) -> None:
         """Send every ticket to a part."""
         n_owners = self.last - self.first
-        n_parts = max(1, -(-int(self._counts.sum()) // _PART_TICKETS))
+        n_parts = 1 << max(0, (int(self._counts.sum()) - 1) // _PART_TICKETS).bit_length()
         own = stream.spawn()
         shares = _spread(self._counts, n_parts, own)
         self._parts = [
@@ -179,38 +178,38 @@ class _Group:
         begin, end = self._served, self._served + wanted
         if np.any(end > self._before[-1]):
             raise ValueError("a block holds more rows of a value than were counted")
+        # From each part that is left, of each owner: from which ticket on, and how many.
+        before, after = self._before[self._exhausted : -1], self._before[self._exhausted + 1 :]
+        low = np.maximum(before, begin)
+        count = np.minimum(after, end) - low
+        wanted_of = count > 0
         pieces = []
-        for number in range(self._exhausted, len(self._parts)):
-            low = np.maximum(begin, self._before[number])
-            count = np.minimum(end, self._before[number + 1]) - low
-            part = self._parts[number]
-            if part is not None and np.any(count > 0):
-                some = np.flatnonzero(count > 0)
-                held = np.diff(self._before[number : number + 2], axis=0)[0]
-                start = np.cumsum(held) - held + low - self._before[number]
-                to = target + low - begin
-                pieces.append(_Piece(part, start[some], count[some], to[some]))
-            elif np.all(self._before[number] >= end):
-                break
+        for line in np.flatnonzero(wanted_of.any(axis=1)).tolist():
+            part = self._parts[self._exhausted + line]
+            assert part is not None  # noqa: S101 - only parts that are used up are let go
+            some = np.flatnonzero(wanted_of[line])
+            held = after[line] - before[line]
+            start = np.cumsum(held) - held + low[line] - before[line]
+            to = target + low[line] - begin
+            pieces.append(_Piece(part, start[some], count[line, some], to[some]))
         self._served = end
-        used_up = np.flatnonzero(np.all(self._before[1:] <= end, axis=1))
-        for number in used_up[used_up >= self._exhausted].tolist():
+        used_up = int(np.all(after <= end, axis=1).sum())
+        for number in range(self._exhausted, self._exhausted + used_up):
             self._parts[number] = None
-            self._exhausted = number + 1
+        self._exhausted += used_up
         return pieces
 
 
 def _spread(counts: Counts, n_parts: int, stream: Stream) -> Counts:
-    """How many tickets of each cell go to each part, every ticket with equal chances."""
-    if n_parts == 1:
-        return counts[None]
-    shares = np.zeros((n_parts, counts.size), np.int64)
-    many = counts >= _LOOP_FROM
-    for cell in np.flatnonzero(many).tolist():
-        shares[:, cell] = stream.tally(n_parts, int(counts[cell]))
-    cells = np.repeat(np.flatnonzero(~many), counts[~many])
-    places = stream.below(n_parts, cells.size) * counts.size + cells
-    return shares + np.bincount(places, minlength=shares.size).reshape(shares.shape)
+    """How many tickets of each cell go to each part, every ticket with equal chances.
+
+    A fair coin for each ticket parts them in two, and so on: `n_parts` is a power of two.
+    """
+    shares = counts[None]
+    while len(shares) < n_parts:
+        heads = stream.heads(shares)
+        shares = np.concatenate([heads, shares - heads])
+    return shares
 
 
 def narrow_type(n_values: int) -> Any:
