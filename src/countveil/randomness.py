@@ -96,7 +96,7 @@ class Stream:
         found = np.empty(size + _BLOCK_BYTES, np.uint8)
         for start in range(0, size, len(_ZEROS)):
             piece = memoryview(_ZEROS)[: size - start]
-            self._encryptor.update_into(piece, memoryview(found)[start:])
+            self._encryptor.update_into(piece, found.data[start:])
         return found[:size].view(dtype)
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
