@@ -46,7 +46,7 @@ bench: setup  ## measure the speed beside a plain copy, the groups, the coverage
 	$(BIN)/python -m benchmarks.coverage
 
 bench-large: setup  ## the speed with 50 million rows (needs 16 GB of memory for the reference)
-	$(BIN)/python -m benchmarks.speed --rows 50000000 --csv-rows 0 --times 1
+	$(BIN)/python -m benchmarks.speed --rows 50000000 --csv-rows 0 --times 1 --spill
 
 lock:  ## pin the newest dependencies anew (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
