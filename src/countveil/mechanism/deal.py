@@ -37,6 +37,7 @@ _PART_TICKETS = 1 << 16
 _IN_USE = 1 << 26
 _FEW_VALUES = 1024
 _CHUNK_ROWS = 1 << 16
+_TOO_MANY = "a block holds more rows of a value than were counted"
 
 
 class Dealer:
@@ -158,6 +159,8 @@ class _Group:
         self._parts: list[Part | None] = []
         # Per part and owner, the tickets in the parts before.
         self._before = np.zeros((1, last - first), np.int64)
+        # The same for an owner without company, which is most of the work in large tables.
+        self._edges: list[int] = []
         self._exhausted = 0
 
     def split(self, stream: Stream) -> None:
@@ -172,12 +175,16 @@ class _Group:
         held = np.stack([np.bincount(self._owners, share, n_owners) for share in shares])
         totals = np.cumsum(held.astype(np.int64), axis=0)
         self._before = np.concatenate([self._before, totals])
+        if n_owners == 1:
+            self._edges = self._before[:, 0].tolist()
 
     def take(self, wanted: Counts, target: Counts) -> list[_Piece]:
         """The next tickets of each owner."""
+        if len(self._edges):
+            return self._take_alone(int(wanted[0]), int(target[0]))
         begin, end = self._served, self._served + wanted
         if np.any(end > self._before[-1]):
-            raise ValueError("a block holds more rows of a value than were counted")
+            raise ValueError(_TOO_MANY)
         # From each part that is left, of each owner: from which ticket on, and how many.
         before, after = self._before[self._exhausted : -1], self._before[self._exhausted + 1 :]
         low = np.maximum(before, begin)
@@ -197,6 +204,26 @@ class _Group:
         for number in range(self._exhausted, self._exhausted + used_up):
             self._parts[number] = None
         self._exhausted += used_up
+        return pieces
+
+    def _take_alone(self, wanted: int, target: int) -> list[_Piece]:
+        begin = int(self._served[0])
+        end = begin + wanted
+        if end > self._edges[-1]:
+            raise ValueError(_TOO_MANY)
+        self._served[0] = end
+        pieces = []
+        while begin < end:
+            number = self._exhausted
+            before, after = self._edges[number : number + 2]
+            part, last = self._parts[number], min(end, after)
+            if part is not None and last > begin:
+                place = (begin - before, last - begin, target)
+                pieces.append(_Piece(part, *(np.array([at]) for at in place)))
+            target, begin = target + last - begin, last
+            if last == after:
+                self._parts[number] = None
+                self._exhausted += 1
         return pieces
 
 
