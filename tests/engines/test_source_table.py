@@ -30,7 +30,7 @@ def table() -> pa.Table:
     )
 
 
-@pytest.fixture(params=["memory", "file", "file read again"])
+@pytest.fixture(params=["memory", "file", "file read again", "arrow", "arrow stream"])
 def source(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> EmbeddedSource:
@@ -38,6 +38,13 @@ def source(
         return open_source_table(describe_source(table()))
     if request.param == "file read again":
         monkeypatch.setattr(source_table, "_KEPT_SHARE", 0.0)
+    if request.param.startswith("arrow"):
+        path = tmp_path / "in.arrow"
+        as_stream = request.param == "arrow stream"
+        start = pa.ipc.new_stream if as_stream else pa.ipc.new_file
+        with start(path, table().schema) as writer:
+            writer.write_table(table(), max_chunksize=700)
+        return open_source_table(describe_source(path))
     pq.write_table(table(), tmp_path / "in.parquet", row_group_size=700)
     return open_source_table(describe_source(tmp_path / "in.parquet"))
 

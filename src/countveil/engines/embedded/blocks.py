@@ -106,7 +106,12 @@ class ParquetBlocks:
         self.schema = plain_schema(schemas[0])
         self._text = [field.name for field in schemas[0] if _is_text(field.type)]
         self.rows = sum(metadata.num_rows for metadata in self._metadata)
-        self.spans = self._spans()
+        self.spans = spans_of(
+            [
+                [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+                for metadata in self._metadata
+            ]
+        )
 
     def read(
         self,
@@ -133,20 +138,22 @@ class ParquetBlocks:
                             for name in columns
                         }
 
-    def _spans(self) -> list[Span]:
-        size = _span_rows(self.rows)
-        spans: list[Span] = []
-        first, rows, groups = 0, 0, []
-        for number, metadata in enumerate(self._metadata):
-            for group in range(metadata.num_row_groups):
-                rows += metadata.row_group(group).num_rows
-                groups.append((number, group))
-                if rows >= size:
-                    spans.append(Span(len(spans), first, rows, tuple(groups)))
-                    first, rows, groups = first + rows, 0, []
-        if rows:
-            spans.append(Span(len(spans), first, rows, tuple(groups)))
-        return spans
+
+def spans_of(files: Sequence[Sequence[int]]) -> list[Span]:
+    """Spans of files whose groups of rows have these sizes."""
+    size = _span_rows(sum(map(sum, files)))
+    spans: list[Span] = []
+    first, rows, groups = 0, 0, []
+    for number, sizes in enumerate(files):
+        for group, own in enumerate(sizes):
+            rows += own
+            groups.append((number, group))
+            if rows >= size:
+                spans.append(Span(len(spans), first, rows, tuple(groups)))
+                first, rows, groups = first + rows, 0, []
+    if rows:
+        spans.append(Span(len(spans), first, rows, tuple(groups)))
+    return spans
 
 
 def _span_rows(rows: int) -> int:

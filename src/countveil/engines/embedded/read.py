@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from countveil.engines.contract import Progress
+from countveil.engines.embedded.arrow_files import ArrowBlocks, has_list_of_batches
 from countveil.engines.embedded.blocks import Blocks, ParquetBlocks, TableBlocks
 from countveil.engines.embedded.csv_blocks import Shelf
 from countveil.engines.embedded.csv_files import open_csv_files
@@ -25,7 +26,7 @@ from countveil.source.locate import is_pandas
 def open_blocks(
     source: Source, missing: Sequence[str], shelf: Shelf, progress: Progress | None = None
 ) -> Blocks:
-    """The rows of a source. Parquet files are read when they are wanted, all else at once.
+    """The rows of a source. Parquet and Arrow files are read when they are wanted.
 
     Texts in `missing` mean a missing value. What a CSV holds is kept on the shelf.
     """
@@ -36,6 +37,8 @@ def open_blocks(
     try:
         if source.format == "csv":
             return open_csv_files(source.paths, missing, shelf, progress)
+        if all(map(has_list_of_batches, source.paths)):
+            return ArrowBlocks(source.paths, missing)
         return TableBlocks(plain_table(_from_arrow_files(source), missing))
     except PermissionError as error:
         raise InputError(f"No permission to read {error.filename or source.paths[0]}.") from error
