@@ -131,6 +131,21 @@ def test_what_lies_on_disk_comes_back_as_it_was(tmp_path: Path, most_bytes: int)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv"]
 
 
+@pytest.mark.usefixtures("_small_pieces")
+@pytest.mark.parametrize("odd_cell", ["plain", '5" pipe'])
+def test_progress_counts_rows_while_they_are_parsed(tmp_path: Path, odd_cell: str) -> None:
+    paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
+    for path in paths:
+        path.write_text("a,b\n" + f'1,"x\ny"\n{odd_cell},z"\n' * 60)
+    told: list[tuple[str, int, int]] = []
+    shelf = Shelf(PLENTY, tmp_path)
+    blocks = open_csv_files(paths, (), shelf, lambda *report: told.append(report))
+    stages, rows, totals = zip(*told, strict=True)
+    assert set(stages) == {"parsing"}
+    assert rows[-1] == totals[-1] == blocks.rows == 240
+    assert all(done <= total for done, total in zip(rows, totals, strict=True))
+
+
 def test_a_header_longer_than_the_first_look(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     names = [f"column number {i} " + "x" * 40 for i in range(3_000)]
