@@ -32,7 +32,7 @@ from countveil.errors import InputError
 from countveil.randomness import fresh_key
 
 _LONGEST = 1 << 24
-_LEAST, _MOST, _PIECES = 1 << 20, 1 << 24, 16
+_LEAST, _MOST, _PIECES = 1 << 20, 1 << 23, 16
 _LEAST_A_COLUMN = 1 << 11
 _QUOTE = ord('"')
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -34,7 +34,7 @@ from countveil.engines.embedded.blocks import Blocks, Span
 from countveil.engines.embedded.csv_blocks import Shelf
 from countveil.engines.embedded.glance import coded_column, column_profile, is_countable, spread
 from countveil.engines.embedded.layout import Layout, make_layout
-from countveil.engines.embedded.memory import memory_limit
+from countveil.engines.embedded.memory import memory_limit, room_for_rows
 from countveil.engines.embedded.pieces import (
     Piece,
     length,
@@ -70,7 +70,7 @@ def open_source_table(
     progress: Progress | None = None,
 ) -> EmbeddedSource:
     """Open a source. Texts in `missing` mean a missing value; `spill` is for what needs a disk."""
-    limit = memory_limit(memory)
+    limit = room_for_rows(memory_limit(memory))
     shelf = Shelf(int(_KEPT_SHARE * limit), spill or Path(tempfile.gettempdir()))
     return EmbeddedSource(open_blocks(source, missing, shelf, progress), limit, spill, progress)
 
