@@ -47,7 +47,7 @@ bench: setup  ## measure publishing beside a copy, answers, groups, the coverage
 	$(BIN)/python -m benchmarks.coverage
 
 bench-large: setup  ## the speed with 50 million rows (needs 16 GB of memory for the reference)
-	$(BIN)/python -m benchmarks.speed --rows 50000000 --csv-rows 0 --times 1
+	$(BIN)/python -m benchmarks.speed --rows 50000000 --csv-rows 0 --times 1 --spill
 
 lock:  ## pin the newest dependencies anew (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \

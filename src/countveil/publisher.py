@@ -85,7 +85,8 @@ def run_publish(
         if dry_run:
             check_target(Path(to), force=force)
         report("reading", 0, 0)
-        reading = Reading(memory, None if spill is None else Path(spill), report)
+        beside = None if draft is None else draft.data
+        reading = Reading(memory, beside if spill is None else Path(spill), report)
         prepared = prepare(table, list(settings), choices or Choices(), reading)
         source = prepared.source
         without, histograms = _count(source, settings, randomness)

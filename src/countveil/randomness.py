@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import itertools
 import secrets
 from typing import Any, NoReturn
 
@@ -24,7 +25,13 @@ Word = np.unsignedinteger[Any]
 _SMALL_TYPES = (np.uint8, np.uint16, np.uint32)
 # Up to here a permutation sorts words that hold key and place at once: 44 random bits or more.
 _ONE_WORD = 1 << 20
-_TALLY_CHUNK = 1 << 20
+_BLOCK_BYTES = 16
+_ZEROS = bytes(1 << 18)
+_BITS, _ALL_BITS = 64, np.uint64((1 << 64) - 1)
+_WORDS_AT_ONCE, _DRAWS_AT_ONCE = 1 << 18, 1 << 22
+# Draws are counted in words while there are more than this for each count.
+_FEW_DRAWS = 32
+_MOST_COUNTED_IN_WORDS = 32
 
 
 def fresh_key() -> bytes:
@@ -84,8 +91,13 @@ class Stream:
 
     def words(self, count: int, dtype: type[Word] = np.uint64) -> NDArray[Any]:
         """`count` uniform words of the given unsigned type."""
-        zeros = bytes(count * np.dtype(dtype).itemsize)
-        return np.frombuffer(self._encryptor.update(zeros), dtype)
+        size = count * np.dtype(dtype).itemsize
+        # The cipher wants room for a block more than it writes.
+        found = np.empty(size + _BLOCK_BYTES, np.uint8)
+        for start in range(0, size, len(_ZEROS)):
+            piece = memoryview(_ZEROS)[: size - start]
+            self._encryptor.update_into(piece, found.data[start:])
+        return found[:size].view(dtype)
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
         """`count` integers, each uniform on 0 .. bound - 1."""
@@ -100,34 +112,68 @@ class Stream:
         last_fair = span - span % bound - 1
         drawn = self.words(count, dtype)
         rejected = np.flatnonzero(drawn > last_fair)
-        if rejected.size:
-            drawn = drawn.copy()
-            while rejected.size:
-                drawn[rejected] = self.words(rejected.size, dtype)
-                rejected = rejected[drawn[rejected] > last_fair]
+        while rejected.size:
+            drawn[rejected] = self.words(rejected.size, dtype)
+            rejected = rejected[drawn[rejected] > last_fair]
         if bound == span:
             return drawn.astype(np.int64)
         result: NDArray[np.int64] = (drawn % dtype(bound)).astype(np.int64)
         return result
 
-    def tally(self, bound: int, count: int) -> NDArray[np.int64]:
-        """How often each of 0 .. bound - 1 comes up in `count` uniform draws.
+    def heads(self, coins: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each number of fair coins, how many of them fall heads: a coin is a bit."""
+        left = coins.ravel().copy()
+        found = np.zeros_like(left)
+        while np.any(left):
+            tossed = np.minimum(left, _WORDS_AT_ONCE * _BITS)
+            for some in _runs(tossed):
+                first, mask = _laid_out(tossed[some])
+                fallen = np.bitwise_count(self.words(mask.size) & mask)
+                found[some] += np.add.reduceat(fallen, first, dtype=np.int64)
+            left -= tossed
+        return found.reshape(coins.shape)
 
-        For small bounds the bytes are counted as they are and folded; the ones beyond the last
-        whole multiple of the bound are drawn again.
+    def tallies(self, bound: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """For each of the counts, how often each of 0 .. bound - 1 comes up in so many draws.
+
+        A draw is a column of random bits, one each from as many words as the bound has bits; what
+        it says is counted in 64 draws at once. Draws that say the bound or more are made again,
+        and one by one where few are left.
         """
-        counts = np.zeros(bound, np.int64)
-        left = count
-        while left:
-            size = min(left, _TALLY_CHUNK)
-            if bound > 256:
-                found = np.bincount(self.below(bound, size), minlength=bound)
-            else:
-                seen = np.bincount(self.words(size, np.uint8), minlength=256)
-                found = seen[: 256 - 256 % bound].reshape(-1, bound).sum(axis=0)
-            counts += found
-            left -= int(found.sum())
-        return counts
+        found = np.zeros((counts.size, bound), np.int64)
+        for some in _runs(counts):
+            left = counts[some].copy()
+            while bound <= _MOST_COUNTED_IN_WORDS and left.sum() > _FEW_DRAWS * left.size:
+                tossed = np.minimum(left, _WORDS_AT_ONCE * _BITS)
+                said = self._tally_in_words(bound, tossed)
+                found[some] += said
+                left -= said.sum(axis=1)
+            while np.any(left):
+                drawn = np.minimum(left, _DRAWS_AT_ONCE // left.size)
+                places = np.repeat(np.arange(left.size) * bound, drawn)
+                places += self.below(bound, places.size)
+                said = np.bincount(places, minlength=left.size * bound)
+                found[some] += said.reshape(left.size, bound)
+                left -= drawn
+        return found
+
+    def _tally_in_words(self, bound: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What so many columns of bits say, those that say the bound or more left out."""
+        first, mask = _laid_out(counts)
+        said = np.zeros((counts.size, bound), np.int64)
+        # Columns that may still say one of the numbers from `low` on, and of how many.
+        waiting = [(mask, 0, 1 << (bound - 1).bit_length())]
+        lines = {width: self.words(mask.size) for width in _halves(waiting[0][2])}
+        while waiting:
+            columns, low, width = waiting.pop()
+            if low >= bound:
+                continue
+            if width == 1:
+                said[:, low] = np.add.reduceat(np.bitwise_count(columns), first, dtype=np.int64)
+                continue
+            ones = columns & lines[width]
+            waiting += [(ones, low, width // 2), (columns ^ ones, low + width // 2, width // 2)]
+        return said
 
     def uniform(self, count: int) -> NDArray[np.float64]:
         """`count` numbers on [0, 1), 53 random bits each. For made-up data, not for mechanisms."""
@@ -169,3 +215,24 @@ class Stream:
             drawn = int(self.below(upper + 1, 1)[0])
             chosen.add(upper if drawn in chosen else drawn)
         return np.array(sorted(chosen), np.int64)
+
+
+def _runs(counts: NDArray[np.int64]) -> list[slice]:
+    """Neighbouring counts whose bits fill few words."""
+    ends = np.cumsum(counts // _BITS + 1)
+    edges = np.unique(ends // _WORDS_AT_ONCE, return_index=True)[1].tolist()
+    return [slice(*edge) for edge in itertools.pairwise([*edges, counts.size])]
+
+
+def _laid_out(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Words with so many bits each: where those of each count begin, and which bits are meant."""
+    n_words = np.maximum(-(-counts // _BITS), 1)
+    ends = np.cumsum(n_words)
+    mask = np.full(int(ends[-1]), _ALL_BITS)
+    over = (n_words * _BITS - counts).astype(np.uint64)
+    mask[ends - 1] = np.where(counts > 0, _ALL_BITS >> over % np.uint64(_BITS), np.uint64(0))
+    return ends - n_words, mask
+
+
+def _halves(width: int) -> list[int]:
+    return [width >> step for step in range(width.bit_length() - 1)]

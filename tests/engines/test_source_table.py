@@ -12,6 +12,7 @@ import pytest
 
 import countveil as cv
 from countveil.engines.embedded import pieces, source_table
+from countveil.engines.embedded.memory import memory_limit, room_for_rows
 from countveil.engines.embedded.source_table import EmbeddedSource, open_source_table
 from countveil.source import describe_source
 
@@ -30,7 +31,7 @@ def table() -> pa.Table:
     )
 
 
-@pytest.fixture(params=["memory", "file", "file read again"])
+@pytest.fixture(params=["memory", "file", "file read again", "arrow", "arrow stream"])
 def source(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> EmbeddedSource:
@@ -38,6 +39,13 @@ def source(
         return open_source_table(describe_source(table()))
     if request.param == "file read again":
         monkeypatch.setattr(source_table, "_KEPT_SHARE", 0.0)
+    if request.param.startswith("arrow"):
+        path = tmp_path / "in.arrow"
+        as_stream = request.param == "arrow stream"
+        start = pa.ipc.new_stream if as_stream else pa.ipc.new_file
+        with start(path, table().schema) as writer:
+            writer.write_table(table(), max_chunksize=700)
+        return open_source_table(describe_source(path))
     pq.write_table(table(), tmp_path / "in.parquet", row_group_size=700)
     return open_source_table(describe_source(tmp_path / "in.parquet"))
 
@@ -206,3 +214,9 @@ def test_one_seed_gives_one_release_whatever_the_memory(
         found.append(pq.read_table(release.folder / "data"))
     assert found[0].num_rows == 20_000
     assert all(other.equals(found[0]) for other in found[1:])
+
+
+def test_what_may_be_used_leaves_room_for_the_program() -> None:
+    """The least that may be asked for still holds rows; of much, nearly all is for them."""
+    assert 0.3 < room_for_rows(memory_limit("300MB")) / 300e6 < 0.7
+    assert 0.85 < room_for_rows(memory_limit("1GB")) / 1e9 < 1

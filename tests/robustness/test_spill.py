@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -55,6 +56,24 @@ def test_row_order_is_random(canaries: Path, tmp_path: Path, seed: int | None) -
     table = pq.read_table(tmp_path / "release" / "data").to_pydict()
     assert table["note"] == [f"{CANARY} {row}" for row in table["row"]]
     assert names_in(tmp_path) == ["release"]
+
+
+@pytest.mark.usefixtures("always_spilled")
+@pytest.mark.parametrize("ending", ["csv", "arrow"])
+def test_other_files_go_through_the_disk_too(canaries: Path, tmp_path: Path, ending: str) -> None:
+    source, target = tmp_path / f"in.{ending}", tmp_path / "to" / "release"
+    table = pq.read_table(canaries)
+    if ending == "csv":
+        pa.csv.write_csv(table, source)
+    else:
+        with pa.ipc.new_file(source, table.schema) as writer:
+            writer.write_table(table, max_chunksize=3_000)
+    target.parent.mkdir()
+    cv.publish(source, {"job": 4}, target, keep=KEPT)
+    assert_random_order(published_order(target))
+    found = pq.read_table(target / "data").sort_by("row")
+    assert found.drop_columns("job").equals(table.drop_columns("job"))
+    assert names_in(target.parent) == ["release"]
 
 
 @pytest.mark.usefixtures("always_spilled")

@@ -145,7 +145,8 @@ def test_a_seed_and_a_label_give_the_same_numbers_again(seed: int) -> None:
         stream = Randomness(seed).stream("again", "and again")
         return [
             stream.below(10, 50).tolist(),
-            stream.tally(7, 50).tolist(),
+            stream.tallies(7, np.array([50, 3_000])).tolist(),
+            stream.heads(np.array([50, 3_000])).tolist(),
             stream.permutation(50).tolist(),
             stream.choose(5, 50).tolist(),
             stream.uniform(5).tolist(),

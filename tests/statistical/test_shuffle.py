@@ -58,15 +58,3 @@ def test_buckets_alone_are_noticed(seed: int) -> None:
         buckets = draw_buckets(stream, 3, 4)
         counts[ORDERS[tuple(np.argsort(buckets, kind="stable").tolist())]] += 1
     assert follows(counts, np.full(24, 1 / 24)) < FALSE_ALARM
-
-
-@pytest.mark.parametrize(("bound", "count"), [(2, 9), (5, 7), (256, 3), (300, 3)])
-def test_counted_draws_follow_the_law_of_single_ones(bound: int, count: int, seed: int) -> None:
-    """The first outcome's count is binomial."""
-    stream = Randomness(seed).stream("tally")
-    found = np.bincount(
-        [int(stream.tally(bound, count)[0]) for _ in range(8_000)], minlength=count + 1
-    )
-    chance = 1 / bound
-    law = [math.comb(count, k) * chance**k * (1 - chance) ** (count - k) for k in range(count + 1)]
-    assert follows(found, np.array(law)) > FALSE_ALARM

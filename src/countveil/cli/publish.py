@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import time
@@ -161,6 +162,8 @@ def command(
 
     Example: countveil publish census.csv -s occupation:5 --to census-release
     """
+    # The cores are for our own threads; those of the algebra library spin while they wait.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from countveil.publisher import column_settings, run_publish
     from countveil.release import Signer
     from countveil.source import Choices

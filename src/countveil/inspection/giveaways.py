@@ -31,6 +31,7 @@ LEAST_ROWS = 30
 _MOST_PAIRED = 16
 _PAIR_ROWS = 20_000
 _LEAST_ORDERED = 20
+_SHORT_TABLE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def known_share(codes: Codes, target: Codes, *, sampled: bool = False) -> float:
     """The share of right guesses from the other rows with the same code."""
     most_frequent = _plain_guess(target)[1]
     n_values = int(target.max(initial=0)) + 1
-    cells, counts = np.unique(codes * n_values + target, return_counts=True)
+    cells, counts = _counted(codes * n_values + target)
     group = np.cumsum(np.diff(cells // n_values, prepend=-1) != 0) - 1
     order = np.lexsort((-counts, group))
     starts = np.flatnonzero(np.diff(group, prepend=-1))
@@ -103,7 +104,7 @@ def known_share(codes: Codes, target: Codes, *, sampled: bool = False) -> float:
 def neighbour_share(codes: Codes, target: Codes) -> float:
     """The share of right guesses from the next smaller and the next larger value of the column."""
     n_values = int(target.max(initial=0)) + 1
-    cells, counts = np.unique(codes * n_values + target, return_counts=True)
+    cells, counts = _counted(codes * n_values + target)
     places = cells // n_values
     starts = np.flatnonzero(np.diff(places, prepend=-1))
     if starts.size < _LEAST_ORDERED:
@@ -116,6 +117,16 @@ def neighbour_share(codes: Codes, target: Codes) -> float:
     place = np.cumsum(np.diff(places, prepend=-1) != 0) - 1
     right = counts[guess[place] == cells % n_values].sum()
     return float(right / target.size)
+
+
+def _counted(cells: Codes) -> tuple[Codes, Codes]:
+    """The different numbers in rising order, and how often each occurs."""
+    if int(cells.max(initial=0)) > _SHORT_TABLE * cells.size:
+        return np.unique(cells, return_counts=True)
+    # A table of all that could occur is quicker than sorting what does.
+    counts = np.bincount(cells)
+    present = np.flatnonzero(counts)
+    return present, counts[present]
 
 
 def _worth_pairing(columns: Mapping[str, Codes], harmless: Sequence[str]) -> list[str]:

@@ -35,9 +35,9 @@ Counts = NDArray[np.int64]
 _PART_TICKETS = 1 << 16
 # With more tickets than this, rare values are split too: the parts in use stay about this many.
 _IN_USE = 1 << 26
-_LOOP_FROM = 4096
 _FEW_VALUES = 1024
 _CHUNK_ROWS = 1 << 16
+_TOO_MANY = "a block holds more rows of a value than were counted"
 
 
 class Dealer:
@@ -159,12 +159,14 @@ class _Group:
         self._parts: list[Part | None] = []
         # Per part and owner, the tickets in the parts before.
         self._before = np.zeros((1, last - first), np.int64)
+        # The same for an owner without company, which is most of the work in large tables.
+        self._edges: list[int] = []
         self._exhausted = 0
 
     def split(self, stream: Stream) -> None:
         """Send every ticket to a part."""
         n_owners = self.last - self.first
-        n_parts = max(1, -(-int(self._counts.sum()) // _PART_TICKETS))
+        n_parts = 1 << max(0, (int(self._counts.sum()) - 1) // _PART_TICKETS).bit_length()
         own = stream.spawn()
         shares = _spread(self._counts, n_parts, own)
         self._parts = [
@@ -173,44 +175,68 @@ class _Group:
         held = np.stack([np.bincount(self._owners, share, n_owners) for share in shares])
         totals = np.cumsum(held.astype(np.int64), axis=0)
         self._before = np.concatenate([self._before, totals])
+        if n_owners == 1:
+            self._edges = self._before[:, 0].tolist()
 
     def take(self, wanted: Counts, target: Counts) -> list[_Piece]:
         """The next tickets of each owner."""
+        if len(self._edges):
+            return self._take_alone(int(wanted[0]), int(target[0]))
         begin, end = self._served, self._served + wanted
         if np.any(end > self._before[-1]):
-            raise ValueError("a block holds more rows of a value than were counted")
+            raise ValueError(_TOO_MANY)
+        # From each part that is left, of each owner: from which ticket on, and how many.
+        before, after = self._before[self._exhausted : -1], self._before[self._exhausted + 1 :]
+        low = np.maximum(before, begin)
+        count = np.minimum(after, end) - low
+        wanted_of = count > 0
         pieces = []
-        for number in range(self._exhausted, len(self._parts)):
-            low = np.maximum(begin, self._before[number])
-            count = np.minimum(end, self._before[number + 1]) - low
-            part = self._parts[number]
-            if part is not None and np.any(count > 0):
-                some = np.flatnonzero(count > 0)
-                held = np.diff(self._before[number : number + 2], axis=0)[0]
-                start = np.cumsum(held) - held + low - self._before[number]
-                to = target + low - begin
-                pieces.append(_Piece(part, start[some], count[some], to[some]))
-            elif np.all(self._before[number] >= end):
-                break
+        for line in np.flatnonzero(wanted_of.any(axis=1)).tolist():
+            part = self._parts[self._exhausted + line]
+            assert part is not None  # noqa: S101 - only parts that are used up are let go
+            some = np.flatnonzero(wanted_of[line])
+            held = after[line] - before[line]
+            start = np.cumsum(held) - held + low[line] - before[line]
+            to = target + low[line] - begin
+            pieces.append(_Piece(part, start[some], count[line, some], to[some]))
         self._served = end
-        used_up = np.flatnonzero(np.all(self._before[1:] <= end, axis=1))
-        for number in used_up[used_up >= self._exhausted].tolist():
+        used_up = int(np.all(after <= end, axis=1).sum())
+        for number in range(self._exhausted, self._exhausted + used_up):
             self._parts[number] = None
-            self._exhausted = number + 1
+        self._exhausted += used_up
+        return pieces
+
+    def _take_alone(self, wanted: int, target: int) -> list[_Piece]:
+        begin = int(self._served[0])
+        end = begin + wanted
+        if end > self._edges[-1]:
+            raise ValueError(_TOO_MANY)
+        self._served[0] = end
+        pieces = []
+        while begin < end:
+            number = self._exhausted
+            before, after = self._edges[number : number + 2]
+            part, last = self._parts[number], min(end, after)
+            if part is not None and last > begin:
+                place = (begin - before, last - begin, target)
+                pieces.append(_Piece(part, *(np.array([at]) for at in place)))
+            target, begin = target + last - begin, last
+            if last == after:
+                self._parts[number] = None
+                self._exhausted += 1
         return pieces
 
 
 def _spread(counts: Counts, n_parts: int, stream: Stream) -> Counts:
-    """How many tickets of each cell go to each part, every ticket with equal chances."""
-    if n_parts == 1:
-        return counts[None]
-    shares = np.zeros((n_parts, counts.size), np.int64)
-    many = counts >= _LOOP_FROM
-    for cell in np.flatnonzero(many).tolist():
-        shares[:, cell] = stream.tally(n_parts, int(counts[cell]))
-    cells = np.repeat(np.flatnonzero(~many), counts[~many])
-    places = stream.below(n_parts, cells.size) * counts.size + cells
-    return shares + np.bincount(places, minlength=shares.size).reshape(shares.shape)
+    """How many tickets of each cell go to each part, every ticket with equal chances.
+
+    A fair coin for each ticket parts them in two, and so on: `n_parts` is a power of two.
+    """
+    shares = counts[None]
+    while len(shares) < n_parts:
+        heads = stream.heads(shares)
+        shares = np.concatenate([heads, shares - heads])
+    return shares
 
 
 def narrow_type(n_values: int) -> Any:

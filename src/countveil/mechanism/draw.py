@@ -4,9 +4,9 @@ Enters: group templates, a stream. Leaves: Y, sparse. Must not know: rows.
 
 Every tuple publishes one of its group's values, each with probability exactly one over the size of
 the group. Which tuple of a value sits in which group does not matter for the totals, so they are
-drawn for each template and each of its values at once. The choices are uniform integers, one per
-tuple: nothing goes through floating point. Where a template comes many times, they are only
-counted.
+drawn for each template and each of its values at once. Nothing goes through floating point: the
+choices are uniform integers, one per tuple, or, where a template comes many times, fair coins that
+are only counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from countveil.channel import Templates
 from countveil.randomness import Stream
 
 _CHUNK = 1 << 20
-_OFTEN = 1 << 11
+_OFTEN = 16
 _DENSE_CELLS = 1 << 22
 
 
@@ -55,9 +55,12 @@ def draw_published(groups: Templates, stream: Stream) -> PublishedTable:
         templates = groups.members[starts[:, None] + np.arange(size)]
         multiplicity = groups.multiplicity[chosen]
         often = multiplicity >= _OFTEN
-        for members, times in zip(templates[often], multiplicity[often].tolist(), strict=True):
-            pairs = members[:, None] * n_values + members
-            counts = np.stack([stream.tally(size, times) for _ in range(size)])
+        many, times = templates[often], multiplicity[often]
+        step = max(1, _CHUNK // (size * size))
+        for first in range(0, times.size, step):
+            members = many[first : first + step]
+            pairs = members[:, :, None] * n_values + members[:, None, :]
+            counts = stream.tallies(size, np.repeat(times[first : first + step], size))
             tally.add_counts(pairs.ravel(), counts.ravel())
         laid = templates[~often].ravel()
         for starts, places in _tuples(multiplicity[~often], size):
@@ -100,8 +103,7 @@ class _Tally:
 
     def add_counts(self, keys: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         if self._dense is not None:
-            # The keys of one call differ.
-            self._dense[keys] += counts
+            np.add.at(self._dense, keys, counts)
             return
         self._waiting.append((keys[counts > 0], counts[counts > 0]))
         self._n_waiting += keys.size

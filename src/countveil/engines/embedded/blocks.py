@@ -44,14 +44,27 @@ class Blocks(Protocol):
     rows: int
     spans: list[Span]
 
+    @property
+    def read_again_at_once(self) -> bool:
+        """Whether nothing is gained by keeping what was read."""
+
     def read(
-        self, span: Span, columns: Sequence[str], plain_text: Collection[str] = ()
+        self,
+        span: Span,
+        columns: Sequence[str],
+        plain_text: Collection[str] = (),
+        few: int | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """The columns of a span in batches; those in `plain_text` without dictionary."""
+        """The columns of a span in batches; those in `plain_text` without dictionary.
+
+        Who says `few` will stop after about so many rows.
+        """
 
 
 class TableBlocks:
     """A table in memory."""
+
+    read_again_at_once = False
 
     def __init__(self, table: Any) -> None:
         self._table = table
@@ -60,10 +73,14 @@ class TableBlocks:
         self.spans = _cut(self.rows)
 
     def read(
-        self, span: Span, columns: Sequence[str], plain_text: Collection[str] = ()
+        self,
+        span: Span,
+        columns: Sequence[str],
+        plain_text: Collection[str] = (),
+        few: int | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Slices of the table."""
-        del plain_text
+        del plain_text, few
         part = self._table.slice(span.first, span.rows).select(list(columns))
         for batch in part.to_batches():
             yield dict(zip(columns, batch.columns, strict=True))
@@ -71,6 +88,8 @@ class TableBlocks:
 
 class ParquetBlocks:
     """One or several Parquet files of one layout."""
+
+    read_again_at_once = False
 
     def __init__(self, paths: Sequence[Path], missing: Sequence[str] = ()) -> None:
         self._paths = paths
@@ -87,12 +106,22 @@ class ParquetBlocks:
         self.schema = plain_schema(schemas[0])
         self._text = [field.name for field in schemas[0] if _is_text(field.type)]
         self.rows = sum(metadata.num_rows for metadata in self._metadata)
-        self.spans = self._spans()
+        self.spans = spans_of(
+            [
+                [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+                for metadata in self._metadata
+            ]
+        )
 
     def read(
-        self, span: Span, columns: Sequence[str], plain_text: Collection[str] = ()
+        self,
+        span: Span,
+        columns: Sequence[str],
+        plain_text: Collection[str] = (),
+        few: int | None = None,
     ) -> Iterator[dict[str, Any]]:
         """The row groups of a span."""
+        size = _BATCH if few is None else max(1, min(_BATCH, few))
         coded = [name for name in self._text if name in columns and name not in plain_text]
         for number in sorted({number for number, _ in span.groups}):
             path, metadata = self._paths[number], self._metadata[number]
@@ -101,7 +130,7 @@ class ParquetBlocks:
                 file = pq.ParquetFile(raw, metadata=metadata, read_dictionary=coded)
                 for group in groups:
                     for batch in file.iter_batches(
-                        _BATCH, row_groups=[group], columns=list(columns), use_threads=False
+                        size, row_groups=[group], columns=list(columns), use_threads=False
                     ):
                         places = batch.schema.get_field_index
                         yield {
@@ -109,20 +138,22 @@ class ParquetBlocks:
                             for name in columns
                         }
 
-    def _spans(self) -> list[Span]:
-        size = _span_rows(self.rows)
-        spans: list[Span] = []
-        first, rows, groups = 0, 0, []
-        for number, metadata in enumerate(self._metadata):
-            for group in range(metadata.num_row_groups):
-                rows += metadata.row_group(group).num_rows
-                groups.append((number, group))
-                if rows >= size:
-                    spans.append(Span(len(spans), first, rows, tuple(groups)))
-                    first, rows, groups = first + rows, 0, []
-        if rows:
-            spans.append(Span(len(spans), first, rows, tuple(groups)))
-        return spans
+
+def spans_of(files: Sequence[Sequence[int]]) -> list[Span]:
+    """Spans of files whose groups of rows have these sizes."""
+    size = _span_rows(sum(map(sum, files)))
+    spans: list[Span] = []
+    first, rows, groups = 0, 0, []
+    for number, sizes in enumerate(files):
+        for group, own in enumerate(sizes):
+            rows += own
+            groups.append((number, group))
+            if rows >= size:
+                spans.append(Span(len(spans), first, rows, tuple(groups)))
+                first, rows, groups = first + rows, 0, []
+    if rows:
+        spans.append(Span(len(spans), first, rows, tuple(groups)))
+    return spans
 
 
 def _span_rows(rows: int) -> int:

@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from countveil.engines.contract import CodedColumn, ColumnProfile
-from countveil.engines.embedded.pieces import CodedPiece, to_piece
-from countveil.engines.embedded.plain import from_numpy
+from countveil.engines.embedded.pieces import CodedPiece
 from countveil.engines.embedded.survey import Survey
 from countveil.release.domain import python_values
 
@@ -26,34 +25,30 @@ _EXAMPLES = 1_000
 def is_countable(kind: Any) -> bool:
     """Whether values of this type can be told apart and counted; nested ones cannot."""
     try:
-        pc.sort_indices(pa.array([], kind).dictionary_encode().dictionary)
+        pc.sort_indices(pa.nulls(0, kind).dictionary_encode().dictionary)
     except pa.ArrowNotImplementedError:
         return False
     return True
 
 
-def spread(arrays: Sequence[Any], most: int) -> list[Any]:
-    """At most so many of the values, evenly from every array."""
-    total = sum(map(len, arrays))
-    if total <= most:
-        return list(arrays)
-    few = [len(array) * most // total for array in arrays]
+def spread(sizes: Sequence[int], most: int) -> list[NDArray[np.int64]]:
+    """The numbers of at most so many rows, evenly from parts of these sizes."""
+    total = sum(sizes)
+    few = [size if total <= most else size * most // total for size in sizes]
     return [
-        array.take(from_numpy(np.arange(count) * len(array) // max(count, 1)))
-        for array, count in zip(arrays, few, strict=True)
+        np.arange(count) * size // max(count, 1) for size, count in zip(sizes, few, strict=True)
     ]
 
 
-def coded_column(arrays: Sequence[Any]) -> CodedColumn:
+def coded_column(pieces: Sequence[CodedPiece]) -> CodedColumn:
     """Each value as its rank among these values, a missing one first."""
     survey = Survey("", None, coded=True)
-    pieces = [to_piece(array, coded=True) for array in arrays]
     for piece in pieces:
         survey.see(piece)
     survey.finish()
-    codes = [survey.places(p)[p.codes] for p in pieces if isinstance(p, CodedPiece)]
+    codes = [survey.places(piece)[piece.codes] for piece in pieces]
     known = survey.values.drop_null()
-    missing = sum(array.null_count for array in arrays)
+    missing = sum(int(piece.counts[-1]) for piece in pieces)
     if len(known) > _EXAMPLES:
         known = known.take(np.linspace(0, len(known) - 1, _EXAMPLES).astype(np.int64))
     return CodedColumn(np.concatenate(codes), missing, _python(known))

@@ -12,6 +12,7 @@ from countveil.errors import SettingsError
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _LEAST = 300 * 10**6
+_PROGRAM = 130 * 10**6
 _SHARE = 0.5
 _UNKNOWN = 4 * 10**9
 
@@ -33,6 +34,11 @@ def memory_limit(wished: str | int | None) -> int:
             f"takes about half of that."
         )
     return size
+
+
+def room_for_rows(limit: int) -> int:
+    """What is left of a limit for the table, beside the program and its libraries."""
+    return max(limit - _PROGRAM, limit // 3)
 
 
 def _available() -> int:

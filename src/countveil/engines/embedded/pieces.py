@@ -10,6 +10,7 @@ numbers would not be smaller. Must not know: other columns, other rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,13 +89,43 @@ def length(piece: Piece) -> int:
     return len(piece.values) if isinstance(piece, CarriedPiece) else piece.codes.size
 
 
+def some_rows(pieces: Sequence[Piece], rows: NDArray[np.int64]) -> list[Piece]:
+    """These rows of neighbouring pieces, in rising order."""
+    ends = np.cumsum([length(piece) for piece in pieces])
+    edges = np.concatenate([[0], np.searchsorted(rows, ends)])
+    return [
+        _take(piece, rows[first:last] - (end - length(piece)))
+        for piece, end, first, last in zip(pieces, ends, edges, edges[1:], strict=False)
+    ]
+
+
+def _take(piece: Piece, rows: NDArray[np.int64]) -> Piece:
+    if isinstance(piece, CarriedPiece):
+        return CarriedPiece(piece.values.take(from_numpy(rows)))
+    codes = piece.codes[rows]
+    if isinstance(piece, CodedPiece):
+        counts = np.bincount(codes, minlength=piece.counts.size)
+        return CodedPiece(codes, piece.dictionary, counts)
+    missing = None if piece.missing is None else piece.missing[rows]
+    return NumberPiece(codes, piece.low, piece.high, missing, piece.kind)
+
+
+def to_coded(piece: Piece) -> CodedPiece:
+    """The same rows as codes."""
+    if isinstance(piece, CodedPiece):
+        return piece
+    return coded_piece(piece.array())
+
+
 def to_piece(array: Any, *, coded: bool) -> Piece:
     """The smallest form of an array; with `coded`, codes whatever it holds."""
     kind = array.type
     is_text = pa.types.is_dictionary(kind) or pa.types.is_string(kind)
     if coded or is_text:
-        found = _coded(array, always=coded)
-        return found if found is not None else CarriedPiece(_values(array))
+        encoded = array if pa.types.is_dictionary(kind) else array.dictionary_encode()
+        if coded or not _hardly_repeats(len(encoded.dictionary), len(array)):
+            return coded_piece(encoded)
+        return CarriedPiece(_values(array))
     if is_number(kind):
         return _number(array)
     return CarriedPiece(array)
@@ -130,13 +161,12 @@ def _values(array: Any) -> Any:
     return array
 
 
-def _coded(array: Any, *, always: bool) -> CodedPiece | None:
+def coded_piece(array: Any) -> CodedPiece:
+    """An array of any kind as codes."""
     if not pa.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     dictionary, indices = array.dictionary, array.indices
     missing = len(dictionary)
-    if not always and _hardly_repeats(missing, len(array)):
-        return None
     dtype: Any = np.uint8 if missing < 1 << 8 else np.uint16 if missing < 1 << 16 else np.uint32
     codes = to_numpy(indices, missing).astype(dtype)
     return CodedPiece(codes, dictionary, np.bincount(codes, minlength=missing + 1))

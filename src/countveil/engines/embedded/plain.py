@@ -29,6 +29,16 @@ def from_numpy(
     return pa.Array.from_buffers(kind, values.size, [valid, pa.py_buffer(bits)])
 
 
+def text_array(texts: Sequence[str | None]) -> Any:
+    """An Arrow array of texts; see `from_numpy`."""
+    encoded = [b"" if text is None else text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    missing = np.array([text is None for text in texts], np.bool_)
+    valid = pa.py_buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
+    content = [valid, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(encoded), content)
+
+
 def to_numpy(array: Any, fill: int = 0) -> NDArray[Any]:
     """The bits of an array as whole numbers, `fill` where a value is missing; see `from_numpy`."""
     size, start, kind = len(array), array.offset, array.type
@@ -112,13 +122,18 @@ def _values_of(kind: Any) -> Any:
 def _without_missing(array: Any, missing: Sequence[str]) -> Any:
     if not missing or not pa.types.is_string(_values_of(array.type)):
         return array
-    texts = pa.array(list(missing), pa.string())
+    texts = text_array(missing)
     if not pa.types.is_dictionary(array.type):
-        return pc.if_else(pc.is_in(array, texts), pa.scalar(None, pa.string()), array)
+        return pc.if_else(pc.is_in(array, texts), _null(pa.string()), array)
     gone = pc.is_in(array.dictionary, texts)
     hidden = pc.fill_null(gone.take(array.indices), fill_value=False)
-    indices = pc.if_else(hidden, pa.scalar(None, array.indices.type), array.indices)
+    indices = pc.if_else(hidden, _null(array.indices.type), array.indices)
     return pa.DictionaryArray.from_arrays(indices, array.dictionary)
+
+
+def _null(kind: Any) -> Any:
+    # pa.scalar would look for pandas.
+    return pa.nulls(1, kind)[0]
 
 
 def _plain_column(column: Any, missing: Sequence[str]) -> Any:

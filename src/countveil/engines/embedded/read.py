@@ -13,8 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from countveil.engines.contract import Progress
+from countveil.engines.embedded.arrow_files import ArrowBlocks, has_list_of_batches
 from countveil.engines.embedded.blocks import Blocks, ParquetBlocks, TableBlocks
-from countveil.engines.embedded.csv_files import read_csv_files
+from countveil.engines.embedded.csv_blocks import Shelf
+from countveil.engines.embedded.csv_files import open_csv_files
 from countveil.engines.embedded.plain import plain_table
 from countveil.errors import InputError
 from countveil.source import FileSource, FrameSource, Source
@@ -22,26 +24,28 @@ from countveil.source.locate import is_pandas
 
 
 def open_blocks(
-    source: Source, missing: Sequence[str] = (), progress: Progress | None = None
+    source: Source, missing: Sequence[str], shelf: Shelf, progress: Progress | None = None
 ) -> Blocks:
-    """The rows of a source. Parquet files are read when they are wanted, all else at once.
+    """The rows of a source. Parquet and Arrow files are read when they are wanted.
 
-    Texts in `missing` mean a missing value.
+    Texts in `missing` mean a missing value. What a CSV holds is kept on the shelf.
     """
     if isinstance(source, FrameSource):
         return TableBlocks(plain_table(_from_frame(source.frame), missing))
     if source.format == "parquet":
         return ParquetBlocks(source.paths, missing)
-    return TableBlocks(plain_table(_from_files(source, missing, progress), missing))
-
-
-def _from_files(source: FileSource, missing: Sequence[str], progress: Progress | None) -> pa.Table:
     try:
         if source.format == "csv":
-            return read_csv_files(source.paths, missing, progress)
-        tables = [_read_arrow(path) for path in source.paths]
+            return open_csv_files(source.paths, missing, shelf, progress)
+        if all(map(has_list_of_batches, source.paths)):
+            return ArrowBlocks(source.paths, missing)
+        return TableBlocks(plain_table(_from_arrow_files(source), missing))
     except PermissionError as error:
         raise InputError(f"No permission to read {error.filename or source.paths[0]}.") from error
+
+
+def _from_arrow_files(source: FileSource) -> pa.Table:
+    tables = [_read_arrow(path) for path in source.paths]
     first = tables[0].schema
     for path, table in zip(source.paths, tables, strict=True):
         if not table.schema.equals(first):

@@ -14,6 +14,7 @@ or order of the source reaches a file.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,15 +31,20 @@ from countveil.engines.contract import (
     WrittenFile,
 )
 from countveil.engines.embedded.blocks import Blocks, Span
+from countveil.engines.embedded.csv_blocks import Shelf
 from countveil.engines.embedded.glance import coded_column, column_profile, is_countable, spread
 from countveil.engines.embedded.layout import Layout, make_layout
-from countveil.engines.embedded.memory import memory_limit
-from countveil.engines.embedded.pieces import CodedPiece, Piece, to_piece
-from countveil.engines.embedded.plain import from_numpy
+from countveil.engines.embedded.memory import memory_limit, room_for_rows
+from countveil.engines.embedded.pieces import (
+    Piece,
+    length,
+    some_rows,
+    to_coded,
+)
 from countveil.engines.embedded.read import open_blocks
 from countveil.engines.embedded.runs import Rows, Runs
+from countveil.engines.embedded.seen import SeenTable, inside
 from countveil.engines.embedded.spill import Spill
-from countveil.engines.embedded.survey import Survey
 from countveil.engines.embedded.workers import Turnstile, in_order
 from countveil.engines.embedded.write import Counter, Writer, draw_buckets
 from countveil.errors import InputError
@@ -64,8 +70,9 @@ def open_source_table(
     progress: Progress | None = None,
 ) -> EmbeddedSource:
     """Open a source. Texts in `missing` mean a missing value; `spill` is for what needs a disk."""
-    limit = memory_limit(memory)
-    return EmbeddedSource(open_blocks(source, missing, progress), limit, spill, progress)
+    limit = room_for_rows(memory_limit(memory))
+    shelf = Shelf(int(_KEPT_SHARE * limit), spill or Path(tempfile.gettempdir()))
+    return EmbeddedSource(open_blocks(source, missing, shelf, progress), limit, spill, progress)
 
 
 class EmbeddedSource:
@@ -74,75 +81,82 @@ class EmbeddedSource:
     def __init__(
         self, blocks: Blocks, limit: int, spill: Path | None, progress: Progress | None = None
     ) -> None:
-        self._blocks, self._limit, self._spill = blocks, limit, spill
-        self._progress = progress
-        self._surveys: dict[str, Survey] = {}
-        self._kept: dict[tuple[int, str], list[Piece]] | None = {}
-        self._kept_bytes = 0
+        self._seen = SeenTable(blocks, int(_KEPT_SHARE * limit), progress)
+        self._limit, self._spill = limit, spill
 
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return self._blocks.rows
+        return self._seen.rows
 
     @property
     def columns(self) -> Sequence[Column]:
         """Names and types."""
-        return [Column(field.name, str(self._kind(field))) for field in self._blocks.schema]
+        return [Column(field.name, str(self._seen.kind(field))) for field in self._seen.schema]
 
     def histogram(self, column: str, without: NDArray[np.int64]) -> Histogram:
         """Count the values of a column, leaving out some rows."""
-        kind = self._blocks.schema.field(column).type
+        kind = self._seen.schema.field(column).type
         if not is_countable(kind):
             raise InputError(
                 f"Column {column!r} holds nested or special values ({str(kind)[:60]}), which "
                 f"cannot be counted. Flatten or convert it first."
             )
-        self._look([column], coded=True)
-        survey = self._surveys[column]
-        counts = survey.counts - self._lost(survey, without)
+        self._seen.look([column], coded=True)
+        survey = self._seen.surveys[column]
+        counts = survey.counts - self._seen.lost(survey, without)
         return Histogram(_domain_values(column, survey.values), counts)
 
     def sample(self, most: int, columns: Sequence[str]) -> Mapping[str, CodedColumn]:
         """Those of the columns that hold plain values, of some rows, evenly spread."""
-        kinds = {field.name: field.type for field in self._blocks.schema}
+        kinds = {field.name: field.type for field in self._seen.schema}
         names = [name for name in columns if is_countable(kinds[name])]
-        spans = self._blocks.spans
+        spans = self._seen.spans
         if len(spans) <= _SAMPLED_SPANS:
             # They will be wanted again, and are kept.
-            self._look(names)
-            parts = [self._pieces(span, names) for span in spans]
+            self._seen.look(names)
+            parts = [self._seen.pieces(span, names) for span in spans]
         else:
             places = np.linspace(0, len(spans) - 1, _SAMPLED_SPANS).astype(int)
             least = -(-most // _SAMPLED_SPANS)
-            parts = [self._read(spans[place], names, least) for place in places]
-        found = {name: [self._values(name, part[name]) for part in parts] for name in names}
-        return {name: coded_column(spread(arrays, most)) for name, arrays in found.items()}
+            parts = [self._seen.read(spans[place], names, least) for place in places]
+        sizes = [sum(map(length, next(iter(part.values()), []))) for part in parts]
+        rows = spread(sizes, most)
+        return {
+            name: coded_column(
+                [
+                    self._seen.recoded(name, to_coded(piece))
+                    for part, own in zip(parts, rows, strict=True)
+                    for piece in some_rows(part[name], own)
+                ]
+            )
+            for name in names
+        }
 
     def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
         """Those of the columns that hold plain values, at a glance."""
-        kinds = {field.name: field.type for field in self._blocks.schema}
+        kinds = {field.name: field.type for field in self._seen.schema}
         names = [name for name in columns if is_countable(kinds[name])]
-        self._look(names, coded=True)
-        seen = self._surveys
+        self._seen.look(names, coded=True)
+        seen = self._seen.surveys
         return {name: column_profile(seen[name].values, seen[name].counts) for name in names}
 
     def unique_rows(self, columns: Sequence[str]) -> int:
         """How many rows are alone with their combination of values of these columns."""
         together = np.zeros(self.rows, np.int64)
-        self._look(columns, coded=True)
+        self._seen.look(columns, coded=True)
         for name in columns:
-            survey = self._surveys[name]
-            spans = [self._pieces(span, [name])[name] for span in self._blocks.spans]
-            codes = [self._codes(survey, pieces, np.int64) for pieces in spans]
+            survey = self._seen.surveys[name]
+            spans = [self._seen.pieces(span, [name])[name] for span in self._seen.spans]
+            codes = [self._seen.codes(survey, pieces, np.int64) for pieces in spans]
             joint = together * survey.counts.size + np.concatenate(codes)
             together = np.unique(joint, return_inverse=True)[1].astype(np.int64)
         return int((np.bincount(together) == 1).sum())
 
     def recode(self, column: str, values: Sequence[str | None]) -> None:
         """Put a text in place of each value of the column's histogram."""
-        self._look([column], coded=True)
-        self._surveys[column].rename(values)
+        self._seen.look([column], coded=True)
+        self._seen.surveys[column].rename(values)
 
     def publish(
         self,
@@ -155,7 +169,7 @@ class EmbeddedSource:
     ) -> list[WrittenFile]:
         """Deal, shuffle and write."""
         names = [column.name for column in columns]
-        self._look(names)
+        self._seen.look(names)
         layout = self._layout(names, dealers, without)
         rows = self.rows - without.size
         fits = rows * layout.row_bytes <= _ROWS_SHARE * self._limit
@@ -163,10 +177,10 @@ class EmbeddedSource:
         try:
             most = self._limit // 16 // layout.row_bytes
             n_buckets = max(1, -(-rows // max(1 << 12, min(_BUCKET_ROWS, most))))
-            runs = Runs(len(self._blocks.spans), n_buckets, spill)
+            runs = Runs(len(self._seen.spans), n_buckets, spill)
             self._scatter(layout, dealers, without, shuffle, runs, n_buckets, progress)
             schema = pa.schema(
-                [pa.field(name, self._kind(self._blocks.schema.field(name))) for name in names]
+                [pa.field(name, self._seen.kind(self._seen.schema.field(name))) for name in names]
             )
             done = Counter()
             writer = Writer(schema, layout, runs, done)
@@ -175,111 +189,14 @@ class EmbeddedSource:
             if spill is not None:
                 spill.close()
 
-    def _kind(self, field: Any) -> Any:
-        survey = self._surveys.get(field.name)
-        return field.type if survey is None else survey.kind
-
-    def _look(self, names: Sequence[str], *, coded: bool = False) -> None:
-        """Learn what columns hold, all of them in one reading."""
-        wanted = [
-            name
-            for name in names
-            if name not in self._surveys or (coded and not self._surveys[name].coded)
-        ]
-        if not wanted:
-            return
-        fields = {field.name: field for field in self._blocks.schema}
-        surveys = {name: Survey(name, fields[name].type, coded=coded) for name in wanted}
-        self._surveys.update(surveys)
-
-        def look(span: Span) -> tuple[Span, dict[str, list[Piece]]]:
-            return span, self._read(span, wanted)
-
-        done = 0
-        for span, pieces in in_order(look, self._blocks.spans):
-            for name, own in pieces.items():
-                for piece in own:
-                    surveys[name].see(piece)
-            self._keep(span, pieces)
-            done += span.rows
-            if self._progress is not None:
-                self._progress("reading", done, self.rows)
-        for survey in surveys.values():
-            survey.finish()
-
-    def _keep(self, span: Span, pieces: Mapping[str, list[Piece]]) -> None:
-        if self._kept is None:
-            return
-        for name, own in pieces.items():
-            self._kept[span.number, name] = own
-            self._kept_bytes += sum(piece.nbytes for piece in own)
-        if self._kept_bytes > _KEPT_SHARE * self._limit:
-            self._kept = None
-
-    def _read(
-        self, span: Span, names: Sequence[str], least: int | None = None
-    ) -> dict[str, list[Piece]]:
-        """The pieces of a span, or of its first rows: batches until there are `least`."""
-        seen = self._surveys
-        carried = [name for name in names if name in seen and seen[name].carried]
-        pieces: dict[str, list[Piece]] = {name: [] for name in names}
-        rows = 0
-        for batch in self._blocks.read(span, names, carried):
-            for name, array in batch.items():
-                coded = name in seen and seen[name].coded
-                pieces[name].append(to_piece(array, coded=coded))
-            rows += len(next(iter(batch.values())))
-            if least is not None and rows >= least:
-                break
-        return pieces
-
-    def _pieces(self, span: Span, names: Sequence[str]) -> dict[str, list[Piece]]:
-        """The pieces of a span: those that were kept, the others read again."""
-        kept = self._kept or {}
-        found = {name: kept[span.number, name] for name in names if (span.number, name) in kept}
-        again = [name for name in names if name not in found]
-        return {**found, **self._read(span, again)} if again else found
-
-    def _values(self, name: str, pieces: Sequence[Piece]) -> Any:
-        """Some rows of a column as an array."""
-        survey = self._surveys.get(name)
-        arrays = [
-            survey.values.take(from_numpy(survey.places(piece)[piece.codes]))
-            if survey is not None and isinstance(piece, CodedPiece) and survey.values is not None
-            else piece.array()
-            for piece in pieces
-        ]
-        kind = self._kind(self._blocks.schema.field(name))
-        return pa.concat_arrays(arrays) if arrays else pa.nulls(0, kind)
-
-    def _codes(self, survey: Survey, pieces: Sequence[Piece], dtype: Any) -> NDArray[Any]:
-        """The positions of some rows' values among the column's."""
-        codes = [
-            survey.places(piece).astype(dtype).take(piece.codes)
-            for piece in pieces
-            if isinstance(piece, CodedPiece)
-        ]
-        return np.concatenate([np.zeros(0, dtype), *codes])
-
-    def _lost(self, survey: Survey, without: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How often each value is in the rows that are left out."""
-        lost = np.zeros(survey.counts.size, np.int64)
-        for span in self._blocks.spans:
-            own = _inside(span, without)
-            if own.size:
-                pieces = self._pieces(span, [survey.name])[survey.name]
-                codes = self._codes(survey, pieces, np.int64)[own]
-                lost += np.bincount(codes, minlength=lost.size)
-        return lost
-
     def _layout(
         self, names: Sequence[str], dealers: Mapping[str, Dealer], without: NDArray[np.int64]
     ) -> Layout:
-        surveys = [self._surveys[name] for name in names]
+        surveys = [self._seen.surveys[name] for name in names]
         used = {
             survey.name: dealers[survey.name].published > 0
             if survey.name in dealers
-            else survey.counts > self._lost(survey, without)
+            else survey.counts > self._seen.lost(survey, without)
             for survey in surveys
             if survey.values is not None
         }
@@ -302,11 +219,11 @@ class EmbeddedSource:
         def scatter(item: tuple[Span, Stream]) -> Span:
             span, stream = item
             with order.guarded():
-                pieces = self._pieces(span, names)
+                pieces = self._seen.pieces(span, names)
                 codes = {
                     name: np.delete(
-                        self._codes(self._surveys[name], pieces[name], dealer.says.dtype),
-                        _inside(span, without),
+                        self._seen.codes(self._seen.surveys[name], pieces[name], dealer.says.dtype),
+                        inside(span, without),
                     )
                     for name, dealer in dealers.items()
                 }
@@ -320,13 +237,11 @@ class EmbeddedSource:
                     layout.fields[name].put_codes(hand.deal(codes[name]), rows.words)
                 size = rows.words.shape[1]
                 runs.add(span.number, rows, draw_buckets(stream, n_buckets, size))
-                if self._kept is not None:
-                    for name in names:
-                        self._kept.pop((span.number, name), None)
+                self._seen.forget(span, names)
             return span
 
         done = 0
-        for span in in_order(scatter, ((span, shuffle.spawn()) for span in self._blocks.spans)):
+        for span in in_order(scatter, ((span, shuffle.spawn()) for span in self._seen.spans)):
             done += span.rows
             progress("drawing and shuffling", done, self.rows)
 
@@ -345,16 +260,11 @@ class EmbeddedSource:
                 field.put(pieces[name], words)
         carried = None
         if layout.carried:
-            arrays = [self._values(name, pieces[name]) for name in layout.carried]
+            arrays = [self._seen.values(name, pieces[name]) for name in layout.carried]
             carried = pa.RecordBatch.from_arrays(arrays, list(layout.carried))
         rows = Rows(words, carried)
-        gone = _inside(span, without)
+        gone = inside(span, without)
         return rows.take(np.delete(np.arange(span.rows), gone)) if gone.size else rows
-
-
-def _inside(span: Span, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    first, last = np.searchsorted(rows, [span.first, span.first + span.rows])
-    return rows[first:last] - span.first
 
 
 def _write(

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from countveil.engines.embedded.pieces import MOST_CODES, CarriedPiece, CodedPiece, Piece
-from countveil.engines.embedded.plain import from_numpy, missing_rows, to_numpy
+from countveil.engines.embedded.plain import from_numpy, missing_rows, text_array, to_numpy
 from countveil.errors import InputError
 
 _TOGETHER = 1 << 20
@@ -90,7 +90,7 @@ class Survey:
     def rename(self, texts: Sequence[str | None]) -> None:
         """Put a text in place of each value, in the order of `values`."""
         self._originals = self._originals if self._renamed is not None else self.values
-        encoded = pa.array(list(texts), pa.string()).dictionary_encode()
+        encoded = text_array(texts).dictionary_encode()
         order = to_numpy(pc.sort_indices(encoded.dictionary))
         first = int(encoded.indices.null_count > 0)
         rank = np.zeros(order.size + 1, np.int64)
@@ -102,6 +102,19 @@ class Survey:
         self.counts = np.bincount(new, self.counts, len(self.values)).astype(np.int64)
         self._renamed = new if self._renamed is None else new[self._renamed]
         self.kind = pa.string()
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether texts were put in place of the values."""
+        return self._renamed is not None
+
+    def renamed(self, piece: CodedPiece) -> CodedPiece:
+        """A piece with the texts that were put in place of its values."""
+        first = int(len(self.values) > 0 and not self.values[0].is_valid)
+        known = self.values.slice(first)
+        codes = (self.places(piece) - first)[piece.codes]
+        codes[codes < 0] = len(known)
+        return CodedPiece(codes, known, np.bincount(codes, minlength=len(known) + 1))
 
     def _merge(self) -> tuple[Any, NDArray[np.int64]]:
         listed = self._dictionaries if self._known is None else [self._known, *self._dictionaries]
