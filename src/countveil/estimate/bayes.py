@@ -45,18 +45,23 @@ def bayes_counts(
     everybody: Floats,
     keeps: Sequence[float],
     *,
+    only: NDArray[np.int64] | None = None,
     channel: str = "exact",
     tolerance: float = 1e-8,
     max_iterations: int = 20_000,
 ) -> BayesResult:
     """Estimate every cell of values (other axes) of every predicate (first axis of `inside`).
 
-    `everybody` are the published counts of the whole table by the same values, all of them.
+    `everybody` are the published counts of the whole table by the same values, all of them. `only`:
+    some cells of values, by their number in the flat grid; the result has one column for each.
     `tolerance` is the largest relative change of a component at which a cell rests;
     `PAPER_TOLERANCE` is the paper's 1%, which stops half way.
     """
     published = np.stack([_patterns(everybody[None] - inside), _patterns(inside)])
-    y = published.reshape(2 ** (len(keeps) + 1), -1).astype(np.float64)
+    published = published.reshape(2 ** (len(keeps) + 1), inside.shape[0], -1)
+    if only is not None:
+        published = published[:, :, only]
+    y = published.reshape(published.shape[0], -1).astype(np.float64)
     rows = float(everybody.sum())
     x = y.copy()
     iterations = np.zeros(x.shape[1], np.int64)
@@ -70,7 +75,7 @@ def bayes_counts(
         active = active[moved.any(axis=0)]
     converged = np.ones(x.shape[1], bool)
     converged[active] = False
-    shape = inside.shape
+    shape = inside.shape if only is None else published.shape[1:]
     rounds = Rounds(iterations.reshape(shape), converged.reshape(shape))
     return BayesResult(x[-1].reshape(shape), rounds)
 

@@ -119,16 +119,15 @@ def _bayes(
             "table by all of them."
         )
     taken: list[Rounds] = []
+    numbers = np.arange(everybody.size).reshape(1, *everybody.shape)
+    number_of = tallies.by_cell(np.repeat(numbers, tallies.n_groups, axis=0))[0].ravel()
 
     def estimates(published: Floats, answers: NDArray[np.int64]) -> Estimates:
-        found = bayes_counts(published, everybody, keeps, channel=channel)
-        flat, places = (tallies.n_groups, -1), single.place[answers]
-        estimate = tallies.by_cell(found.estimate).reshape(flat)[:, places]
-        iterations = tallies.by_cell(found.rounds.iterations).reshape(flat)[:, places]
-        converged = tallies.by_cell(found.rounds.converged).reshape(flat)[:, places]
-        taken.append(Rounds(iterations, converged))
-        unknown = np.full_like(estimate, np.nan)
-        return Estimates(estimate, unknown, unknown, unknown)
+        only = number_of[single.place[answers]]
+        found = bayes_counts(published, everybody, keeps, only=only, channel=channel)
+        taken.append(found.rounds)
+        unknown = np.full_like(found.estimate, np.nan)
+        return Estimates(found.estimate, unknown, unknown, unknown)
 
     found = single.fill(tallies, estimates)
     rounds = Rounds.together(taken)
