@@ -40,8 +40,9 @@ format: setup  ## let ruff put the code into shape
 docs: setup  ## write the reference pages that are made from the code
 	$(BIN)/python -m docs.reference_pages
 
-bench: setup  ## measure the speed beside a plain copy, the groups, the coverage of intervals (minutes)
+bench: setup  ## measure publishing beside a copy, answers, groups, the coverage of intervals (minutes)
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.groups
 	$(BIN)/python -m benchmarks.coverage
 

@@ -61,6 +61,14 @@ class Cells(Sequence[Estimate]):
     def __iter__(self) -> Iterator[Estimate]:
         return (Estimate(*cell) for cell in zip(*self.fields, strict=True))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
     def picked(self, places: NDArray[Any]) -> Cells:
         """The cells at these places, in this order."""
         parts = (part[places] for part in self.found.parts())

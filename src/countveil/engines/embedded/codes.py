@@ -9,12 +9,14 @@ a condition holds, whatever the condition, and no rule of SQL is written a secon
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from countveil.engines.embedded.held_column import HeldColumn, NotHeldError
 from countveil.release.domain import python_values
@@ -35,34 +37,39 @@ def hold_column(connection: duckdb.DuckDBPyConnection, name: str) -> HeldColumn:
 
 
 def _read(connection: duckdb.DuckDBPyConnection, name: str) -> HeldColumn:
-    chunks, values = [], None
-    for batch in _batches(connection, name):
-        coded = batch.dictionary_encode()
-        values = _with_new(values, coded.dictionary)
-        ranks = pc.index_in(coded.dictionary, values).to_numpy(zero_copy_only=False)
-        places = coded.indices.fill_null(len(coded.dictionary)).to_numpy(zero_copy_only=False)
-        # The last place stands for missing, whatever the number of values will be.
-        chunks.append(np.append(ranks, MOST_VALUES).astype(np.uint32)[places])
-    if values is None:
-        raise NotHeldError
-    found = np.concatenate(chunks)
-    missing = bool((found == MOST_VALUES).any())
-    found[found == MOST_VALUES] = len(values)
-    if missing:
-        values = pa.concat_arrays([values, pa.nulls(1, values.type)])
+    places, values = _encoded(_batches(connection, name))
     table = f"values_of_{name}"
-    incoming = pa.table({"place": pa.array(np.arange(len(values))), "v": values})
-    connection.register("incoming", incoming)
+    connection.register("incoming", pa.table({"place": np.arange(len(values)), "v": values}))
     connection.execute(
         f"CREATE OR REPLACE TABLE {table} AS "
         f"SELECT row_number() OVER (ORDER BY v) - 1 AS rank, place, v FROM incoming"
     )
     connection.unregister("incoming")
-    sorted_values = connection.sql(f"SELECT place, v FROM {table} ORDER BY rank").to_arrow_table()
-    rank = np.empty(len(values), np.uint8 if len(values) <= 1 << 8 else np.uint16)
-    rank[sorted_values["place"].to_numpy()] = np.arange(len(values))
+    ordered = connection.sql(f"SELECT place, v FROM {table} ORDER BY rank").to_arrow_table()
+    rank: NDArray[Any] = np.empty(len(values), np.uint8 if len(values) <= 1 << 8 else np.uint16)
+    rank[_numpy(ordered["place"].combine_chunks())] = np.arange(len(values))
     whole = pa.types.is_integer(values.type) and not pa.types.is_uint64(values.type)
-    return HeldColumn(rank[found], python_values(sorted_values["v"]), table, whole)
+    return HeldColumn(rank[places], python_values(ordered["v"]), table, whole)
+
+
+def _encoded(batches: Iterable[pa.Array]) -> tuple[NDArray[np.uint32], pa.Array]:
+    """The different values in the order in which they come, and the place of every row's."""
+    chunks, values = [], None
+    for batch in batches:
+        coded = batch.dictionary_encode()
+        values = _with_new(values, coded.dictionary)
+        places = _numpy(pc.index_in(coded.dictionary, values))
+        # After all places, one that stands for missing, whatever the number of values will be.
+        places = np.append(places, MOST_VALUES).astype(np.uint32)
+        chunks.append(places[_numpy(coded.indices.fill_null(len(coded.dictionary)))])
+    if values is None:
+        raise NotHeldError
+    found = np.concatenate(chunks)
+    missing = found == MOST_VALUES
+    if missing.any():
+        found[missing] = len(values)
+        values = pa.concat_arrays([values, pa.nulls(1, values.type)])
+    return found, values
 
 
 def _batches(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[pa.Array]:
@@ -73,10 +80,9 @@ def _batches(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[pa.Ar
     for batch in reader:
         column = batch.column(0)
         if pa.types.is_floating(kind):
-            numbers = column.to_numpy(zero_copy_only=False)
-            known = numbers[column.is_valid().to_numpy(zero_copy_only=False)]
+            numbers = _numpy(column.fill_null(0.0))
             # Equal and yet not the same: -0.0 and 0.0, and numbers that are none.
-            if np.isnan(known).any() or bool(((known == 0) & np.signbit(known)).any()):
+            if np.isnan(numbers).any() or ((numbers == 0) & np.signbit(numbers)).any():
                 raise NotHeldError
         yield column
 
@@ -105,3 +111,8 @@ def _with_new(values: pa.Array | None, others: pa.Array) -> pa.Array:
     if len(others) >= MOST_VALUES:
         raise NotHeldError
     return others
+
+
+def _numpy(array: pa.Array) -> NDArray[Any]:
+    """The numbers of an array without a missing one, not copied."""
+    return np.from_dlpack(array)

@@ -22,6 +22,7 @@ from countveil.engines.contract import TallyResult
 from countveil.engines.embedded.codes import hold_column
 from countveil.engines.embedded.held_column import HeldColumn, NotHeldError
 from countveil.engines.embedded.masks import Masks, Truths, Words, unpacked
+from countveil.engines.embedded.memory import memory_limit
 from countveil.engines.embedded.pivot import check_size, places_in
 from countveil.engines.embedded.statement import Statement
 from countveil.query import Tally
@@ -30,8 +31,10 @@ from countveil.query.expressions import Column, Expression
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
+# Reading more rows than these takes longer than an analyst wants to wait, even once.
 MOST_ROWS = 20_000_000
-_MOST_BYTES = 1 << 30
+# Of memory, per row, while rows are put into order; afterwards a few bytes per column.
+_BYTES_PER_ROW = 64
 _WORD = 64
 _MOST_PATTERNS = 64
 _MOST_CELLS = 1 << 22
@@ -46,8 +49,9 @@ class HeldRelease:
         internal: Mapping[str, str],
         sensitive: Sequence[str],
     ) -> None:
-        counted = connection.sql("SELECT count(*) FROM release").fetchall()
-        if counted[0][0] > MOST_ROWS:
+        ((rows,),) = connection.sql("SELECT count(*) FROM release").fetchall()
+        self._most_bytes = memory_limit(None)
+        if rows > MOST_ROWS or rows * _BYTES_PER_ROW > self._most_bytes:
             raise NotHeldError
         self._connection, self._internal = connection, internal
         self._columns: dict[str, HeldColumn | None] = {}
@@ -58,9 +62,10 @@ class HeldRelease:
         words = -(-sizes // _WORD)
         self._first_word: Numbers = np.cumsum(words) - words
         order = np.argsort(stretch, kind="stable")
-        within = np.arange(stretch.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        # A row's place is that among all rows in order, moved on by what fills up the stretches.
+        moved = (self._first_word * _WORD - (np.cumsum(sizes) - sizes)).astype(np.uint32)
         self._place = np.empty(stretch.size, np.uint32)
-        self._place[order] = np.repeat(self._first_word * _WORD, sizes) + within
+        self._place[order] = np.arange(stretch.size, dtype=np.uint32) + np.repeat(moved, sizes)
         self._size = int(words.sum()) * _WORD
         real = np.zeros(self._size, bool)
         real[self._place] = True
@@ -186,7 +191,7 @@ class HeldRelease:
         if name not in self._columns:
             # Whatever happens, it is read once only.
             self._columns[name] = None
-            if self._bytes < _MOST_BYTES:
+            if self._bytes < self._most_bytes // 4:
                 read = hold_column(self._connection, self._internal[name])
                 self._columns[name] = self._placed(read)
         found = self._columns[name]
