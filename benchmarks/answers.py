@@ -32,6 +32,7 @@ import numpy as np
 import pyarrow as pa
 
 import countveil as cv
+from countveil.analyst import DEFAULT_METHOD
 from countveil.randomness import Randomness, Stream
 
 PLAIN = ("age", "gender", "education", "marital", "race", "workclass", "country", "salary")
@@ -191,7 +192,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=5_000)
     parser.add_argument("--paper", type=int, default=50, help="queries measured in SQLite")
     parser.add_argument("--times", type=int, default=15)
-    parser.add_argument("--method", default="unbiased", help="of the batch")
+    parser.add_argument("--method", default=DEFAULT_METHOD, help="of the batch")
     parser.add_argument("--to", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:

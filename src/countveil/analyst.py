@@ -173,16 +173,15 @@ class Release:
     ) -> tuple[Cells, tuple[str, ...]]:
         """Together what can be counted together; the others one by one."""
         many = ManyCounts(self._columns, len(formulas))
-        warnings: dict[str, None] = {}
+        warnings: list[str] = []
         for number, formula in enumerate(formulas):
-            plan = many.add(number, formula)
-            if plan is None:
+            if not many.add(number, formula):
                 answer = self._answer(count_question(formula), options)
                 many.put(number, answer.blocks[0].estimates)
-                warnings.update(dict.fromkeys(answer.warnings))
-            else:
-                warnings.update(dict.fromkeys(self._warnings(plan)))
-        return many.answer(self._table, self._views_of, options), tuple(warnings)
+                warnings += answer.warnings
+        warnings += [text for plan in many.plans for text in self._warnings(plan)]
+        cells = many.answer(self._table, self._views_of, options)
+        return cells, tuple(dict.fromkeys(warnings))
 
     @cached_property
     def _table(self) -> ReleaseTable:

@@ -60,11 +60,16 @@ class ManyCounts:
         self._parts = [np.zeros(size) for _ in range(4)]
         self._rows = np.zeros(size)
 
-    def add(self, number: int, formula: Formula) -> Plan | None:
-        """Take one more count. Gives the plan of its sensitive part; None if it mixes."""
+    @property
+    def plans(self) -> list[Plan]:
+        """The plans of the sensitive parts."""
+        return [asked.plan for asked in self._asked.values()]
+
+    def add(self, number: int, formula: Formula) -> bool:
+        """Take one more count; False if its plain and sensitive parts are mixed."""
         parts = split(formula)
         if parts is None:
-            return None
+            return False
         plain, sensitive = parts
         if sensitive not in self._asked:
             plan = plan_question(count_question(sensitive), self._columns)
@@ -72,7 +77,7 @@ class ManyCounts:
         asked = self._asked[sensitive]
         asked.numbers.append(number)
         asked.conditions.append(as_condition(plain))
-        return asked.plan
+        return True
 
     def put(self, number: int, alone: Cells) -> None:
         """Take a count that was answered alone."""
