@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 
@@ -26,6 +29,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
+@contextmanager
+def collecting_afterwards() -> Iterator[None]:
+    """The quick way is for a process that ends after it, and these tests are not."""
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -39,7 +51,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_both_ways_print_the_same(
     folder: str, options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert answered_quickly(["query", *options, folder, SQL])
+    with collecting_afterwards():
+        assert answered_quickly(["query", *options, folder, SQL])
     quick = capsys.readouterr()
     app.app(["query", folder, SQL, *options], standalone_mode=False)
     assert capsys.readouterr() == quick
@@ -99,3 +112,19 @@ def test_an_error_is_told_as_on_the_long_way(tmp_path: Path) -> None:
     assert [done.returncode for done in told] == [1, 1]
     assert told[0].stderr == told[1].stderr
     assert "is not a release" in told[0].stderr
+
+
+def test_a_reader_that_goes_away_is_no_reason_to_complain(folder: str) -> None:
+    command = Path(sys.executable).with_name("countveil")
+    sql = "SELECT age, occupation, country, count(*) FROM release GROUP BY ALL"
+    with subprocess.Popen(
+        [command, "query", folder, sql, "--format", "csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1

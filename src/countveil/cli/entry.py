@@ -7,6 +7,7 @@ before Ctrl-C is taken care of.
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 from types import FrameType
@@ -64,11 +65,12 @@ def main() -> NoReturn:
         from countveil.cli.quick import answered_quickly
 
         if answered_quickly(sys.argv[1:]):
-            code = 0
-        else:
-            from countveil.cli.app import run
+            sys.stdout.flush()
+            # Nothing was opened for writing, and taking the libraries down takes a while.
+            os._exit(0)
+        from countveil.cli.app import run
 
-            code = run()
+        code = run()
         sys.stdout.flush()
     except BaseException as error:
         if not _received:
@@ -100,7 +102,6 @@ def _explain(error: BaseException) -> int:
         why = getattr(error, "strerror", None) or "the output cannot be written"
         _say(f"Error: the command was done, but its output could not be printed: {why}.")
         return 1
-    import os
     import traceback
 
     if os.environ.get("COUNTVEIL_TRACEBACK"):

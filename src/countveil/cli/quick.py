@@ -8,6 +8,7 @@ to that library.
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Sequence
 from dataclasses import fields
@@ -44,6 +45,8 @@ def answered_quickly(words: Sequence[str]) -> bool:
             options[field.name] = value
     if named or len(rest) != 2 or not all(rest):
         return False
+    # What an answer leaves behind goes with the process.
+    gc.disable()
     ask(Path(rest[0]), rest[1], Asked(**options))
     return True
 
