@@ -105,7 +105,7 @@ def meetings(
     side = n_values + 1
     counted = np.zeros(side * side)
     for rows, keys in pair_keys(members, n_values):
-        weights = None if times is None else np.repeat(times[rows], keys.shape[1])
+        weights = None if times is None else np.tile(times[rows], keys.shape[0])
         counted += np.bincount(keys.ravel(), weights, minlength=counted.size)
     square = counted.reshape(side, side)[:n_values, :n_values]
     return square + square.T
@@ -114,11 +114,10 @@ def meetings(
 def pair_keys(
     members: NDArray[np.int64], n_values: int
 ) -> Iterator[tuple[slice, NDArray[np.int64]]]:
-    """For some rows at a time, every pair of places as u * (n_values + 1) + v."""
-    capped = np.minimum(members, n_values)
+    """For some rows at a time, every pair of places as u * (n_values + 1) + v, a row per pair."""
+    capped = np.ascontiguousarray(np.minimum(members, n_values).T)
     one, two = np.triu_indices(members.shape[1], 1)
     step = max(1, _KEYS_AT_ONCE // max(one.size, 1))
     for first in range(0, members.shape[0] if one.size else 0, step):
         rows = slice(first, first + step)
-        first_of = np.take(capped[rows], one, axis=1)
-        yield rows, first_of * (n_values + 1) + np.take(capped[rows], two, axis=1)
+        yield rows, capped[one, rows] * (n_values + 1) + capped[two, rows]

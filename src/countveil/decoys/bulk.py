@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.channel.design import expected_pairs, fit_design
-from countveil.decoys.balance import Wished, balance
+from countveil.channel.templates import meetings
+from countveil.decoys.balance import CHANCE_BELOW, Wished, balance
 from countveil.decoys.multiplicities import Fit, cost
 from countveil.decoys.trades import mixed_rows
 from countveil.randomness import Stream
@@ -40,20 +41,30 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 # Work of one pass over the pool, in looked-up pairs, and its size.
-_POOL_LOOKUPS, _POOL_PLACES = 5_000_000, 1_000_000
+_POOL_LOOKUPS, _POOL_PLACES = 10_000_000, 4_000_000
 # A value should be in this many templates per other value, as far as a quarter of all places goes.
-_TEMPLATES_PER_PARTNER = 3
-_EXTRA_SHARE = 0.25
+_PER_PAIR, _SMALLEST_POOL = 3, 300
+_MEET = 2.2
+_MEET_IN_POOL = 2.0
+_EXTRA_SHARE = 0.4
+POOLSWEEPS = 0.5
 
 
-def largest_pool(places: int, n_balanced: int) -> int:
-    """How many templates can be afforded, for groups of so many places."""
-    affordable = min(_POOL_LOOKUPS / cost(places, n_balanced), _POOL_PLACES / places)
-    return max(200, int(affordable))
+def pool_size(places: int, n_balanced: int) -> int:
+    """How many templates make it easy to solve for all pairs; 0 if that is too much work."""
+    pool = max(_SMALLEST_POOL, int(_PER_PAIR * n_balanced * (n_balanced - 1) / 2))
+    affordable = pool * cost(places, n_balanced) <= _POOL_LOOKUPS and pool * places <= _POOL_PLACES
+    return pool if affordable else 0
 
 
 def bulk(
-    counts: Counts, groups: int, pool: int, pairs: Floats, balanced: Counts, stream: Stream
+    counts: Counts,
+    groups: int,
+    pool: int,
+    pairs: Floats,
+    balanced: Counts,
+    allowed: Floats,
+    stream: Stream,
 ) -> tuple[Counts, Counts]:
     """Templates (rows) and multiplicities; `pairs` are wished meetings of the `balanced` values."""
     places = int(counts.sum()) // groups
@@ -69,16 +80,42 @@ def bulk(
         ours = fit_design(share, places)
         smaller, larger = expected_pairs(ours, balanced)
         wished = smaller + larger
-        balance(members, Wished.of(place, wished, wished), stream)
+        wished = np.maximum(wished, _MEET_IN_POOL)
+        balance(members, Wished.of(place, wished, pairs, share[balanced] + 1.0), stream, POOLSWEEPS)
+        members = np.concatenate([members, _for_missing(members, place, pairs, stream)])
         log_weights = log_weights - ours.log_weights
     log_times = log_weights[members].sum(axis=1)
     times = np.exp(log_times - log_times.max())
     times *= groups / times.sum()
     fixed = _nearly_always(counts, groups, pool)
-    times = Fit(members, place, counts, pairs, fixed).solve(times)
+    times = Fit(members, place, counts, pairs, allowed, fixed).solve(times)
     whole = _possible(members, np.floor(times).astype(np.int64), counts, groups)
     used = whole > 0
     return members[used], whole[used]
+
+
+def _for_missing(members: Counts, place: Counts, pairs: Floats, stream: Stream) -> Counts:
+    """More templates, for pairs that should meet and that hardly any template holds.
+
+    Some template that holds the one value gets the other in place of a third.
+    """
+    n, n_templates, places = pairs.shape[0], *members.shape
+    found = meetings(place[members], None, n)
+    one, two = np.nonzero((found < _MEET_IN_POOL) & (pairs >= CHANCE_BELOW))
+    order = np.argsort(place[members].ravel(), kind="stable")
+    ends = np.cumsum(np.bincount(place[members].ravel(), minlength=n + 1))
+    starts = np.concatenate([[0], ends])[:-1]
+    lacking = np.flatnonzero((one != two) & (ends[one] > starts[one]))[: n_templates // 4]
+    one, two = one[lacking], two[lacking]
+    chosen = starts[one] + stream.below(n_templates, one.size) % (ends[one] - starts[one])
+    templates, at = np.divmod(order[chosen], places)
+    more = members[templates]
+    value = np.full(n, -1)
+    value[place[place < n]] = np.flatnonzero(place < n)
+    at = (at + 1 + stream.below(places - 1, one.size)) % places
+    clean = ~(more == value[two][:, None]).any(axis=1)
+    more[np.arange(one.size), at] = value[two]
+    return more[clean]
 
 
 def _nearly_always(counts: Counts, groups: int, pool: int) -> NDArray[np.bool_]:
@@ -93,7 +130,7 @@ def pool_counts(counts: Counts, groups: int, pool: int, n_balanced: int) -> Coun
     always = _nearly_always(counts, groups, pool)
     free = places - int(np.count_nonzero(always))
     n_free = int(np.count_nonzero((counts > 0) & ~always))
-    enough = _TEMPLATES_PER_PARTNER * n_balanced
+    enough = _MEET * np.sqrt(pool)
     in_some = min(enough, _EXTRA_SHARE * pool * free / max(n_free, 1))
     out_of_some = min(enough, _EXTRA_SHARE * pool * (n_free - free) / max(n_free, 1))
     low = np.where(always, pool, np.minimum(counts, in_some))

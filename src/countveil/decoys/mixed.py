@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from countveil.channel.design import Design, expected_pairs, fit_design
 from countveil.channel.templates import Templates, meetings
 from countveil.decoys.balance import Wished, balance
-from countveil.decoys.bulk import bulk, largest_pool
+from countveil.decoys.bulk import bulk, pool_size
+from countveil.decoys.levels import level
 from countveil.decoys.trades import mixed_rows, wrap_around
 from countveil.randomness import Stream
 
@@ -34,7 +35,9 @@ Floats = NDArray[np.float64]
 
 MOST_BALANCED = 2_000
 _PLACES, _PLACES_PER_VALUE = 200_000, 20
-_PASSES = 6
+_PASSES = 20
+ALLOWED = 640
+LEVELPLACES = 1000000
 
 
 def mixed_groups(counts: Counts, ell: int, stream: Stream) -> Templates:
@@ -44,14 +47,21 @@ def mixed_groups(counts: Counts, ell: int, stream: Stream) -> Templates:
     if task.counts.size == 0:
         return task.templates(parts)
     while task.groups > task.most_groups and len(parts) < _PASSES:
-        part = bulk(task.counts, task.groups, task.pool, task.missing, task.balanced, stream)
+        wished = Wished.of(task.place, task.missing, task.overall, task.allowed)
+        part = (
+            bulk(task.counts, task.groups, task.pool, task.missing, task.balanced, task.allowed, stream)
+            if task.pool
+            else level(task.counts, task.groups, task.size, wished, stream)
+        )
+        if not part[1].size:
+            break
         task.use(*part)
         parts.append(part)
     if task.groups > task.most_groups:
         parts.append(wrap_around(task.counts, task.groups))
     elif task.groups:
         rows = mixed_rows(task.counts, task.groups, stream)
-        balance(rows, Wished.of(task.place, task.missing, task.overall), stream)
+        balance(rows, Wished.of(task.place, task.missing, task.overall, task.allowed), stream)
         parts.append((rows, np.ones(rows.shape[0], np.int64)))
     return task.templates(parts)
 
@@ -81,9 +91,10 @@ class _Task:
         self.missing = self.overall.copy()
         places = max(1, int(self.counts.sum()) // self.groups)
         n = self.balanced.size
-        self.pool = min(max(2 * n * n, 20_000), largest_pool(places, n))
-        allowed = max(_PLACES, _PLACES_PER_VALUE * self.counts.size) // places
-        self.most_groups = max(allowed, 2 * self.pool)
+        self.allowed = places * (places - 1) * self.counts[self.balanced] / ALLOWED
+        self.pool = pool_size(places, n)
+        self.size = max(LEVELPLACES, _PLACES_PER_VALUE * self.counts.size) // places
+        self.most_groups = 2 * self.pool or self.size + self.size // 2
 
     def _design_pairs(self, design: Design) -> Floats:
         """Meetings in the design, "nobody" included: he sits in all of the smaller groups."""
