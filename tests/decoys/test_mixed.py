@@ -203,7 +203,7 @@ def test_the_pool_has_room_for_every_value(
     groups = int(counts.sum()) // case[1]
     while counts.sum() % groups:
         counts[np.argmax(counts)] -= 1
-    share = pool_counts(counts, groups, pool, counts.size)
+    share = pool_counts(counts, groups, pool)
     assert share.sum() == pool * (counts.sum() // groups)
     assert share.min() >= 0
     assert share.max() <= pool

@@ -1,8 +1,8 @@
 """Balancing: swaps between groups until every pair of values meets as often as it should.
 
-Enters: groups as rows of a matrix, the wished number of meetings of each pair, how far each value's
-meetings may be off, a stream. Leaves: the same groups after swaps, in place. Must not know: what the
-groups are for.
+Enters: groups as rows of a matrix, the wished number of meetings of each pair, how far they may be
+off, a stream. Leaves: the same groups after swaps, in place. Must not know: what the groups are
+for.
 
 With C[u, v] the number of groups that hold u and v, T the wished one and D = C - T, value v may be
 off by a sum of D[u, v]^2 over u of `allowed[v]`. Lowered is the sum over pairs of w D^2, with
@@ -40,7 +40,7 @@ _TRIED = 8
 # The least number of rounds between two looks at the progress, and in sweeps over all groups.
 _PATIENCE, _SWEEPS = 20, 2
 # Rounds, and sweeps, after which it is over anyway.
-_MOST_ROUNDS, _MOST_SWEEPS = 400, 20
+_MOST_ROUNDS, MOST_SWEEPS = 400, 20
 _LEAST_GAIN = 0.1
 # Pairs of groups that look for a swap, per swap that may be made; at least so many.
 _LOOKED_AT, _FEWEST = 4, 64
@@ -73,12 +73,14 @@ class Wished:
         np.fill_diagonal(weights, 0.0)
         return cls(place, padded, weights, allowed)
 
-    def in_units_of(self, times: int) -> Wished:
-        """The same for groups that are used `times` each."""
-        return Wished(self.place, self.pairs / times, self.weights, self.allowed / times**2)
+    def after(self, pairs: Floats, times: int) -> Wished:
+        """What remains once others have met so often, for groups that are used `times` each."""
+        left = self.pairs.copy()
+        left[:-1, :-1] -= pairs
+        return Wished(self.place, left / times, self.weights * times**2, self.allowed / times**2)
 
 
-def balance(members: Counts, wished: Wished, stream: Stream, sweeps: float = _MOST_SWEEPS) -> None:
+def balance(members: Counts, wished: Wished, stream: Stream, sweeps: float = MOST_SWEEPS) -> None:
     """Swap in place until every value is within what it is allowed, or little is gained."""
     if members.shape[0] < 2 or members.shape[1] < 1 or not wished.weights.any():
         return
@@ -99,16 +101,18 @@ class _Balance:
         self.total = float((self._weights * off**2).sum()) / 2
         places = members.shape[1]
         self._tried = min(_TRIED, places)
-        at_once = _LOOKUPS // (4 * self._tried * places)
+        at_once = max(_LOOKUPS // (4 * self._tried * places), 4 * _FEWEST)
         self._most = max(1, min(at_once, members.shape[0] // 2, 2_048))
         self._batch = max(1, self._most // 4)
         self._order, self._next = np.zeros(0, np.int64), 0
 
     def run(self, sweeps: float) -> None:
         """Until all is within what is allowed, or the sum hardly falls any more."""
-        a_sweep = self._members.shape[0] / (2 * self._most)
+        n_groups, places = self._members.shape
+        a_sweep = n_groups / (2 * self._most) * max(1.0, places / _TRIED)
         patience = max(_PATIENCE, int(_SWEEPS * a_sweep))
-        rounds = int(max(_MOST_ROUNDS * min(1.0, sweeps / _MOST_SWEEPS), sweeps * a_sweep))
+        rounds = int(max(_MOST_ROUNDS * min(1.0, sweeps / MOST_SWEEPS), sweeps * a_sweep))
+        fewest = min(_FEWEST, self._most)
         mark = self.total
         for number in range(rounds):
             if number % patience == 0:
@@ -117,8 +121,8 @@ class _Balance:
                 if number and mark - self.total <= _LEAST_GAIN * mark:
                     # Large batches hide small moves of the pairs that meet most; smaller ones next.
                     self._most //= 4
-                    self._batch = min(self._batch, self._most)
-                    if self._most < _FEWEST:
+                    self._batch = max(1, min(self._batch, self._most))
+                    if self._most < fewest:
                         break
                 mark = self.total
             self.round()
@@ -134,17 +138,15 @@ class _Balance:
     def round(self) -> None:
         """One batch: propose, choose, make if it helps."""
         first, second = self._pairs()
-        change, at_first, at_second = self._changes(first, second)
-        gain = change.min(axis=0)
+        gain, at_first, at_second = self._best(first, second)
         few = max(1, min(self._batch, gain.size))
         order = np.argpartition(gain, few - 1)[:few]
         chosen = order[gain[order] < -1e-12]
         if chosen.size == 0:
             self._batch = max(1, self._batch // 2)
             return
-        best = np.argmin(change[:, chosen], axis=0)
-        g, i = first[chosen], at_first[best // self._tried, chosen]
-        h, j = second[chosen], at_second[best % self._tried, chosen]
+        g, i = first[chosen], at_first[chosen]
+        h, j = second[chosen], at_second[chosen]
         promised = float(gain[chosen].sum())
         keys, moves = self._moves(g, h, i, j)
         off, weights = self._off.reshape(-1)[keys], self._weights.reshape(-1)[keys]
@@ -169,19 +171,19 @@ class _Balance:
 
     def _pairs(self) -> tuple[Counts, Counts]:
         """The next disjoint pairs of groups of a random order."""
-        wanted = min(self._most, max(_FEWEST, _LOOKED_AT * self._batch))
+        wanted = max(1, min(self._most, max(_FEWEST, _LOOKED_AT * self._batch)))
         if self._next + 2 * wanted > self._order.size:
             self._order, self._next = self._stream.permutation(self._members.shape[0]), 0
         here = self._order[self._next : self._next + 2 * wanted]
         self._next += 2 * wanted
         return here[:wanted], here[wanted:]
 
-    def _changes(self, first: Counts, second: Counts) -> tuple[Floats, Counts, Counts]:
-        """What the swaps of the tried places of each pair of groups change; and these places.
+    def _best(self, first: Counts, second: Counts) -> tuple[Floats, Counts, Counts]:
+        """What the best swap of some places of each pair of groups changes; and these places.
 
         The pairs of groups run along the last axis, where NumPy is fastest.
         """
-        groups = self._members[first].T, self._members[second].T
+        groups = [np.ascontiguousarray(self._members[here].T) for here in (first, second)]
         same = groups[0][:, None, :] == groups[1][None, :, :]
         free = ~same.any(axis=1), ~same.any(axis=0)
         values = self._place[groups[0]], self._place[groups[1]]
@@ -193,17 +195,17 @@ class _Balance:
             may = np.take_along_axis(free[side], here, axis=0)
             # The own group's others are met once less, the other group's once more.
             pays = np.where(may, 0.0, np.inf)
-            for other, seen, alone in ((0, values[side], free[side]), (n * n, values[1 - side], free[1 - side])):
-                found = self._costs.take(value[:, None, :] * n + (seen + other)[None, :, :])
-                found *= alone
-                pays += found.sum(axis=1)
+            for table, group in ((0, side), (n * n, 1 - side)):
+                keys = value[:, None, :] * n + (values[group] + table)[None, :, :]
+                pays += (self._costs.take(keys) * free[group]).sum(axis=1)
             at.append(here)
             own.append(value)
             cost.append(pays)
         # Those two do not meet, neither before nor after.
         apart = self._costs.take(own[0][:, None, :] * n + own[1][None, :, :] + n * n)
-        change = cost[0][:, None, :] + cost[1][None, :, :] - 2 * apart
-        return change.reshape(tried * tried, -1), at[0], at[1]
+        change = (cost[0][:, None, :] + cost[1][None, :, :] - 2 * apart).reshape(tried * tried, -1)
+        best, pairs = np.argmin(change, axis=0), np.arange(first.size)
+        return change[best, pairs], at[0][best // tried, pairs], at[1][best % tried, pairs]
 
     def _try_places(self, places: int, n_pairs: int) -> Counts:
         if places <= self._tried:

@@ -7,19 +7,20 @@ ordinary task. Must not know: what the groups are for.
 A small composition that is merely repeated repeats its own errors, and these do not shrink as the
 errors of estimates do. So the multiplicities differ:
 
-1. The pool is balanced groups for a histogram of the same shape, except that rare values (and
-   values that are nearly everywhere) get more places, or gaps, than their share, so that each meets
-   all others. Where few groups are possible at all, the pool holds every one of them.
+1. The pool is nearly balanced groups for a histogram of the same shape, except that rare values
+   (and values that are nearly everywhere) get more places, or gaps, than their share, so that each
+   meets all others; pairs that hardly do get templates of their own. Where few groups are possible
+   at all, the pool holds every one of them.
 2. A template's multiplicity starts at what the maximum-entropy design says: the product of its
    values' weights over their weights in the pool.
 3. Conjugate gradients find the smallest relative change of the multiplicities that makes every pair
-   meet exactly as often as wished. There are far more templates than pairs.
+   meet as often as wished. There are far more templates than pairs.
 4. The multiplicities are rounded down. The cut-off fractions are what is left: about half as many
    groups as templates in the pool, with non-negative counts and meetings, hence a task that can be
    solved with every template once, to within one or two meetings of each pair.
 
-The error is thus one or two groups however many rows there are, at a cost that does not grow with
-them.
+The error is thus one or two groups however many rows there are, or what is allowed if that is more,
+at a cost that does not grow with them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.channel.design import expected_pairs, fit_design
+from countveil.channel.design import Design, expected_pairs, fit_design
 from countveil.channel.templates import meetings
 from countveil.decoys.balance import CHANCE_BELOW, Wished, balance
 from countveil.decoys.multiplicities import Fit, cost
@@ -42,12 +43,12 @@ Floats = NDArray[np.float64]
 
 # Work of one pass over the pool, in looked-up pairs, and its size.
 _POOL_LOOKUPS, _POOL_PLACES = 10_000_000, 4_000_000
-# A value should be in this many templates per other value, as far as a quarter of all places goes.
+# Templates per pair: with fewer, solving takes far longer; with more, each step does.
 _PER_PAIR, _SMALLEST_POOL = 3, 300
-_MEET = 2.2
-_MEET_IN_POOL = 2.0
-_EXTRA_SHARE = 0.4
-POOLSWEEPS = 0.5
+# Two rare values should share this many templates, as far as some of all places go.
+_MEET, _EXTRA_SHARE = 4.0, 0.4
+# The pool need not be quite random, nor quite balanced: sweeps of trades and of swaps.
+_TRADES, _SWAPS = 4, 3.0
 
 
 def pool_size(places: int, n_balanced: int) -> int:
@@ -58,64 +59,68 @@ def pool_size(places: int, n_balanced: int) -> int:
 
 
 def bulk(
-    counts: Counts,
-    groups: int,
-    pool: int,
-    pairs: Floats,
-    balanced: Counts,
-    allowed: Floats,
-    stream: Stream,
+    counts: Counts, groups: int, pool: int, balanced: Counts, wished: Wished, stream: Stream
 ) -> tuple[Counts, Counts]:
-    """Templates (rows) and multiplicities; `pairs` are wished meetings of the `balanced` values."""
+    """Templates (rows) and multiplicities; meetings are wished for the `balanced` values."""
     places = int(counts.sum()) // groups
-    place = np.full(counts.size, balanced.size, np.int64)
-    place[balanced] = np.arange(balanced.size)
     log_weights = fit_design(counts, places).log_weights
     some = (counts > 0) & (counts < groups)
     if some.all() and comb(counts.size, places) <= pool:
         members = np.array(list(combinations(range(counts.size), places)), np.int64)
     else:
-        share = pool_counts(counts, groups, pool, balanced.size)
-        members = mixed_rows(share, pool, stream)
+        share = pool_counts(counts, groups, pool)
+        members = mixed_rows(share, pool, stream, _TRADES)
         ours = fit_design(share, places)
-        smaller, larger = expected_pairs(ours, balanced)
-        wished = smaller + larger
-        wished = np.maximum(wished, _MEET_IN_POOL)
-        balance(members, Wished.of(place, wished, pairs, share[balanced] + 1.0), stream, POOLSWEEPS)
-        members = np.concatenate([members, _for_missing(members, place, pairs, stream)])
+        members = _balanced(members, ours, balanced, wished, stream)
         log_weights = log_weights - ours.log_weights
     log_times = log_weights[members].sum(axis=1)
     times = np.exp(log_times - log_times.max())
     times *= groups / times.sum()
     fixed = _nearly_always(counts, groups, pool)
-    times = Fit(members, place, counts, pairs, allowed, fixed).solve(times)
+    times = Fit(members, counts, wished, fixed).solve(times)
     whole = _possible(members, np.floor(times).astype(np.int64), counts, groups)
     used = whole > 0
     return members[used], whole[used]
 
 
-def _for_missing(members: Counts, place: Counts, pairs: Floats, stream: Stream) -> Counts:
+def _balanced(
+    members: Counts, design: Design, balanced: Counts, wished: Wished, stream: Stream
+) -> Counts:
+    """The pool after some swaps, and with more templates for pairs that it lacks."""
+    smaller, larger = expected_pairs(design, balanced)
+    pairs = np.maximum(smaller + larger, _MEET)
+    # Here errors in proportion count: as if the variance of a count were what is allowed.
+    allowed = design.counts[balanced].astype(np.float64) + 1.0
+    aim = Wished.of(wished.place, pairs, wished.pairs[:-1, :-1], allowed)
+    balance(members, aim, stream, _SWAPS)
+    return np.concatenate([members, _for_missing(members, wished, stream)])
+
+
+def _for_missing(members: Counts, wished: Wished, stream: Stream) -> Counts:
     """More templates, for pairs that should meet and that hardly any template holds.
 
     Some template that holds the one value gets the other in place of a third.
     """
-    n, n_templates, places = pairs.shape[0], *members.shape
+    place, n = wished.place, wished.pairs.shape[0] - 1
+    n_templates, places = members.shape
+    held = place[members].ravel()
     found = meetings(place[members], None, n)
-    one, two = np.nonzero((found < _MEET_IN_POOL) & (pairs >= CHANCE_BELOW))
-    order = np.argsort(place[members].ravel(), kind="stable")
-    ends = np.cumsum(np.bincount(place[members].ravel(), minlength=n + 1))
+    one, two = np.nonzero((found < _MEET) & (wished.pairs[:-1, :-1] >= CHANCE_BELOW))
+    order = np.argsort(held, kind="stable")
+    ends = np.cumsum(np.bincount(held, minlength=n + 1))
     starts = np.concatenate([[0], ends])[:-1]
     lacking = np.flatnonzero((one != two) & (ends[one] > starts[one]))[: n_templates // 4]
     one, two = one[lacking], two[lacking]
     chosen = starts[one] + stream.below(n_templates, one.size) % (ends[one] - starts[one])
     templates, at = np.divmod(order[chosen], places)
-    more = members[templates]
-    value = np.full(n, -1)
+    more: Counts = members[templates]
+    value = np.zeros(n, np.int64)
     value[place[place < n]] = np.flatnonzero(place < n)
-    at = (at + 1 + stream.below(places - 1, one.size)) % places
+    at = (at + 1 + stream.below(max(1, places - 1), one.size)) % places
     clean = ~(more == value[two][:, None]).any(axis=1)
     more[np.arange(one.size), at] = value[two]
-    return more[clean]
+    kept: Counts = more[clean]
+    return kept
 
 
 def _nearly_always(counts: Counts, groups: int, pool: int) -> NDArray[np.bool_]:
@@ -124,13 +129,13 @@ def _nearly_always(counts: Counts, groups: int, pool: int) -> NDArray[np.bool_]:
     return nearly
 
 
-def pool_counts(counts: Counts, groups: int, pool: int, n_balanced: int) -> Counts:
+def pool_counts(counts: Counts, groups: int, pool: int) -> Counts:
     """Counts of the same shape for `pool` groups, with more of what is rare."""
     places = int(counts.sum()) // groups
     always = _nearly_always(counts, groups, pool)
     free = places - int(np.count_nonzero(always))
     n_free = int(np.count_nonzero((counts > 0) & ~always))
-    enough = _MEET * np.sqrt(pool)
+    enough = np.sqrt(_MEET * pool)
     in_some = min(enough, _EXTRA_SHARE * pool * free / max(n_free, 1))
     out_of_some = min(enough, _EXTRA_SHARE * pool * (n_free - free) / max(n_free, 1))
     low = np.where(always, pool, np.minimum(counts, in_some))

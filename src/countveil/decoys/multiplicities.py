@@ -1,7 +1,7 @@
 """How often to use each template of a pool, so that all pairs of values meet as often as wished.
 
-Enters: templates, wished counts and meetings, how far they may be off, first multiplicities. Leaves:
-positive real multiplicities near them. Must not know: what the templates are for.
+Enters: templates, wished counts and meetings, how far these may be off, first multiplicities.
+Leaves: positive real multiplicities near them. Must not know: what the templates are for.
 
 Counts and meetings are linear in the multiplicities. Conjugate gradients (CGLS) find the change
 that makes them right, the smallest in the sense of squares over multiplicities. Made as a factor,
@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.channel.templates import pair_keys
+from countveil.decoys.balance import Wished
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _ROUNDS, _ITERATIONS = 40, 24
 _STALLED = 0.95
-_COUNTS_FIRST = 10.0
 # Work in all, in looked-up pairs.
-_ALL_LOOKUPS = 500_000_000
+_ALL_LOOKUPS = 1_000_000_000
 # A round aims at a tenth of what is missing: the factors change the task by more than that.
 _FORWARD = 0.1
 # Looking up a pair takes as long as so many multiplications in a matrix product.
@@ -45,16 +45,11 @@ class Fit:
     """Least squares for the multiplicities, by conjugate gradients (CGLS)."""
 
     def __init__(
-        self,
-        members: Counts,
-        place: Counts,
-        counts: Counts,
-        pairs: Floats,
-        allowed: Floats,
-        fixed: NDArray[np.bool_],
+        self, members: Counts, counts: Counts, wished: Wished, fixed: NDArray[np.bool_]
     ) -> None:
-        self._members, self._counts, self._allowed = members, counts, allowed
-        self._n = pairs.shape[0]
+        """`fixed` values are in every template."""
+        self._members, self._counts, self._allowed = members, counts, wished.allowed
+        place, self._n = wished.place, wished.allowed.size
         # Few values: a table of who is where and matrix products; many: the pairs of each template.
         self._incidence: Floats | None = None
         if cost(members.shape[1], self._n) < members.shape[1] ** 2 / 2:
@@ -64,14 +59,11 @@ class Fit:
         else:
             self._keys = list(pair_keys(place[members], self._n))
         self._work = 0
-        wanted = pairs.copy()
+        wanted = wished.pairs[:-1, :-1].copy()
         np.fill_diagonal(wanted, 0.0)
         self._wanted = wanted
         self._pair_scale = 1 / np.sqrt(np.maximum(wanted, 1.0))
         self._count_scale = 1 / np.sqrt(np.maximum(counts, 1.0))
-        if members.shape[0] < self._n**2 / 2:
-            # Too few templates for all pairs: counts come first, or little could be used.
-            self._count_scale *= _COUNTS_FIRST
         # Where a value is in every template there is nothing to choose.
         self._count_scale[fixed] = 0.0
         # Meetings of all others with each other add up to counts: no need to look at both.
@@ -135,10 +127,10 @@ class Fit:
 
     def _forward(self, times: Floats) -> tuple[Floats, Floats]:
         """Counts and meetings of templates used so often."""
-        counts = np.zeros(self._counts.size)
+        counts: Floats = np.zeros(self._counts.size)
         if self._needs_counts:
             repeated = np.repeat(times, self._members.shape[1])
-            counts = np.bincount(self._members.ravel(), repeated, self._counts.size)
+            counts += np.bincount(self._members.ravel(), repeated, self._counts.size)
         if self._incidence is None:
             square = np.zeros((self._n + 1) ** 2)
             for rows, keys in self._keys:

@@ -38,13 +38,13 @@ def wrap_around(counts: Counts, groups: int) -> tuple[Counts, Counts]:
     return members, np.diff(np.append(cuts, groups))
 
 
-def mixed_rows(counts: Counts, groups: int, stream: Stream) -> Counts:
+def mixed_rows(counts: Counts, groups: int, stream: Stream, sweeps: int = SWEEPS) -> Counts:
     """All groups, one per row, in random composition."""
     # In random order, so that no value starts beside the ones next to it.
     order = stream.permutation(counts.size)
     rows, times = wrap_around(counts[order], groups)
     members = np.repeat(order[rows], times, axis=0)
-    for _ in range(SWEEPS):
+    for _ in range(sweeps):
         trade(members, counts.size, stream)
     return members
 
@@ -56,8 +56,8 @@ def trade(members: Counts, n_values: int, stream: Stream) -> None:
     half = n_groups // 2
     first, second = order[:half], order[half : 2 * half]
     # Groups run along the last axis, where NumPy is fastest. Places face other ones each time.
-    one = members[first].T
-    two = np.roll(members[second].T, int(stream.below(places, 1)[0]), axis=0)
+    one = np.ascontiguousarray(members[first].T)
+    two = np.ascontiguousarray(members[second].T[_turned(places, stream)])
     coins = stream.words(-(-one.size // 8), np.uint8)
     swapped = np.unpackbits(coins, count=one.size).reshape(one.shape).astype(bool)
     swapped &= ~_faces_shared(one, two, n_values)
@@ -65,14 +65,19 @@ def trade(members: Counts, n_values: int, stream: Stream) -> None:
     members[second] = np.where(swapped, one, two).T
 
 
+def _turned(places: int, stream: Stream) -> Counts:
+    """The places in turn, from a random one on."""
+    return (np.arange(places) + stream.below(places, 1)) % places
+
+
 def _faces_shared(one: Counts, two: Counts, n_values: int) -> NDArray[np.bool_]:
     """Where a place, or the one that faces it, holds a value that both groups have."""
     places, n_pairs = one.shape
     found = np.zeros(one.shape, bool)
     if places <= _NARROW:
-        for value, row in zip(one, found, strict=True):
-            same = value == two
-            row |= same.any(axis=0)
+        for place in range(places):
+            same = one[place] == two
+            found[place] |= same.any(axis=0)
             found |= same
         return found
     step = max(1, _TABLE // n_values)
