@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.channel.design import Design, expected_pairs, fit_design
-from countveil.channel.templates import meetings
+from countveil.channel.templates import meetings, pair_keys
 from countveil.decoys.balance import CHANCE_BELOW, Wished, balance
 from countveil.decoys.multiplicities import Fit, cost
 from countveil.decoys.trades import mixed_rows
@@ -44,16 +44,20 @@ Floats = NDArray[np.float64]
 # Work of one pass over the pool, in looked-up pairs, and its size.
 _POOL_LOOKUPS, _POOL_PLACES = 10_000_000, 4_000_000
 # Templates per pair: with fewer, solving takes far longer; with more, each step does.
-_PER_PAIR, _SMALLEST_POOL = 3, 300
+_PER_PAIR, _PLACES_PER_PAIR, _SMALLEST_POOL = 3, 15, 300
+# All possible groups are the pool, if they are not more than this many times as many.
+_ALL = 3
 # Two rare values should share this many templates, as far as some of all places go.
 _MEET, _EXTRA_SHARE = 4.0, 0.4
 # The pool need not be quite random, nor quite balanced: sweeps of trades and of swaps.
 _TRADES, _SWAPS = 4, 3.0
+_MOST_OFF, _USED_IF_NOT_SOLVED = 5.0, 0.5
 
 
 def pool_size(places: int, n_balanced: int) -> int:
     """How many templates make it easy to solve for all pairs; 0 if that is too much work."""
-    pool = max(_SMALLEST_POOL, int(_PER_PAIR * n_balanced * (n_balanced - 1) / 2))
+    per_pair = max(_PER_PAIR, _PLACES_PER_PAIR / places)
+    pool = max(_SMALLEST_POOL, int(per_pair * n_balanced * (n_balanced - 1) / 2))
     affordable = pool * cost(places, n_balanced) <= _POOL_LOOKUPS and pool * places <= _POOL_PLACES
     return pool if affordable else 0
 
@@ -63,35 +67,47 @@ def bulk(
 ) -> tuple[Counts, Counts]:
     """Templates (rows) and multiplicities; meetings are wished for the `balanced` values."""
     places = int(counts.sum()) // groups
-    log_weights = fit_design(counts, places).log_weights
+    design = fit_design(counts, places)
+    log_weights = design.log_weights
     some = (counts > 0) & (counts < groups)
-    if some.all() and comb(counts.size, places) <= pool:
+    if some.all() and comb(counts.size, places) <= _ALL * pool:
         members = np.array(list(combinations(range(counts.size), places)), np.int64)
     else:
         share = pool_counts(counts, groups, pool)
         members = mixed_rows(share, pool, stream, _TRADES)
         ours = fit_design(share, places)
-        members = _balanced(members, ours, balanced, wished, stream)
+        pairs = _proportional(design, ours, balanced, wished)
+        members = _balanced(members, ours.counts[balanced], pairs, wished, stream)
         log_weights = log_weights - ours.log_weights
     log_times = log_weights[members].sum(axis=1)
     times = np.exp(log_times - log_times.max())
     times *= groups / times.sum()
     fixed = _nearly_always(counts, groups, pool)
-    times = Fit(members, counts, wished, fixed).solve(times)
-    whole = _possible(members, np.floor(times).astype(np.int64), counts, groups)
+    times, solved = Fit(members, counts, wished, fixed).solve(times)
+    if not solved:
+        # Another pool makes good for it: with other templates, and with room to do so.
+        times *= _USED_IF_NOT_SOLVED
+    whole = _not_too_often(members, np.floor(times).astype(np.int64), wished)
+    whole = _possible(members, whole, counts, groups)
     used = whole > 0
     return members[used], whole[used]
 
 
+def _proportional(design: Design, ours: Design, balanced: Counts, wished: Wished) -> Floats:
+    """How often pairs should meet in the pool: off its own design as what is wished is."""
+    usual, pool = (sum(expected_pairs(fitted, balanced)) for fitted in (design, ours))
+    as_wished = wished.pairs[:-1, :-1] / np.maximum(usual, 1e-9)
+    pairs: Floats = pool * np.clip(as_wished, 0.0, _MOST_OFF)
+    return pairs
+
+
 def _balanced(
-    members: Counts, design: Design, balanced: Counts, wished: Wished, stream: Stream
+    members: Counts, share: Counts, pairs: Floats, wished: Wished, stream: Stream
 ) -> Counts:
     """The pool after some swaps, and with more templates for pairs that it lacks."""
-    smaller, larger = expected_pairs(design, balanced)
-    pairs = np.maximum(smaller + larger, _MEET)
     # Here errors in proportion count: as if the variance of a count were what is allowed.
-    allowed = design.counts[balanced].astype(np.float64) + 1.0
-    aim = Wished.of(wished.place, pairs, wished.pairs[:-1, :-1], allowed)
+    allowed = share.astype(np.float64) + 1.0
+    aim = Wished.of(wished.place, np.maximum(pairs, _MEET), wished.pairs[:-1, :-1], allowed)
     balance(members, aim, stream, _SWAPS)
     return np.concatenate([members, _for_missing(members, wished, stream)])
 
@@ -99,7 +115,8 @@ def _balanced(
 def _for_missing(members: Counts, wished: Wished, stream: Stream) -> Counts:
     """More templates, for pairs that should meet and that hardly any template holds.
 
-    Some template that holds the one value gets the other in place of a third.
+    Some template that holds the one value gets the other in place of the rarest one beside it:
+    beside frequent values, templates can be used as often as two rare ones need.
     """
     place, n = wished.place, wished.pairs.shape[0] - 1
     n_templates, places = members.shape
@@ -116,7 +133,9 @@ def _for_missing(members: Counts, wished: Wished, stream: Stream) -> Counts:
     more: Counts = members[templates]
     value = np.zeros(n, np.int64)
     value[place[place < n]] = np.flatnonzero(place < n)
-    at = (at + 1 + stream.below(max(1, places - 1), one.size)) % places
+    frequency = np.diff(ends, prepend=0)[place[more]].astype(np.float64)
+    frequency[np.arange(one.size), at] = np.inf
+    at = np.argmin(frequency, axis=1)
     clean = ~(more == value[two][:, None]).any(axis=1)
     more[np.arange(one.size), at] = value[two]
     kept: Counts = more[clean]
@@ -154,6 +173,19 @@ def pool_counts(counts: Counts, groups: int, pool: int) -> Counts:
     ends = np.floor(np.cumsum(np.clip(fair * top, low, high)) + 0.5).astype(np.int64)
     ends[-1] = pool * places
     return np.diff(ends, prepend=0)
+
+
+def _not_too_often(members: Counts, times: Counts, wished: Wished) -> Counts:
+    """Lower multiplicities until no pair meets more often than wished: that could not be undone."""
+    n = wished.allowed.size
+    pairs = np.zeros((n + 1, n + 1))
+    pairs[:n, :n] = meetings(wished.place[members], times.astype(np.float64), n)
+    most = np.where(wished.weights > 0, np.maximum(wished.pairs, 0.0), np.inf)
+    room = np.minimum(1.0, most / np.maximum(pairs, 1.0))
+    scale = np.ones(times.size)
+    for rows, keys in pair_keys(wished.place[members], n):
+        scale[rows] = room.take(keys).min(axis=0)
+    return np.where(scale < 1, np.floor(times * scale).astype(np.int64), times)
 
 
 def _possible(members: Counts, times: Counts, counts: Counts, groups: int) -> Counts:

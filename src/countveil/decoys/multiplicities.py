@@ -21,7 +21,7 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _ROUNDS, _ITERATIONS = 40, 24
-_STALLED = 0.95
+_STALLED = 0.5
 # Work in all, in looked-up pairs.
 _ALL_LOOKUPS = 1_000_000_000
 # A round aims at a tenth of what is missing: the factors change the task by more than that.
@@ -74,8 +74,8 @@ class Fit:
         here = place[fixed & (place < self._n)]
         self._pair_scale[here, :] = self._pair_scale[:, here] = 0.0
 
-    def solve(self, times: Floats) -> Floats:
-        """Multiplicities near `times` with the wished meetings, all positive."""
+    def solve(self, times: Floats) -> tuple[Floats, bool]:
+        """Multiplicities near `times`, all positive; do they have the wished meetings?"""
         left, done = self._left(times)
         squares = _squares(left)
         for _ in range(_ROUNDS):
@@ -90,12 +90,12 @@ class Fit:
                 changed = times * np.exp(np.clip(part * factors, -2.0, 2.0))
                 left, done = self._left(changed)
                 squares = _squares(left)
-                if squares < before:
+                if squares < before or done:
                     times = changed
                     break
             if squares > _STALLED * before:
                 break
-        return times
+        return times, done
 
     def _left(self, times: Floats) -> tuple[tuple[Floats, Floats], bool]:
         """What is missing, scaled; and whether that is little enough."""
