@@ -7,8 +7,8 @@ largest departure of the number of meetings from the design that analysts fit, t
 an estimate by it in standard errors (in brackets: of values with 300 rows or more), and the time.
 With --coverage, how often 95% intervals hold the truth, from tallies drawn without rows.
 With --many, the same shift for many values and wide groups, over 100 made-up predicates. With
---floor, the shift that no composition of whole groups can avoid. With --ties, what greedy groups owe
-to the order in which they take values of equal counts.
+--floor, the shift that no composition of whole groups can avoid. With --ties, what greedy groups
+owe to the order in which they take values of equal counts.
 Prints Markdown, as kept in RESULTS.md.
 
 Tables: ACS 2024 from ../shared/data where it is present (not part of this project), else the
@@ -237,7 +237,7 @@ def floor(counts: Counts, rows: list[int]) -> None:
 
 
 def nearest(wished: Floats) -> float:
-    """Sum of distances of the nearest whole numbers with the same sum; convex, so greedy is exact."""
+    """Sum of distances to the nearest whole numbers of the same sum (convex: greedy is exact)."""
     found = np.rint(wished)
     lacking = round(float(wished.sum() - found.sum()))
     order = np.argsort(found - wished)
