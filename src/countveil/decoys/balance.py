@@ -40,7 +40,7 @@ _TRIED = 8
 # The least number of rounds between two looks at the progress, and in sweeps over all groups.
 _PATIENCE, _SWEEPS = 20, 2
 # Rounds, and sweeps, after which it is over anyway.
-_MOST_ROUNDS, MOST_SWEEPS = 400, 20
+_MOST_ROUNDS, MOST_SWEEPS = 250, 20
 _LEAST_GAIN = 0.1
 # Pairs of groups that look for a swap, per swap that may be made; at least so many.
 _LOOKED_AT, _FEWEST = 4, 64

@@ -50,7 +50,7 @@ _ALL = 3
 # Two rare values should share this many templates, as far as some of all places go.
 _MEET, _EXTRA_SHARE = 4.0, 0.4
 # The pool need not be quite random, nor quite balanced: sweeps of trades and of swaps.
-_TRADES, _SWAPS = 4, 3.0
+_TRADES, _SWAPS = 4, 2.0
 _MOST_OFF, _USED_IF_NOT_SOLVED = 5.0, 0.5
 
 

@@ -28,8 +28,9 @@ _ALL_LOOKUPS = 1_000_000_000
 _FORWARD = 0.1
 # Looking up a pair takes as long as so many multiplications in a matrix product.
 _LOOKUP = 10
-# What is missing here is added to what rounding does: a part of what is allowed for both.
-_SHARE = 0.1
+# What is missing here is added to what rounding does: a part of what is allowed for both, or of the
+# twelfth of a square per pair that rounding leaves at best.
+_SHARE, _SQUARE = 0.1, 0.02
 
 
 def cost(places: int, n_balanced: int) -> float:
@@ -48,8 +49,9 @@ class Fit:
         self, members: Counts, counts: Counts, wished: Wished, fixed: NDArray[np.bool_]
     ) -> None:
         """`fixed` values are in every template."""
-        self._members, self._counts, self._allowed = members, counts, wished.allowed
+        self._members, self._counts = members, counts
         place, self._n = wished.place, wished.allowed.size
+        self._close = np.maximum(_SHARE * wished.allowed, _SQUARE * self._n)
         # Few values: a table of who is where and matrix products; many: the pairs of each template.
         self._incidence: Floats | None = None
         if cost(members.shape[1], self._n) < members.shape[1] ** 2 / 2:
@@ -102,7 +104,7 @@ class Fit:
         counts, pairs = self._forward(times)
         counts, pairs = self._counts - counts, self._wanted - pairs
         chosen = pairs * (self._pair_scale > 0)
-        done = bool(np.all(np.einsum("uv,uv->v", chosen, chosen) <= _SHARE * self._allowed))
+        done = bool(np.all(np.einsum("uv,uv->v", chosen, chosen) <= self._close))
         return (counts * self._count_scale, pairs * self._pair_scale), done
 
     def _change(self, left: tuple[Floats, Floats], root: Floats) -> Floats:
