@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 # The part of the groups that is kept for later levels: so much over the meetings of a pair, or
 # the least if not all values are balanced. In that case swaps gain little, and few sweeps are made.
 _LEAST_KEPT, _MOST_KEPT, _REACH = 0.05, 0.25, 60.0
-_FEW_SWEEPS = 2
+_FEW_SWEEPS = 1
 _SELDOM, _LESS = 10, 0.5
 # Meetings of a pair in one level, as far as so many places go; at least so many of each value.
 _MEETINGS, _MOST_PLACES, _PLACES_PER_VALUE = 300, 1_000_000, 20

@@ -20,8 +20,8 @@ from countveil.decoys.balance import Wished
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_ROUNDS, _ITERATIONS = 40, 24
-_STALLED = 0.5
+_ROUNDS, _ITERATIONS = 12, 24
+_STALLED = 0.95
 # Work in all, in looked-up pairs.
 _ALL_LOOKUPS = 1_000_000_000
 # A round aims at a tenth of what is missing: the factors change the task by more than that.
