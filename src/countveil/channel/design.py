@@ -35,7 +35,7 @@ Counts = NDArray[np.int64]
 
 _NEVER, _ALWAYS = -1, -2
 _ROUNDS = 400
-_CLOSE = 1e-10
+_CLOSE, _CENTRED = 1e-10, 1e-12
 # Full steps would swing for ever between two values that share one place; two thirds of a step
 # shrink both that swing and everything slow by the same factor of three. Where many values share
 # many places, full steps are faster.
@@ -104,31 +104,36 @@ def design_channel(counts: Counts, ell: int) -> Floats:
     """W[u, v] of the design: as `channel_matrix` of groups that follow it on average."""
     design = fit_design(counts, ell)
     smaller, larger = expected_pairs(design, np.arange(counts.size))
-    joint = smaller / design.size + larger / (design.size + 1)
-    whole: Floats = joint / np.maximum(counts, 1)[:, None]
-    # Rows sum to one but for rounding; make the last digits agree.
-    sums = whole.sum(axis=1, keepdims=True)
-    result: Floats = np.divide(whole, sums, out=np.zeros_like(whole), where=sums > 0)
-    return result
+    smaller /= design.size
+    larger /= design.size + 1
+    smaller += larger
+    # Rows of W sum to one; counts would do so but for rounding.
+    sums = smaller.sum(axis=1, keepdims=True)
+    smaller /= np.where(sums > 0, sums, 1.0)
+    return smaller
 
 
 def _pairs_of_size(design: Design, values: Counts, size: int, groups: int) -> Floats:
     """`size` counts the places that the values in every group leave."""
+    result: Floats = np.zeros((values.size, values.size))
     if groups == 0:
-        return np.zeros((values.size, values.size))
-    asked, place = np.unique(design.class_of[values], return_inverse=True)
-    fitted = asked >= 0
-    single = np.where(asked == _ALWAYS, 1.0, 0.0)
-    table = single[:, None] * single[None, :]
-    if size > 0 and fitted.any():
+        return result
+    classes = design.class_of[values]
+    always, fitted = classes == _ALWAYS, np.flatnonzero(classes >= 0)
+    single = np.where(always, 1.0, 0.0)
+    if size > 0 and fitted.size:
         points = _Points(design.logits, design.multiplicity)
-        classes = asked[fitted]
-        single[fitted] = points.single(size)[0][classes]
-        table = single[:, None] * single[None, :]
-        table[np.ix_(fitted, fitted)] = points.pairs(size, classes)
-    result: Floats = table[np.ix_(place, place)]
-    np.fill_diagonal(result, single[place])
-    return result * groups
+        single[fitted] = points.single(size)[0][classes[fitted]]
+        pairs = points.pairs(size, classes[fitted])
+        if fitted.size == values.size:
+            result = pairs
+        else:
+            result[np.ix_(fitted, fitted)] = pairs
+    result[always, :] = single
+    result[:, always] = single[:, None]
+    np.fill_diagonal(result, single)
+    result *= groups
+    return result
 
 
 def _fit(levels: Counts, multiplicity: Counts, groups: int, sizes: list[tuple[int, int]]) -> Floats:
@@ -154,17 +159,21 @@ def _fit(levels: Counts, multiplicity: Counts, groups: int, sizes: list[tuple[in
 
 
 def _centred(logits: Floats, multiplicity: Counts, mean: float) -> Floats:
-    """Shift the logits so that the p sum to `mean`."""
+    """Shift the logits so that the p sum to `mean`: Newton's steps, held between two bounds."""
     low, high = -80.0 - float(logits.max()), 80.0 - float(logits.min())
+    shift = min(max(0.0, low), high)
     for _ in range(200):
-        shift = (low + high) / 2
-        if float(multiplicity @ _sigmoid(logits + shift)) < mean:
-            low = shift
-        else:
-            high = shift
-        if high - low < 1e-13 * max(1.0, abs(shift)):
+        p = _sigmoid(logits + shift)
+        over = float(multiplicity @ p) - mean
+        low, high = (low, shift) if over > 0 else (shift, high)
+        slope = float(multiplicity @ (p * (1 - p)))
+        step = -over / slope if slope > 0 else np.inf
+        if not low <= shift + step <= high:
+            step = (low + high) / 2 - shift
+        shift += step
+        if abs(step) < _CENTRED * max(1.0, abs(shift)):
             break
-    return logits + (low + high) / 2
+    return logits + shift
 
 
 def _sigmoid(x: Floats) -> Floats:
@@ -174,40 +183,54 @@ def _sigmoid(x: Floats) -> Floats:
 
 
 class _Points:
-    """The characteristic function of S at odd many points, of which one half suffices."""
+    """The characteristic function of S at odd many points, of which one half suffices.
+
+    One over the factor of a class at a point is `real` - i `imaginary`.
+    """
 
     def __init__(self, logits: Floats, multiplicity: Counts) -> None:
         self.p, self.q = _sigmoid(logits), _sigmoid(-logits)
         n_values = int(multiplicity.sum())
         deviation = float(np.sqrt(multiplicity @ (self.p * self.q)))
-        n_points = min(n_values + 1, int(10 * deviation) + 50) | 1
+        n_points = min(n_values + 1, int(10 * deviation) + 10) | 1
         self.angles = 2 * np.pi * np.arange(n_points // 2 + 1) / n_points
         # Every point but the first stands for itself and its mirror image.
         self.share = np.where(self.angles > 0, 2.0, 1.0) / n_points
-        turns = np.exp(1j * self.angles)
-        self.factors = self.q[:, None] + self.p[:, None] * turns[None, :]
-        self.function = np.exp(multiplicity @ np.log(self.factors))
+        real = self.q[:, None] + self.p[:, None] * np.cos(self.angles)
+        imaginary = self.p[:, None] * np.sin(self.angles)
+        squared = real * real + imaginary * imaginary
+        times = multiplicity.astype(np.float64)
+        self.log_size = times @ np.log(squared) / 2
+        self.turned = times @ np.arctan2(imaginary, real)
+        self.real = real / squared
+        self.imaginary = imaginary / squared
 
-    def _weights(self, total: int) -> NDArray[np.complex128]:
-        """Their real sum is P(S = total)."""
-        weights: NDArray[np.complex128] = self.function * np.exp(-1j * self.angles * total)
-        return weights * self.share
+    def _weights(self, total: int) -> tuple[Floats, Floats]:
+        """Real and imaginary parts; the sum of the real ones is P(S = total)."""
+        turned = self.turned - self.angles * total
+        size = np.exp(self.log_size) * self.share
+        return size * np.cos(turned), size * np.sin(turned)
+
+    def _without(self, total: int) -> Floats:
+        """P(S_u = total) for each class."""
+        real, imaginary = self._weights(total)
+        result: Floats = self.real @ real + self.imaginary @ imaginary
+        return result
 
     def single(self, size: int) -> tuple[Floats, Floats]:
         """P(in the group), P(not in it) for groups of `size`, relative errors small for both."""
-        whole = float(self._weights(size).sum().real)
-        inside = (self._weights(size - 1) / self.factors).sum(axis=1).real
-        outside = (self._weights(size) / self.factors).sum(axis=1).real
+        whole = float(self._weights(size)[0].sum())
+        inside, outside = self._without(size - 1), self._without(size)
         return np.maximum(self.p * inside / whole, 0.0), np.maximum(self.q * outside / whole, 0.0)
 
     def pairs(self, size: int, classes: Counts) -> Floats:
         """P(two different values of these classes are in the group)."""
         if size < 2:
             return np.zeros((classes.size, classes.size))
-        whole = float(self._weights(size).sum().real)
-        inverse = 1 / self.factors[classes]
-        left = inverse * self._weights(size - 2)
-        both = left.real @ inverse.real.T - left.imag @ inverse.imag.T
-        p = self.p[classes]
-        result: Floats = np.maximum(p[:, None] * p[None, :] * both / whole, 0.0)
-        return result
+        whole = float(self._weights(size)[0].sum())
+        real, imaginary = self._weights(size - 2)
+        p = self.p[classes][:, None]
+        own, other = p * self.real[classes], p * self.imaginary[classes]
+        both: Floats = (own * real + other * imaginary) @ (own / whole).T
+        both += (own * imaginary - other * real) @ (other / whole).T
+        return np.maximum(both, 0.0, out=both)

@@ -47,10 +47,11 @@ class Templates:
         sizes, members, multiplicity = [], [], []
         for rows, times in parts:
             ordered = np.sort(rows, axis=1)
-            order = np.lexsort(ordered.T[::-1]) if rows.shape[1] else np.arange(rows.shape[0])
+            words = _packed(ordered, n_values)
+            order = np.lexsort(words[::-1])
             ordered = ordered[order]
             fresh = np.ones(order.size, bool)
-            fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+            fresh[1:] = np.any([word[order[1:]] != word[order[:-1]] for word in words], axis=0)
             starts = np.flatnonzero(fresh)
             members.append(ordered[starts].ravel())
             multiplicity.append(np.add.reduceat(times[order], starts) if starts.size else times)
@@ -95,6 +96,17 @@ def channel_matrix(templates: Templates) -> NDArray[np.float64]:
     return whole
 
 
+def _packed(rows: NDArray[np.int64], n_values: int) -> list[NDArray[np.int64]]:
+    """The columns of each row in as few words as hold them, so that fewer have to be sorted."""
+    bits = max(1, (n_values - 1).bit_length())
+    words = [np.zeros(rows.shape[0], np.int64)]
+    for place, column in enumerate(rows.T):
+        if place and place % (62 // bits) == 0:
+            words.append(np.zeros(rows.shape[0], np.int64))
+        words[-1] = (words[-1] << bits) | column
+    return words
+
+
 def meetings(
     members: NDArray[np.int64], times: NDArray[np.float64] | None, n_values: int
 ) -> NDArray[np.float64]:
@@ -105,7 +117,7 @@ def meetings(
     side = n_values + 1
     counted = np.zeros(side * side)
     for rows, keys in pair_keys(members, n_values):
-        weights = None if times is None else np.repeat(times[rows], keys.shape[1])
+        weights = None if times is None else np.tile(times[rows], keys.shape[0])
         counted += np.bincount(keys.ravel(), weights, minlength=counted.size)
     square = counted.reshape(side, side)[:n_values, :n_values]
     return square + square.T
@@ -114,11 +126,10 @@ def meetings(
 def pair_keys(
     members: NDArray[np.int64], n_values: int
 ) -> Iterator[tuple[slice, NDArray[np.int64]]]:
-    """For some rows at a time, every pair of places as u * (n_values + 1) + v."""
-    capped = np.minimum(members, n_values)
+    """For some rows at a time, every pair of places as u * (n_values + 1) + v, a row per pair."""
+    capped = np.ascontiguousarray(np.minimum(members, n_values).T)
     one, two = np.triu_indices(members.shape[1], 1)
     step = max(1, _KEYS_AT_ONCE // max(one.size, 1))
     for first in range(0, members.shape[0] if one.size else 0, step):
         rows = slice(first, first + step)
-        first_of = np.take(capped[rows], one, axis=1)
-        yield rows, first_of * (n_values + 1) + np.take(capped[rows], two, axis=1)
+        yield rows, capped[one, rows] * (n_values + 1) + capped[two, rows]

@@ -7,19 +7,20 @@ ordinary task. Must not know: what the groups are for.
 A small composition that is merely repeated repeats its own errors, and these do not shrink as the
 errors of estimates do. So the multiplicities differ:
 
-1. The pool is balanced groups for a histogram of the same shape, except that rare values (and
-   values that are nearly everywhere) get more places, or gaps, than their share, so that each meets
-   all others. Where few groups are possible at all, the pool holds every one of them.
+1. The pool is nearly balanced groups for a histogram of the same shape, except that rare values
+   (and values that are nearly everywhere) get more places, or gaps, than their share, so that each
+   meets all others; pairs that hardly do get templates of their own. Where few groups are possible
+   at all, the pool holds every one of them.
 2. A template's multiplicity starts at what the maximum-entropy design says: the product of its
    values' weights over their weights in the pool.
 3. Conjugate gradients find the smallest relative change of the multiplicities that makes every pair
-   meet exactly as often as wished. There are far more templates than pairs.
+   meet as often as wished. There are far more templates than pairs.
 4. The multiplicities are rounded down. The cut-off fractions are what is left: about half as many
    groups as templates in the pool, with non-negative counts and meetings, hence a task that can be
    solved with every template once, to within one or two meetings of each pair.
 
-The error is thus one or two groups however many rows there are, at a cost that does not grow with
-them.
+The error is thus one or two groups however many rows there are, or what is allowed if that is more,
+at a cost that does not grow with them.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.channel.design import expected_pairs, fit_design
-from countveil.decoys.balance import Wished, balance
+from countveil.channel.design import Design, expected_pairs, fit_design
+from countveil.channel.templates import meetings, pair_keys
+from countveil.decoys.balance import CHANCE_BELOW, Wished, balance
 from countveil.decoys.multiplicities import Fit, cost
 from countveil.decoys.trades import mixed_rows
 from countveil.randomness import Stream
@@ -40,45 +42,104 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 # Work of one pass over the pool, in looked-up pairs, and its size.
-_POOL_LOOKUPS, _POOL_PLACES = 5_000_000, 1_000_000
-# A value should be in this many templates per other value, as far as a quarter of all places goes.
-_TEMPLATES_PER_PARTNER = 3
-_EXTRA_SHARE = 0.25
+_POOL_LOOKUPS, _POOL_PLACES = 10_000_000, 4_000_000
+# Templates per pair: with fewer, solving takes far longer; with more, each step does.
+_PER_PAIR, _PLACES_PER_PAIR, _SMALLEST_POOL = 3, 15, 300
+# All possible groups are the pool, if they are not more than this many times as many.
+_ALL = 3
+# Two rare values should share this many templates, as far as some of all places go.
+_MEET, _EXTRA_SHARE = 4.0, 0.4
+# The pool need not be quite random, nor quite balanced: sweeps of trades and of swaps.
+_TRADES, _SWAPS = 4, 2.0
+_MOST_OFF, _USED_IF_NOT_SOLVED = 5.0, 0.5
 
 
-def largest_pool(places: int, n_balanced: int) -> int:
-    """How many templates can be afforded, for groups of so many places."""
-    affordable = min(_POOL_LOOKUPS / cost(places, n_balanced), _POOL_PLACES / places)
-    return max(200, int(affordable))
+def pool_size(places: int, n_balanced: int) -> int:
+    """How many templates make it easy to solve for all pairs; 0 if that is too much work."""
+    per_pair = max(_PER_PAIR, _PLACES_PER_PAIR / places)
+    pool = max(_SMALLEST_POOL, int(per_pair * n_balanced * (n_balanced - 1) / 2))
+    affordable = pool * cost(places, n_balanced) <= _POOL_LOOKUPS and pool * places <= _POOL_PLACES
+    return pool if affordable else 0
 
 
 def bulk(
-    counts: Counts, groups: int, pool: int, pairs: Floats, balanced: Counts, stream: Stream
+    counts: Counts, groups: int, pool: int, balanced: Counts, wished: Wished, stream: Stream
 ) -> tuple[Counts, Counts]:
-    """Templates (rows) and multiplicities; `pairs` are wished meetings of the `balanced` values."""
+    """Templates (rows) and multiplicities; meetings are wished for the `balanced` values."""
     places = int(counts.sum()) // groups
-    place = np.full(counts.size, balanced.size, np.int64)
-    place[balanced] = np.arange(balanced.size)
-    log_weights = fit_design(counts, places).log_weights
+    design = fit_design(counts, places)
+    log_weights = design.log_weights
     some = (counts > 0) & (counts < groups)
-    if some.all() and comb(counts.size, places) <= pool:
+    if some.all() and comb(counts.size, places) <= _ALL * pool:
         members = np.array(list(combinations(range(counts.size), places)), np.int64)
     else:
-        share = pool_counts(counts, groups, pool, balanced.size)
-        members = mixed_rows(share, pool, stream)
+        share = pool_counts(counts, groups, pool)
+        members = mixed_rows(share, pool, stream, _TRADES)
         ours = fit_design(share, places)
-        smaller, larger = expected_pairs(ours, balanced)
-        wished = smaller + larger
-        balance(members, Wished.of(place, wished, wished), stream)
+        pairs = _proportional(design, ours, balanced, wished)
+        members = _balanced(members, ours.counts[balanced], pairs, wished, stream)
         log_weights = log_weights - ours.log_weights
     log_times = log_weights[members].sum(axis=1)
     times = np.exp(log_times - log_times.max())
     times *= groups / times.sum()
     fixed = _nearly_always(counts, groups, pool)
-    times = Fit(members, place, counts, pairs, fixed).solve(times)
-    whole = _possible(members, np.floor(times).astype(np.int64), counts, groups)
+    times, solved = Fit(members, counts, wished, fixed).solve(times)
+    if not solved:
+        # Another pool makes good for it: with other templates, and with room to do so.
+        times *= _USED_IF_NOT_SOLVED
+    whole = _not_too_often(members, np.floor(times).astype(np.int64), wished)
+    whole = _possible(members, whole, counts, groups)
     used = whole > 0
     return members[used], whole[used]
+
+
+def _proportional(design: Design, ours: Design, balanced: Counts, wished: Wished) -> Floats:
+    """How often pairs should meet in the pool: off its own design as what is wished is."""
+    usual, pool = (sum(expected_pairs(fitted, balanced)) for fitted in (design, ours))
+    as_wished = wished.pairs[:-1, :-1] / np.maximum(usual, 1e-9)
+    pairs: Floats = pool * np.clip(as_wished, 0.0, _MOST_OFF)
+    return pairs
+
+
+def _balanced(
+    members: Counts, share: Counts, pairs: Floats, wished: Wished, stream: Stream
+) -> Counts:
+    """The pool after some swaps, and with more templates for pairs that it lacks."""
+    # Here errors in proportion count: as if the variance of a count were what is allowed.
+    allowed = share.astype(np.float64) + 1.0
+    aim = Wished.of(wished.place, np.maximum(pairs, _MEET), wished.pairs[:-1, :-1], allowed)
+    balance(members, aim, stream, _SWAPS)
+    return np.concatenate([members, _for_missing(members, wished, stream)])
+
+
+def _for_missing(members: Counts, wished: Wished, stream: Stream) -> Counts:
+    """More templates, for pairs that should meet and that hardly any template holds.
+
+    Some template that holds the one value gets the other in place of the rarest one beside it:
+    beside frequent values, templates can be used as often as two rare ones need.
+    """
+    place, n = wished.place, wished.pairs.shape[0] - 1
+    n_templates, places = members.shape
+    held = place[members].ravel()
+    found = meetings(place[members], None, n)
+    one, two = np.nonzero((found < _MEET) & (wished.pairs[:-1, :-1] >= CHANCE_BELOW))
+    order = np.argsort(held, kind="stable")
+    ends = np.cumsum(np.bincount(held, minlength=n + 1))
+    starts = np.concatenate([[0], ends])[:-1]
+    lacking = np.flatnonzero((one != two) & (ends[one] > starts[one]))[: n_templates // 4]
+    one, two = one[lacking], two[lacking]
+    chosen = starts[one] + stream.below(n_templates, one.size) % (ends[one] - starts[one])
+    templates, at = np.divmod(order[chosen], places)
+    more: Counts = members[templates]
+    value = np.zeros(n, np.int64)
+    value[place[place < n]] = np.flatnonzero(place < n)
+    frequency = np.diff(ends, prepend=0)[place[more]].astype(np.float64)
+    frequency[np.arange(one.size), at] = np.inf
+    at = np.argmin(frequency, axis=1)
+    clean = ~(more == value[two][:, None]).any(axis=1)
+    more[np.arange(one.size), at] = value[two]
+    kept: Counts = more[clean]
+    return kept
 
 
 def _nearly_always(counts: Counts, groups: int, pool: int) -> NDArray[np.bool_]:
@@ -87,13 +148,13 @@ def _nearly_always(counts: Counts, groups: int, pool: int) -> NDArray[np.bool_]:
     return nearly
 
 
-def pool_counts(counts: Counts, groups: int, pool: int, n_balanced: int) -> Counts:
+def pool_counts(counts: Counts, groups: int, pool: int) -> Counts:
     """Counts of the same shape for `pool` groups, with more of what is rare."""
     places = int(counts.sum()) // groups
     always = _nearly_always(counts, groups, pool)
     free = places - int(np.count_nonzero(always))
     n_free = int(np.count_nonzero((counts > 0) & ~always))
-    enough = _TEMPLATES_PER_PARTNER * n_balanced
+    enough = np.sqrt(_MEET * pool)
     in_some = min(enough, _EXTRA_SHARE * pool * free / max(n_free, 1))
     out_of_some = min(enough, _EXTRA_SHARE * pool * (n_free - free) / max(n_free, 1))
     low = np.where(always, pool, np.minimum(counts, in_some))
@@ -112,6 +173,19 @@ def pool_counts(counts: Counts, groups: int, pool: int, n_balanced: int) -> Coun
     ends = np.floor(np.cumsum(np.clip(fair * top, low, high)) + 0.5).astype(np.int64)
     ends[-1] = pool * places
     return np.diff(ends, prepend=0)
+
+
+def _not_too_often(members: Counts, times: Counts, wished: Wished) -> Counts:
+    """Lower multiplicities until no pair meets more often than wished: that could not be undone."""
+    n = wished.allowed.size
+    pairs = np.zeros((n + 1, n + 1))
+    pairs[:n, :n] = meetings(wished.place[members], times.astype(np.float64), n)
+    most = np.where(wished.weights > 0, np.maximum(wished.pairs, 0.0), np.inf)
+    room = np.minimum(1.0, most / np.maximum(pairs, 1.0))
+    scale = np.ones(times.size)
+    for rows, keys in pair_keys(wished.place[members], n):
+        scale[rows] = room.take(keys).min(axis=0)
+    return np.where(scale < 1, np.floor(times * scale).astype(np.int64), times)
 
 
 def _possible(members: Counts, times: Counts, counts: Counts, groups: int) -> Counts:

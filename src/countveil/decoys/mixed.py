@@ -5,12 +5,22 @@ Enters: the true histogram, ell, a stream. Leaves: the composition. Must not kno
 - A value with f = k is in every group; it is set aside and put back at the end.
 - If groups have two sizes, the smaller ones get an empty place: one more value, "nobody", that
   occurs as often as there are smaller groups. All groups then have one size.
-- Up to some hundred thousand places, groups are mixed by random trades and balanced by swaps, every
-  group a template of its own. Above, `bulk` uses up nearly all groups in templates with
-  multiplicities, aiming at the design as well; what it leaves is done in this way, aiming at
-  whatever is then missing. So the last and finest step makes good for the coarse ones.
+- Some thousand groups are mixed by random trades and balanced by swaps, every group a template of
+  its own. Of more, nearly all are used up in templates with multiplicities that aim at the design
+  as well: from one pool whose multiplicities are solved for (`bulk`) or, where there are too many
+  pairs for that, level by level (`levels`). What is left is done as above, aiming at whatever is
+  then missing. So the last and finest step makes good for the coarse ones.
 - Meetings are balanced among at most `MOST_BALANCED` values, the most frequent ones. The others are
   mixed at random: their pairs meet so rarely that there is little to balance.
+
+**How near is near enough.** Let D[u, s] be how often u and s meet beyond the design, m the places
+of a group. For a predicate that a share p[u] of the people with u meets, the estimate for s moves
+by the sum over u of p[u] D[u, s] / m, over a - b. The D of s add up to 0, so only differences of p
+count: with a variance V of the p[u] around their mean q, the square of the sum is about V / m^2
+times the sum of D^2. The variance of the estimate is about q f[s] (m - 1) / m, over (a - b)^2. The
+ratio of both is to stay below `_SHIFT`^2 for predicates with V / q up to `_ASSOCIATION`: every
+second row meets it, and the shares differ by a factor of four or so. The worst of some ten thousand
+predicates and values is then about four times `_SHIFT`, a tenth of a standard error.
 
 The composition is a function of histogram, ell and stream. Nothing of it is published.
 """
@@ -25,7 +35,8 @@ from numpy.typing import NDArray
 from countveil.channel.design import Design, expected_pairs, fit_design
 from countveil.channel.templates import Templates, meetings
 from countveil.decoys.balance import Wished, balance
-from countveil.decoys.bulk import bulk, largest_pool
+from countveil.decoys.bulk import bulk, pool_size
+from countveil.decoys.levels import level, level_size
 from countveil.decoys.trades import mixed_rows, wrap_around
 from countveil.randomness import Stream
 
@@ -33,8 +44,9 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MOST_BALANCED = 2_000
-_PLACES, _PLACES_PER_VALUE = 200_000, 20
-_PASSES = 6
+# The shift that is allowed, in standard errors, and the predicate it is meant for: V / q above.
+_SHIFT, _ASSOCIATION = 0.025, 0.4
+_POOLS, _PASSES = 6, 20
 
 
 def mixed_groups(counts: Counts, ell: int, stream: Stream) -> Templates:
@@ -44,14 +56,16 @@ def mixed_groups(counts: Counts, ell: int, stream: Stream) -> Templates:
     if task.counts.size == 0:
         return task.templates(parts)
     while task.groups > task.most_groups and len(parts) < _PASSES:
-        part = bulk(task.counts, task.groups, task.pool, task.missing, task.balanced, stream)
+        part = task.from_pool(stream) if len(parts) < task.pools else task.next_level(stream)
+        if not part[1].size:
+            break
         task.use(*part)
         parts.append(part)
     if task.groups > task.most_groups:
         parts.append(wrap_around(task.counts, task.groups))
     elif task.groups:
         rows = mixed_rows(task.counts, task.groups, stream)
-        balance(rows, Wished.of(task.place, task.missing, task.overall), stream)
+        balance(rows, task.wished(), stream)
         parts.append((rows, np.ones(rows.shape[0], np.int64)))
     return task.templates(parts)
 
@@ -69,7 +83,7 @@ class _Task:
         self._always = np.flatnonzero(counts == design.groups)
         self._values = np.flatnonzero((counts > 0) & (counts < design.groups))
         nobody = [design.smaller] if design.larger else []
-        self.groups = design.groups
+        self.groups = self._all_groups = design.groups
         self.counts = np.concatenate([counts[self._values], nobody]).astype(np.int64)
         self._nobody = self._values.size
         # "Nobody" is first among equals: it stands for the sizes of the groups.
@@ -77,13 +91,29 @@ class _Task:
         self.balanced = np.sort(order[:MOST_BALANCED])
         self.place = np.full(self.counts.size, self.balanced.size, np.int64)
         self.place[self.balanced] = np.arange(self.balanced.size)
-        self.overall = self._design_pairs(design)
-        self.missing = self.overall.copy()
-        places = max(1, int(self.counts.sum()) // self.groups)
-        n = self.balanced.size
-        self.pool = min(max(2 * n * n, 20_000), largest_pool(places, n))
-        allowed = max(_PLACES, _PLACES_PER_VALUE * self.counts.size) // places
-        self.most_groups = max(allowed, 2 * self.pool)
+        self._overall = self._design_pairs(design)
+        self.missing = self._overall.copy()
+        places, n = max(1, int(self.counts.sum()) // self.groups), self.balanced.size
+        per_tuple = max(1, places * (places - 1)) * _SHIFT**2 / _ASSOCIATION
+        self._allowed = self.counts[self.balanced].astype(np.float64) * per_tuple
+        self._pool = pool_size(places, n)
+        self._level = level_size(places, n, self.counts.size)
+        self.pools = _POOLS if self._pool else 0
+        self.most_groups = 2 * self._pool or self._level + self._level // 2
+
+    def wished(self) -> Wished:
+        """What is still missing, and how far it may be off."""
+        return Wished.of(self.place, self.missing, self._overall, self._allowed)
+
+    def from_pool(self, stream: Stream) -> tuple[Counts, Counts]:
+        """Nearly all groups, from a pool of templates."""
+        return bulk(self.counts, self.groups, self._pool, self.balanced, self.wished(), stream)
+
+    def next_level(self, stream: Stream) -> tuple[Counts, Counts]:
+        """Most groups, all used equally often."""
+        size = min(self._level, self.groups // 2)
+        a_group = self._overall / self._all_groups
+        return level(self.counts, self.groups, size, self.wished(), a_group, stream)
 
     def _design_pairs(self, design: Design) -> Floats:
         """Meetings in the design, "nobody" included: he sits in all of the smaller groups."""
