@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ import pyarrow as pa
 
 import countveil as cv
 from countveil.analyst import DEFAULT_METHOD
+from countveil.channel import ChannelView, view_of_release
+from countveil.channel.conditions import ALWAYS
+from countveil.estimate import Tallies, Total, estimate_total
 from countveil.randomness import Randomness, Stream
 
 PLAIN = ("age", "gender", "education", "marital", "race", "workclass", "country", "salary")
@@ -184,6 +188,37 @@ def commands(folder: Path, n: int) -> Iterator[str]:
     yield f"| countveil query --format json | {json:.3f} s | {json / start:.2f} |"
 
 
+def estimation(n: int) -> Iterator[str]:
+    """From tallies to estimates with intervals, one predicate at a time: no table is read."""
+    rng = np.random.default_rng(1)
+
+    def view(values: int, ell: int) -> ChannelView:
+        shares = 1 / np.arange(5, values + 5)
+        counts = np.floor(500_000 * shares / shares.sum()).astype(np.int64)
+        counts[0] += 500_000 - counts.sum()
+        return view_of_release(counts, 500_000, ell, "mixed")
+
+    for name, views in (
+        ("50 values", [view(50, 5)]),
+        ("700 values", [view(700, 5)]),
+        ("two columns, 50 x 10 values", [view(50, 5), view(10, 3)]),
+    ):
+        sizes = [v.published.size for v in views]
+        y = rng.poisson(5_000 / np.prod(sizes), (1, *sizes)).astype(np.float64)
+        tallies = Tallies(
+            np.zeros((1, 0), bool), y[None, :, None], np.zeros(0), views, [True] * len(views)
+        )
+        total = Total(tallies, np.full(sizes, ALWAYS), None)
+
+        def estimate(method: str, tallies: Tallies = tallies, total: Total = total) -> Any:
+            return estimate_total(
+                tallies, total, is_count=True, method=method, channel="exact", level=0.95
+            )
+
+        unbiased, shrunk = medians([partial(estimate, "unbiased"), partial(estimate, "shrunk")], n)
+        yield f"| {name} | {unbiased * 1e3:.2f} ms | {shrunk * 1e3:.2f} ms |"
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -225,6 +260,10 @@ def report(place: Path, options: argparse.Namespace) -> Iterator[str]:
         (
             "| cross-tab | time | over DuckDB |\n|---|---|---|",
             crosstabs(release, database, options.times),
+        ),
+        (
+            "| estimation alone, all values of a predicate | unbiased | shrunk |\n|---|---|---|",
+            estimation(20 * options.times),
         ),
         (
             "| command, 2,000 rows | time | over the imports |\n|---|---|---|",

@@ -174,3 +174,26 @@ def cells(estimate: float, error: float, low: float, high: float) -> Estimates:
 )
 def test_verdicts(cell: Estimates, size: float, word: str) -> None:
     assert verdicts(cell, np.array([float(size)]), 0.10) == [word]
+
+
+def test_an_estimate_of_more_than_all_rows_is_no_certainty() -> None:
+    """Three of five rows publish a value of 50 rows in 10,000: the estimate is 15 of 5."""
+    found = unbiased_counts(np.array([[3.0]]), np.array([5.0]), view(np.array([50.0])), 0.95)
+    assert found.estimate[0, 0] > 14
+    assert found.low[0, 0] < 2
+    assert found.high[0, 0] == 5
+    assert verdicts(found.flat(), np.full(1, 5.0), 0.1) == ["hidden"]
+
+
+def test_an_estimate_far_below_nothing_is_no_certainty() -> None:
+    """None of 2,000 rows publishes a value that 7.6 would publish by chance."""
+    found = unbiased_counts(np.zeros((1, 1)), np.array([2_000.0]), view(np.array([47.0])), 0.95)
+    assert found.estimate[0, 0] < -35
+    assert found.low[0, 0] == 0
+    assert found.high[0, 0] > 5
+    assert verdicts(found.flat(), np.full(1, 2_000.0), 0.1) == ["hidden"]
+
+
+def test_only_what_has_no_error_is_certain() -> None:
+    assert verdicts(cells(0, 0, 0, 0), np.zeros(1), 0.1) == ["reliable"]
+    assert verdicts(cells(5, 4.4, 5, 5), np.full(1, 5.0), 0.1) == ["hidden"]

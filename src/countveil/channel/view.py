@@ -9,6 +9,7 @@ true f[s]; it is unbiased for it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from countveil.channel.design import design_channel
 from countveil.channel.greedy import greedy_templates
 from countveil.channel.templates import channel_matrix
 from countveil.channel.two_state import b_exact, keep_probability
+from countveil.channel.undo import two_state_weights, whole_domain_weights
 
 # A dense matrix of this many values squared is 32 MB; beyond it the whole domain is not fitted.
 WHOLE_DOMAIN_LIMIT = 2_000
@@ -27,7 +29,7 @@ _SEPARABLE_MARGIN = 4.0
 _FOLLOWED, _SHRINKS = 12, 0.7
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChannelView:
     """What an analyst can compute with for one sensitive column.
 
@@ -41,16 +43,32 @@ class ChannelView:
     whole: NDArray[np.float64] | None
     two_state_holds: bool
 
-    @property
+    @cached_property
     def b(self) -> NDArray[np.float64]:
         """B of every value, exact two-state form."""
         return b_exact(np.minimum(self.published, self.rows - 1.0), self.rows, self.keep)
 
-    @property
+    @cached_property
     def separable(self) -> NDArray[np.bool_]:
         """False where f is so near N/ell that a and b cannot be told apart: do not divide."""
         noise = np.sqrt(self.published * (1 - self.keep))
         return self.rows * self.keep - self.published > _SEPARABLE_MARGIN * noise
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """M[v, u]: what a row that publishes u counts in the estimate of v.
+
+        A row of NaN where v cannot be separated.
+        """
+        if self.whole is None or not self.two_state_holds:
+            weights = two_state_weights(self.keep, self.b)
+        else:
+            shares = np.where(self.separable, 0.0, self.published)
+            shares = shares / max(float(shares.sum()), 1.0)
+            weights = whole_domain_weights(self.keep, self.b, self.whole, shares)
+        weights[~self.separable] = np.nan
+        weights.flags.writeable = False
+        return weights
 
 
 def view_of_release(published: NDArray[np.int64], rows: int, ell: int, groups: str) -> ChannelView:

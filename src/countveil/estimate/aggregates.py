@@ -7,7 +7,7 @@ variances. Must not know: SQL.
 **Row weights.** For one column, the unbiased estimate of the rows with true value v is a sum over
 rows of a weight that depends on the published value u alone:
 
-    M[v, u] = ([u = v] - b[v]) / (a - b[v])        (and `refine` corrects it for mixed groups)
+    M[v, u] = ([u = v] - b[v]) / (a - b[v])        (and `channel.undo` corrects it for mixed groups)
 
 For several columns it is the product of such weights, and for a set of cells the sum over them. So
 every total is one weighted sum over rows, of 1 or of the argument. A set that holds most of the
@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 
 from countveil.channel import ChannelView
 from countveil.channel.conditions import ALWAYS, NEVER
-from countveil.estimate.refine import weight_matrix
 from countveil.estimate.unbiased import misfit_parts
 
 Floats = NDArray[np.float64]
@@ -60,17 +59,17 @@ class Tallies:
         """Groups by plain keys."""
         return int(self.moments.shape[1])
 
-    @property
+    @cached_property
     def grouped_axes(self) -> list[int]:
         """Sensitive columns that are grouped by."""
         return [axis for axis, grouped in enumerate(self.grouped) if grouped]
 
-    @property
+    @cached_property
     def rest_axes(self) -> list[int]:
         """Sensitive columns that are only tested."""
         return [axis for axis, grouped in enumerate(self.grouped) if not grouped]
 
-    @property
+    @cached_property
     def cells(self) -> tuple[int, ...]:
         """Size of the answer per plain group: one cell per value of the grouped columns."""
         return tuple(self.moments.shape[3 + axis] for axis in self.grouped_axes)
@@ -78,7 +77,7 @@ class Tallies:
     @cached_property
     def weights(self) -> list[Floats]:
         """M of each column; a row of NaN where a value cannot be separated."""
-        return [weight_matrix(view) for view in self.views]
+        return [view.weights for view in self.views]
 
     def meeting(self, condition: int, moment: int) -> Floats:
         """The moment over the rows that meet a condition, by group and published values."""

@@ -6,7 +6,6 @@ Must not know: how the numbers were found.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -99,18 +98,18 @@ def verdicts(cells: Estimates, sizes: NDArray[np.float64], within: float) -> lis
     is compared with; a sum or a ratio has no such bound (infinite) and may be negative. A cell
     without errors gets no word: nobody can tell how good it is.
     """
-    words: list[str | None] = []
-    numbers = (cells.estimate, cells.std_error, cells.low, cells.high, sizes)
-    for found, error, low, high, size in zip(*(part.tolist() for part in numbers), strict=True):
-        estimate = min(found, size) if math.isfinite(size) else abs(found)
-        if math.isnan(found):
-            words.append(HIDDEN)
-        elif math.isnan(error):
-            words.append(None if math.isnan(low) else HIDDEN)
-        elif low == high == found:
-            words.append(RELIABLE)
-        elif estimate <= 0 or error > _HIDDEN_ABOVE * estimate:
-            words.append(HIDDEN)
-        else:
-            words.append(RELIABLE if error <= within * estimate else INDICATIVE)
-    return words
+    found, error, low, _ = cells.parts()
+    with np.errstate(invalid="ignore"):
+        estimate = np.where(np.isfinite(sizes), np.minimum(found, sizes), np.abs(found))
+        kinds = [
+            (np.isnan(found), HIDDEN),
+            (np.isnan(error) & np.isnan(low), None),
+            (np.isnan(error), HIDDEN),
+            (error == 0, RELIABLE),
+            ((estimate <= 0) | (error > _HIDDEN_ABOVE * estimate), HIDDEN),
+            (error <= within * estimate, RELIABLE),
+        ]
+    words = [word for _, word in kinds]
+    first = np.select([met for met, _ in kinds], list(range(len(kinds))), len(kinds))
+    every = [*words, INDICATIVE]
+    return [every[number] for number in first.tolist()]

@@ -22,11 +22,9 @@ from countveil.errors import QueryError
 from countveil.estimate.aggregates import Tallies, Total
 from countveil.estimate.answer import Estimates, IteratedEstimates, Rounds
 from countveil.estimate.bayes import bayes_counts
-from countveil.estimate.products import product_signal
-from countveil.estimate.shrunk import shrunk_counts
+from countveil.estimate.shrunk import calmed, evidence
 from countveil.estimate.signal import Signal
 from countveil.estimate.single import SingleCells, single_cells
-from countveil.estimate.unbiased import unbiased_signal
 
 Floats = NDArray[np.float64]
 
@@ -43,13 +41,37 @@ def estimate_total(
                 "'shrunk' or 'unbiased' for this query."
             )
         return _bayes(tallies, total, single, channel, level)
+    known = _Evidence(tallies)
     if single is not None:
-        found = _of_single_cells(tallies, total, single, level)
+        found = _of_single_cells(known, total, single, level)
     else:
         found = _of_row_weights(total, is_count, level)
     if method == "shrunk" and is_count and tallies.views:
-        return _shrunk(tallies, total, found)
+        return _shrunk(known, total, found)
     return found
+
+
+class _Evidence:
+    """What the rows of each condition say of all cells, worked out once."""
+
+    def __init__(self, tallies: Tallies) -> None:
+        self.tallies = tallies
+        self._known: dict[int, tuple[Signal, Floats]] = {}
+
+    def signal(self, condition: int) -> Signal:
+        """The unbiased estimates."""
+        return self._of(condition)[0]
+
+    def shrunk(self, condition: int) -> Floats:
+        """The shrunk ones."""
+        published = self.tallies.meeting(condition, 0)
+        return calmed(*self._of(condition), published, self.tallies.views)
+
+    def _of(self, condition: int) -> tuple[Signal, Floats]:
+        if condition not in self._known:
+            published = self.tallies.meeting(condition, 0)
+            self._known[condition] = evidence(published, self.tallies.views)
+        return self._known[condition]
 
 
 def _of_row_weights(total: Total, is_count: bool, level: float) -> Estimates:
@@ -70,12 +92,13 @@ def _of_row_weights(total: Total, is_count: bool, level: float) -> Estimates:
 
 
 def _of_single_cells(
-    tallies: Tallies, total: Total, single: SingleCells, level: float
+    known: _Evidence, total: Total, single: SingleCells, level: float
 ) -> Estimates:
     """Counts of one combination of true values each."""
+    tallies = known.tallies
 
-    def estimates(published: Floats, answers: NDArray[np.int64]) -> Estimates:
-        signal = _signal(tallies, published)
+    def estimates(condition: int, answers: NDArray[np.int64]) -> Estimates:
+        signal = known.signal(condition)
         parts = (signal.estimate, signal.constant, signal.linear, signal.square, signal.size)
         flat = (tallies.by_cell(part).reshape(tallies.n_groups, -1) for part in parts)
         picked = Signal(*flat).at(single.place[answers])
@@ -86,22 +109,13 @@ def _of_single_cells(
     return single.fill(tallies, estimates)
 
 
-def _signal(tallies: Tallies, published: Floats) -> Signal:
-    if len(tallies.views) == 1:
-        return unbiased_signal(published, published.sum(axis=1), tallies.views[0])
-    margins = []
-    for axis, view in enumerate(tallies.views):
-        others = tuple(place for place in range(1, published.ndim) if place != 1 + axis)
-        margins.append(shrunk_counts(published.sum(axis=others), [view]))
-    return product_signal(published, tallies.views, margins)
-
-
-def _shrunk(tallies: Tallies, total: Total, unbiased: Estimates) -> Estimates:
+def _shrunk(known: _Evidence, total: Total, unbiased: Estimates) -> Estimates:
     """Sums of shrunk cells, with the errors of the unbiased ones."""
+    tallies = known.tallies
     conditions = total.condition_of
     estimate = np.zeros((tallies.n_groups, conditions.shape[0]))
     for condition in set(conditions.ravel().tolist()) - {NEVER}:
-        calm = tallies.by_cell(shrunk_counts(tallies.meeting(condition, 0), tallies.views))
+        calm = tallies.by_cell(known.shrunk(condition))
         estimate += np.einsum("gcr,cr->gc", calm, (conditions == condition).astype(np.float64))
     inside = np.clip(estimate, unbiased.low, unbiased.high)
     return Estimates(inside, unbiased.std_error, unbiased.low, unbiased.high)
@@ -122,7 +136,8 @@ def _bayes(
     numbers = np.arange(everybody.size).reshape(1, *everybody.shape)
     number_of = tallies.by_cell(np.repeat(numbers, tallies.n_groups, axis=0))[0].ravel()
 
-    def estimates(published: Floats, answers: NDArray[np.int64]) -> Estimates:
+    def estimates(condition: int, answers: NDArray[np.int64]) -> Estimates:
+        published = tallies.meeting(condition, 0)
         only = number_of[single.place[answers]]
         found = bayes_counts(published, everybody, keeps, only=only, channel=channel)
         taken.append(found.rounds)
@@ -134,7 +149,7 @@ def _bayes(
     if channel == "printed":
         # The printed channel is wrong by an amount nobody knows: no error would be honest.
         return IteratedEstimates(*found.parts(), rounds)
-    errors = _of_single_cells(tallies, total, single, level)
+    errors = _of_single_cells(_Evidence(tallies), total, single, level)
     estimate = np.where(np.isnan(errors.estimate), np.nan, found.estimate)
     return IteratedEstimates(estimate, errors.std_error, errors.low, errors.high, rounds)
 

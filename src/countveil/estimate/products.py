@@ -32,7 +32,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.channel import ChannelView
-from countveil.estimate.refine import weight_matrix
 from countveil.estimate.signal import Signal, quadratic
 
 Floats = NDArray[np.float64]
@@ -42,8 +41,8 @@ def product_signal(y: Floats, views: Sequence[ChannelView], margins: Sequence[Fl
     """The cells of every predicate (first axis of y); `margins[k][p, v]` guess single columns."""
     estimate = y
     for axis, view in enumerate(views):
-        matrix = weight_matrix(view)
-        estimate = np.moveaxis(np.tensordot(matrix, estimate, (1, 1 + axis)), 0, 1 + axis)
+        along = np.tensordot(view.weights, estimate, (1, 1 + axis))
+        estimate = np.moveaxis(along, 0, 1 + axis)
     n = _along(y.sum(axis=tuple(range(1, y.ndim))), 0, y.ndim)
     columns = [_Column.of(view, axis, y.ndim) for axis, view in enumerate(views)]
     alone = [

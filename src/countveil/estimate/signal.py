@@ -70,22 +70,33 @@ class Signal:
 
     def _interval(self, level: float) -> tuple[Floats, Floats]:
         z2 = NormalDist().inv_cdf(0.5 + level / 2) ** 2
-        with np.errstate(divide="ignore", over="ignore"):
-            lead = 1 - z2 * self.square
-            half = self.estimate + z2 * self.linear / 2
-            at_zero = self.estimate**2 - z2 * self.constant
-            root = np.sqrt(np.maximum(half**2 - lead * at_zero, 0.0))
-            # An estimate that is not positive, or a zero that is not rejected: no lower end.
-            low = np.where((self.estimate <= 0) | (at_zero <= 0), 0.0, (half - root) / lead)
-            # A variance that grows like the square of t leaves no upper end.
-            high = np.where(lead > 0, (half + root) / lead, np.inf)
+        # More than all rows cannot be. An estimate beyond them says no more than "all"; taken as it
+        # is, no count at all would pass the test.
+        possible = np.minimum(self.estimate, self.size)
+        low = self._root(possible, z2, -1)
+        high = self._root(possible, z2, 1)
+        # Likewise far below nothing.
+        high = np.where(high < 0, self._root(0.0 * possible, z2, 1), high)
         # n rows cannot hold more; an estimate outside of 0 to n still gets an interval inside.
         return np.clip(low, 0, self.size), np.clip(high, 0, self.size)
+
+    def _root(self, estimate: Floats, z2: float, sign: int) -> Floats:
+        """Where (estimate - t)^2 = z^2 Var(t), below or above the estimate."""
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            lead = 1 - z2 * self.square
+            half = estimate + z2 * self.linear / 2
+            at_zero = estimate**2 - z2 * self.constant
+            root = np.sqrt(np.maximum(half**2 - lead * at_zero, 0.0))
+            if sign > 0:
+                # A variance that grows like the square of t leaves no upper end.
+                return np.where(lead > 0, (half + root) / lead, np.inf)
+            # An estimate that is not positive, or a zero that is not rejected: no lower end.
+            return np.where((estimate <= 0) | (at_zero <= 0), 0.0, (half - root) / lead)
 
 
 def quadratic(variance: Callable[[Floats], Floats], size: Floats) -> tuple[Floats, Floats, Floats]:
     """The three numbers of a variance that is a quadratic in the true count, from 0 to size."""
     size = np.maximum(size, 1.0)
-    none, half, all_ = variance(0.0 * size), variance(0.5 * size), variance(size)
+    none, half, all_ = variance(np.array([0.0, 0.5, 1.0]).reshape(3, *(1,) * size.ndim) * size)
     square = 2 * (none - 2 * half + all_) / size**2
     return none, (all_ - none) / size - square * size, square

@@ -35,19 +35,17 @@ class SingleCells:
     condition: Numbers
     complement: bool
 
-    def fill(
-        self, tallies: Tallies, estimates: Callable[[Floats, Numbers], Estimates]
-    ) -> Estimates:
-        """Estimate the answers of each condition at once and put them in order."""
+    def fill(self, tallies: Tallies, estimates: Callable[[int, Numbers], Estimates]) -> Estimates:
+        """Estimate the answers (by number) of each condition at once and put them in order."""
         parts = [np.zeros((tallies.n_groups, self.place.size)) for _ in range(4)]
         for condition in set(self.condition.tolist()) - {NEVER}:
-            published = tallies.meeting(condition, 0)
             here = np.flatnonzero(self.condition == condition)
-            found = estimates(published, here)
+            found = estimates(condition, here)
             for part, numbers in zip(parts, found.parts(), strict=True):
                 part[:, here] = numbers
             if self.complement:
-                rows = published.reshape(tallies.n_groups, -1).sum(axis=1)[:, None]
+                met = tallies.meeting(condition, 0).reshape(tallies.n_groups, -1)
+                rows = met.sum(axis=1)[:, None]
                 parts = [rows - parts[0], parts[1], rows - parts[3], rows - parts[2]]
         return Estimates(*parts)
 

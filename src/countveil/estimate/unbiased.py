@@ -6,7 +6,7 @@ sees it. Leaves: estimates of x[p, v], the rows of p whose true value is v. Must
 With a and b of the two-state channel, E[y] = a x + b (n - x), so x = (y - n b) / (a - b). It may
 come out negative: clipping would bias it. For the whole table (n = N) it is g itself.
 
-b is that of an average predicate; `refine` corrects for the values that this one holds.
+b is that of an average predicate; `channel.undo` corrects for the values that this one holds.
 
 **Variance.** b is computed from the histogram of the same release. Its noise is shared with y and
 works as a control variate, so leaving it out gives intervals that are far too wide for large
@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 
 from countveil.channel import ChannelView
 from countveil.estimate.answer import Estimates
-from countveil.estimate.refine import refined
 from countveil.estimate.signal import Signal, quadratic
 
 Floats = NDArray[np.float64]
@@ -49,15 +48,23 @@ def unbiased_counts(y: Floats, n: Floats, channel: ChannelView, level: float) ->
 def unbiased_signal(y: Floats, n: Floats, channel: ChannelView) -> Signal:
     """The same before a level is chosen."""
     n = n[:, None]
-    a, b, g = channel.keep, channel.b, channel.published
+    a, g = channel.keep, channel.published
     exact = (n == channel.rows) | (n == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = np.where(exact, y, refined((y - n * b) / (a - b), y, channel))
+        x = np.where(exact, y, _estimates(y, n, channel))
         spread = np.where(exact, 0.0, _misfit(y, n, channel))
         parts = quadratic(lambda t: unbiased_variance(t, n, g, channel.rows, a), n + 0 * y)
-    usable = channel.separable[None, :] | exact
-    x = np.where(usable, x, np.nan)
     return Signal(x, *parts, n + 0 * y).widened(spread)
+
+
+def _estimates(y: Floats, n: Floats, channel: ChannelView) -> Floats:
+    """M y; NaN where a value cannot be separated."""
+    if channel.whole is None or not channel.two_state_holds:
+        # The same, without a matrix: these domains can be large.
+        found = (y - n * channel.b) / (channel.keep - channel.b)
+        return np.where(channel.separable, found, np.nan)
+    estimate: Floats = y @ channel.weights.T
+    return estimate
 
 
 def unbiased_variance(x: Floats, n: Floats, f: Floats, rows: float, keep: float) -> Floats:
@@ -119,7 +126,7 @@ def inseparable_spread(y: Floats, n: Floats, channel: ChannelView) -> Floats:
     hidden = ~channel.separable
     if channel.whole is None or not hidden.any():
         return np.zeros_like(y)
-    a, b, g = channel.keep, channel.b, channel.published
+    g = channel.published
     shares = np.where(hidden, g, 0.0) / float(g[hidden].sum())
     others = np.where(hidden, 0.0, g)
     known = np.flatnonzero(others)
@@ -127,7 +134,7 @@ def inseparable_spread(y: Floats, n: Floats, channel: ChannelView) -> Floats:
     moved = np.zeros(g.size)
     moved[known] = np.linalg.lstsq(block.T, (shares @ channel.whole)[known], rcond=1e-9)[0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = np.where(hidden, 0.0, refined((y - n * b) / (a - b), y, channel))
+        x = np.where(hidden, 0.0, _estimates(y, n, channel))
         expected = np.maximum(n * g / channel.rows, 1e-300)
         departures = (others * (x / expected - 1) ** 2).sum(axis=1, keepdims=True)
         relative = np.sqrt(departures / max(float(others.sum()), 1.0))

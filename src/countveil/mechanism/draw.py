@@ -46,7 +46,7 @@ class PublishedTable:
 
 
 def draw_published(groups: Templates, stream: Stream) -> PublishedTable:
-    """Draw Y for a groups."""
+    """Draw Y for these groups."""
     n_values = groups.n_values
     tally = _Tally(n_values)
     for size in np.unique(groups.sizes).tolist():
