@@ -110,6 +110,6 @@ def test_intervals_cover_at_fifty_million_rows(seed: int) -> None:
 
 
 def test_two_states_alone_would_not_cover(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("countveil.estimate.refine.STEPS", 0)
+    monkeypatch.setattr("countveil.channel.undo.STEPS", 0)
     covered = _covered(seed, TRIALS)
     assert binomial_upper(TRIALS - covered, TRIALS, 0.06) < FALSE_ALARM
