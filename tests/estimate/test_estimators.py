@@ -180,7 +180,7 @@ def test_an_estimate_of_more_than_all_rows_is_no_certainty() -> None:
     """Three of five rows publish a value of 50 rows in 10,000: the estimate is 15 of 5."""
     found = unbiased_counts(np.array([[3.0]]), np.array([5.0]), view(np.array([50.0])), 0.95)
     assert found.estimate[0, 0] > 14
-    assert found.low[0, 0] < 2
+    assert found.low[0, 0] == 0
     assert found.high[0, 0] == 5
     assert verdicts(found.flat(), np.full(1, 5.0), 0.1) == ["hidden"]
 
@@ -190,7 +190,7 @@ def test_an_estimate_far_below_nothing_is_no_certainty() -> None:
     found = unbiased_counts(np.zeros((1, 1)), np.array([2_000.0]), view(np.array([47.0])), 0.95)
     assert found.estimate[0, 0] < -35
     assert found.low[0, 0] == 0
-    assert found.high[0, 0] > 5
+    assert found.high[0, 0] == pytest.approx(5, rel=0.05)
     assert verdicts(found.flat(), np.full(1, 2_000.0), 0.1) == ["hidden"]
 
 

@@ -120,7 +120,7 @@ def test_the_posterior_mean_lies_between_independence_and_the_estimate(
 ) -> None:
     """One cell that nothing else is known of; the absent component may pull below both."""
     one = np.ones((1, 1))
-    signal = Signal(estimate * one, error**2 * one, 0 * one, 0 * one, 1_000 * one)
+    signal = Signal(estimate * one, error**2 * one, 0 * one, 0 * one, 1_000 * one, one)
     found = float(shrink(signal, centre * one)[0, 0])
     assert 0 <= found <= max(estimate, centre) + 2 * error
     assert found >= min(0.5 * centre, max(estimate, 0.0)) - 2 * error

@@ -98,8 +98,7 @@ def _of_single_cells(
     tallies = known.tallies
 
     def estimates(condition: int, answers: NDArray[np.int64]) -> Estimates:
-        signal = known.signal(condition)
-        parts = (signal.estimate, signal.constant, signal.linear, signal.square, signal.size)
+        parts = known.signal(condition).parts()
         flat = (tallies.by_cell(part).reshape(tallies.n_groups, -1) for part in parts)
         picked = Signal(*flat).at(single.place[answers])
         if len(tallies.views) > 1:

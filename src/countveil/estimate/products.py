@@ -51,7 +51,10 @@ def product_signal(y: Floats, views: Sequence[ChannelView], margins: Sequence[Fl
     ]
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = quadratic(lambda x: _variance(x, n, alone, columns), n + 0 * y)
-    return Signal(estimate, *parts, n + 0 * y)
+        step = np.ones_like(y)
+        for column in columns:
+            step = step / np.abs(column.gap)
+    return Signal(estimate, *parts, n + 0 * y, step)
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def calmed(signal: Signal, centre: Floats, y: Floats, views: Sequence[ChannelVie
 def shrink(signal: Signal, centre: Floats) -> Floats:
     """Posterior means of the counts of every predicate (first axis), given their centres."""
     shape = (centre.shape[0], -1)
-    parts = [signal.estimate, signal.constant, signal.linear, signal.square, signal.size, centre]
+    parts = [*signal.parts()[:5], centre]
     cells = [np.ascontiguousarray(part.reshape(shape)) for part in parts]
     told = np.isfinite(cells[0]) & np.isfinite(cells[1]) & (cells[5] > 0)
     evidence = np.ones((*told.shape, _PRIOR.size))

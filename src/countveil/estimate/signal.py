@@ -8,13 +8,14 @@ or how many columns they come from.
 tested, not at the estimate, so the interval of a small estimate is as lopsided as it should be. Var
 is a quadratic in t, so the ends solve a quadratic equation. Nothing is added for the steps in which
 published counts move: averaged over predicates the intervals cover what they promise without it,
-and with it too much.
+and with it too much. But no interval is narrower than one such step: an estimate far below 0 or
+above n rejects every possible count, and an interval of one point would claim what nobody knows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -29,8 +30,9 @@ Floats = NDArray[np.float64]
 class Signal:
     """Estimates of counts between 0 and `size`; Var(t) = constant + linear t + square t^2.
 
-    The estimate is NaN where the value cannot be separated, the constant infinite where nobody
-    knows the error. All arrays have the shape of the estimate.
+    `step` is by how much one published row moves the estimate. The estimate is NaN where the value
+    cannot be separated, the constant infinite where nobody knows the error. All arrays have the
+    shape of the estimate.
     """
 
     estimate: Floats
@@ -38,6 +40,7 @@ class Signal:
     linear: Floats
     square: Floats
     size: Floats
+    step: Floats
 
     def variance(self, true: Floats) -> Floats:
         """The variance of the estimate if this is the true count."""
@@ -46,12 +49,15 @@ class Signal:
 
     def at(self, cells: NDArray[np.int64]) -> Signal:
         """Some cells (of the last axis) only."""
-        parts = (self.estimate, self.constant, self.linear, self.square, self.size)
-        return Signal(*(part[..., cells] for part in parts))
+        return Signal(*(part[..., cells] for part in self.parts()))
+
+    def parts(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+        """All arrays, in order."""
+        return self.estimate, self.constant, self.linear, self.square, self.size, self.step
 
     def widened(self, spread: Floats) -> Signal:
         """With one more source of error, of this size."""
-        return Signal(self.estimate, self.constant + spread**2, self.linear, self.square, self.size)
+        return replace(self, constant=self.constant + spread**2)
 
     def estimates(self, level: float) -> Estimates:
         """Estimates with errors and intervals; 0 to size where nothing is known."""
@@ -70,28 +76,18 @@ class Signal:
 
     def _interval(self, level: float) -> tuple[Floats, Floats]:
         z2 = NormalDist().inv_cdf(0.5 + level / 2) ** 2
-        # More than all rows cannot be. An estimate beyond them says no more than "all"; taken as it
-        # is, no count at all would pass the test.
-        possible = np.minimum(self.estimate, self.size)
-        low = self._root(possible, z2, -1)
-        high = self._root(possible, z2, 1)
-        # Likewise far below nothing.
-        high = np.where(high < 0, self._root(0.0 * possible, z2, 1), high)
+        with np.errstate(divide="ignore", over="ignore"):
+            lead = 1 - z2 * self.square
+            half = self.estimate + z2 * self.linear / 2
+            at_zero = self.estimate**2 - z2 * self.constant
+            root = np.sqrt(np.maximum(half**2 - lead * at_zero, 0.0))
+            # An estimate that is not positive, or a zero that is not rejected: no lower end.
+            low = np.where((self.estimate <= 0) | (at_zero <= 0), 0.0, (half - root) / lead)
+            # A variance that grows like the square of t leaves no upper end.
+            high = np.where(lead > 0, (half + root) / lead, np.inf)
+        low, high = np.minimum(low, self.size - self.step), np.maximum(high, self.step)
         # n rows cannot hold more; an estimate outside of 0 to n still gets an interval inside.
         return np.clip(low, 0, self.size), np.clip(high, 0, self.size)
-
-    def _root(self, estimate: Floats, z2: float, sign: int) -> Floats:
-        """Where (estimate - t)^2 = z^2 Var(t), below or above the estimate."""
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            lead = 1 - z2 * self.square
-            half = estimate + z2 * self.linear / 2
-            at_zero = estimate**2 - z2 * self.constant
-            root = np.sqrt(np.maximum(half**2 - lead * at_zero, 0.0))
-            if sign > 0:
-                # A variance that grows like the square of t leaves no upper end.
-                return np.where(lead > 0, (half + root) / lead, np.inf)
-            # An estimate that is not positive, or a zero that is not rejected: no lower end.
-            return np.where((estimate <= 0) | (at_zero <= 0), 0.0, (half - root) / lead)
 
 
 def quadratic(variance: Callable[[Floats], Floats], size: Floats) -> tuple[Floats, Floats, Floats]:

@@ -54,7 +54,8 @@ def unbiased_signal(y: Floats, n: Floats, channel: ChannelView) -> Signal:
         x = np.where(exact, y, _estimates(y, n, channel))
         spread = np.where(exact, 0.0, _misfit(y, n, channel))
         parts = quadratic(lambda t: unbiased_variance(t, n, g, channel.rows, a), n + 0 * y)
-    return Signal(x, *parts, n + 0 * y).widened(spread)
+        step = np.where(exact, 1.0, 1 / np.abs(a - channel.b)) + 0 * y
+    return Signal(x, *parts, n + 0 * y, step).widened(spread)
 
 
 def _estimates(y: Floats, n: Floats, channel: ChannelView) -> Floats:
