@@ -41,8 +41,8 @@ def two_state_weights(keep: float, b: Floats) -> Floats:
 def whole_domain_weights(keep: float, b: Floats, whole: Floats, hidden_shares: Floats) -> Floats:
     """M after the corrections.
 
-    Values that cannot be separated share what the others leave: `hidden_shares` add up to one over
-    them, or to nothing if there are none.
+    Values that nobody can tell share what the others leave: `hidden_shares` add up to one over them,
+    or to nothing if there are none. Their own weights stay those of two states.
     """
     hidden = hidden_shares > 0
     published = np.eye(b.size)
@@ -54,5 +54,6 @@ def whole_domain_weights(keep: float, b: Floats, whole: Floats, hidden_shares: F
                 known = np.where(hidden, 0.0, estimates)
                 known = known + (1.0 - known.sum(axis=1, keepdims=True)) * hidden_shares
             left = published - known @ whole
-            estimates = estimates + (left - left.sum(axis=1, keepdims=True) * b) / (keep - b)
+            more = (left - left.sum(axis=1, keepdims=True) * b) / (keep - b)
+            estimates = estimates + np.where(hidden, 0.0, more)
     return np.ascontiguousarray(estimates.T)

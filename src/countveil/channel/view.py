@@ -26,6 +26,8 @@ WHOLE_DOMAIN_LIMIT = 2_000
 # How many standard errors the published count must stay below N/ell for the value to be separable.
 _SEPARABLE_MARGIN = 4.0
 
+_NEAR, _TYPICAL_SHARE, _TYPICAL_DEPARTURE = 0.15, 0.05, 0.3
+
 _FOLLOWED, _SHRINKS = 12, 0.7
 
 
@@ -55,6 +57,22 @@ class ChannelView:
         return self.rows * self.keep - self.published > _SEPARABLE_MARGIN * noise
 
     @cached_property
+    def told(self) -> NDArray[np.bool_]:
+        """False where f is near N/ell, so that an estimate, though possible, is mostly noise.
+
+        The counts of such a value are no help in correcting those of others. Nearness counts only
+        if a typical predicate (a twentieth of the rows) could not show a typical departure.
+        """
+        gap = self.keep - self.b
+        expected = np.maximum(self.published, 1.0) * _TYPICAL_SHARE
+        rows = self.rows * _TYPICAL_SHARE
+        with np.errstate(divide="ignore"):
+            error = np.sqrt(rows * self.b) / np.maximum(gap, 0.0)
+        noisy = (gap < _NEAR * self.keep) & (error > _TYPICAL_DEPARTURE * expected)
+        told: NDArray[np.bool_] = self.separable & ~noisy
+        return told
+
+    @cached_property
     def weights(self) -> NDArray[np.float64]:
         """M[v, u]: what a row that publishes u counts in the estimate of v.
 
@@ -63,7 +81,7 @@ class ChannelView:
         if self.whole is None or not self.two_state_holds:
             weights = two_state_weights(self.keep, self.b)
         else:
-            shares = np.where(self.separable, 0.0, self.published)
+            shares = np.where(self.told, 0.0, self.published)
             shares = shares / max(float(shares.sum()), 1.0)
             weights = whole_domain_weights(self.keep, self.b, self.whole, shares)
         weights[~self.separable] = np.nan

@@ -193,7 +193,7 @@ class Total:
         """
         tallies = self._tallies
         shape = (tallies.n_groups, self._conditions.shape[0])
-        if all(view.two_state_holds and view.separable.all() for view in tallies.views):
+        if all(view.two_state_holds and view.told.all() for view in tallies.views):
             return np.zeros(shape)
         if self._argument is not None and tallies.lowest[self._argument] < 0:
             return np.full(shape, np.inf)

@@ -117,14 +117,14 @@ def misfit_parts(y: Floats, n: Floats, channel: ChannelView) -> tuple[Floats, Fl
 
 
 def inseparable_spread(y: Floats, n: Floats, channel: ChannelView) -> Floats:
-    """How far values that cannot be separated may mislead about the others (mixed groups).
+    """How far values that nobody can tell may mislead about the others (mixed groups).
 
     A value near N/ell is in nearly every group, so nobody can tell how many rows of P have it. If
     it is h more than independence says, the same y means less of all others: those that, sent
     through W, would publish what h rows of this value publish. The size of h is guessed from how
     far the other values of P depart from independence.
     """
-    hidden = ~channel.separable
+    hidden = ~channel.told
     if channel.whole is None or not hidden.any():
         return np.zeros_like(y)
     g = channel.published
