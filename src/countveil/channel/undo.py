@@ -41,8 +41,8 @@ def two_state_weights(keep: float, b: Floats) -> Floats:
 def whole_domain_weights(keep: float, b: Floats, whole: Floats, hidden_shares: Floats) -> Floats:
     """M after the corrections.
 
-    Values that nobody can tell share what the others leave: `hidden_shares` add up to one over them,
-    or to nothing if there are none. Their own weights stay those of two states.
+    Values that nobody can tell share what the others leave: `hidden_shares` add up to one over
+    them, or to nothing if there are none. Their own weights stay those of two states.
     """
     hidden = hidden_shares > 0
     published = np.eye(b.size)
