@@ -36,6 +36,9 @@ LAYERS = [
     "answering",
     "analyst",
     "synthetic",
+    "report",
+    "adversaries",
+    "auditor",
     "cli",
 ]
 ENGINE_LIBRARIES = {"duckdb", "pyspark"}
