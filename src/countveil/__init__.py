@@ -9,6 +9,7 @@ The names, in the order of the flow:
 - `open`           open a release (the analyst's side), giving a
 - `Release`        which answers questions: `.sql(...)`, `.count(...)`; each answer is an
 - `Estimate`       with its standard error, interval and verdict
+- `audit`          attack a planned or finished release of ours, claimed beside measured
 - `CountveilError` is the base of everything that countveil refuses
 
 Nothing heavy is imported until it is used.
@@ -25,6 +26,7 @@ from countveil.errors import CountveilError
 from countveil.version import __version__
 
 if TYPE_CHECKING:
+    from countveil.adversaries.summary import Audit as _Audit
     from countveil.analyst import Release
     from countveil.engines.contract import Progress as _Progress
     from countveil.estimate import Estimate
@@ -37,6 +39,7 @@ __all__ = [
     "Estimate",
     "Release",
     "__version__",
+    "audit",
     "generate",
     "inspect",
     "open",
@@ -145,6 +148,49 @@ def verify(
 
     key = None if signed_by is None else Path(signed_by)
     return verify_release(Path(folder), signed_by=key)
+
+
+def audit(
+    table: object,
+    sensitive: _Mapping[str, int] | _Sequence[str] | str,
+    *,
+    ell: int | None = None,
+    release: str | _os.PathLike[str] | None = None,
+    attacks: _Sequence[str] | str = (),
+    drop: _Sequence[str] | str = (),
+    keep: _Sequence[str] | str = (),
+    person: str | None = None,
+    bins: _Mapping[str, object] | None = None,
+    domain: _Mapping[str, _Sequence[object] | str | _os.PathLike[str]] | None = None,
+    merge: _Mapping[str, _Mapping[object, str] | str | _os.PathLike[str]] | None = None,
+    missing: _Sequence[str] | str = (),
+    groups: str = "mixed",
+    residue: str = "absorb",
+    seed: int | None = None,
+    progress: _Progress | None = None,
+) -> _Audit:
+    """Attack a release of `table`: what was learnt, beside what is promised.
+
+    Without `release` a trial is published into a temporary place and attacked; with it, the folder
+    of a finished release of this table, as a real adversary would. The other options are those of
+    `publish`. What comes back has `.passed`, `.findings`, `.table()` and `.to_html()`; print it.
+    """
+    from countveil.auditor import run_audit
+    from countveil.publisher import column_settings
+    from countveil.source import Choices
+
+    return run_audit(
+        table,
+        column_settings(sensitive, ell, groups, residue),
+        release=release,
+        attacks=(attacks,) if isinstance(attacks, str) else tuple(attacks),
+        choices=Choices.of(
+            drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
+            missing=missing,
+        ),
+        seed=seed,
+        progress=progress,
+    )  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -16,7 +16,16 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_commands_are_pinned() -> None:
-    assert COMMANDS == ("demo", "generate", "inspect", "publish", "show", "verify", "query")
+    assert COMMANDS == (
+        "demo",
+        "generate",
+        "inspect",
+        "publish",
+        "show",
+        "verify",
+        "query",
+        "audit",
+    )
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -38,6 +38,9 @@ LAYERS = [
     "counting",
     "analyst",
     "synthetic",
+    "report",
+    "adversaries",
+    "auditor",
     "cli",
 ]
 ENGINE_LIBRARIES = {"duckdb", "pyspark"}

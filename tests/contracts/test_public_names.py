@@ -13,6 +13,7 @@ PUBLIC = [
     "Estimate",
     "Release",
     "__version__",
+    "audit",
     "generate",
     "inspect",
     "open",

@@ -169,14 +169,14 @@ def command(
     from countveil.source import Choices
 
     started = time.monotonic()
-    settings = column_settings(_with_ell(sensitive, ell), None, groups, residue)
+    settings = column_settings(with_ell(sensitive, ell), None, groups, residue)
     choices = Choices.of(
         drop=drop or (),
         keep=keep or (),
         person=person,
-        bins=_pairs(bins, "=", "--bins"),
-        domain=_pairs(domain, "=", "--domain"),
-        merge=_pairs(merge, ":", "--merge"),
+        bins=column_pairs(bins, "=", "--bins"),
+        domain=column_pairs(domain, "=", "--domain"),
+        merge=column_pairs(merge, ":", "--merge"),
         missing=missing or (),
     )
     with progress_shown() as report:
@@ -228,7 +228,7 @@ def _print_plan(done: Published) -> None:
     print("To publish, run the same command without --dry-run.")
 
 
-def _pairs(given: list[str] | None, mark: str, option: str) -> dict[str, str]:
+def column_pairs(given: list[str] | None, mark: str, option: str) -> dict[str, str]:
     """COL=SPEC, COL=FILE or COL:FILE. A name may hold the mark too: a file that exists decides."""
     found: dict[str, str] = {}
     for text in given or ():
@@ -246,7 +246,7 @@ def _pairs(given: list[str] | None, mark: str, option: str) -> dict[str, str]:
     return found
 
 
-def _with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:
+def with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:
     """COL:ELL or COL, by the last colon if a whole number follows it."""
     chosen: dict[str, int] = {}
     for text in sensitive:

@@ -104,6 +104,9 @@ class SourceTable(Protocol):
     def histogram(self, column: str, without: NDArray[np.int64]) -> Histogram:
         """Count the values of a column, leaving out the rows with these numbers."""
 
+    def codes(self, column: str) -> NDArray[np.int64]:
+        """The position of every row's value among the values of the column's histogram."""
+
     def sample(self, most: int, columns: Sequence[str]) -> Mapping[str, CodedColumn]:
         """Those of the columns that hold plain values, of at most so many rows spread evenly."""
 

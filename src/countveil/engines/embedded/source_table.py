@@ -107,6 +107,13 @@ class EmbeddedSource:
         counts = survey.counts - self._seen.lost(survey, without)
         return Histogram(_domain_values(column, survey.values), counts)
 
+    def codes(self, column: str) -> NDArray[np.int64]:
+        """The position of every row's value among the values of the column's histogram."""
+        self._seen.look([column], coded=True)
+        survey = self._seen.surveys[column]
+        spans = [self._seen.pieces(span, [column])[column] for span in self._seen.spans]
+        return np.concatenate([self._seen.codes(survey, pieces, np.int64) for pieces in spans])
+
     def sample(self, most: int, columns: Sequence[str]) -> Mapping[str, CodedColumn]:
         """Those of the columns that hold plain values, of some rows, evenly spread."""
         kinds = {field.name: field.type for field in self._seen.schema}
@@ -146,10 +153,7 @@ class EmbeddedSource:
         together = np.zeros(self.rows, np.int64)
         self._seen.look(columns, coded=True)
         for name in columns:
-            survey = self._seen.surveys[name]
-            spans = [self._seen.pieces(span, [name])[name] for span in self._seen.spans]
-            codes = [self._seen.codes(survey, pieces, np.int64) for pieces in spans]
-            joint = together * survey.counts.size + np.concatenate(codes)
+            joint = together * self._seen.surveys[name].counts.size + self.codes(name)
             together = np.unique(joint, return_inverse=True)[1].astype(np.int64)
         return int((np.bincount(together) == 1).sum())
 

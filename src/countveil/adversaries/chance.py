@@ -1,0 +1,112 @@
+"""How likely a figure is by chance: exact probabilities, or bounds that are proven for any sample.
+
+Enters: counts and what is claimed of them. Leaves: p-values and intervals. Must not know: attacks.
+
+- `binomial_upper`, `binomial_lower`   exact
+- `interval`                           Clopper-Pearson, exact
+- `dealt_upper`                        successes when values are dealt in random order (Chatterjee
+                                       2007: Stein's method for concentration inequalities): for a
+                                       sum of a[i, pi(i)] with entries 0 or 1 and random pi,
+                                       P(X >= E X + t) <= exp(-t^2 / (4 E X + 2 t)); the same holds
+                                       if the order is random within parts only
+- `parts_tail`                         a sum of independent hypergeometric counts: none has a larger
+                                       exponential moment than the binomial one (Hoeffding 1963)
+- `bet`                                a sum of events whose chances, given the past, are known: who
+                                       bets on them at fair odds multiplies the stake by x or more
+                                       with probability at most 1/x (Ville)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+LEVEL = 0.95
+_TILTS = np.concatenate([-np.geomspace(5.0, 1e-3, 40), np.geomspace(1e-3, 5.0, 40)])
+_STAKES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+
+
+def binomial_upper(successes: int, trials: int, chance: float) -> float:
+    """P(X >= successes), X binomial."""
+    if successes <= 0:
+        return 1.0
+    if successes > trials or chance <= 0:
+        return 0.0
+    if chance >= 1:
+        return 1.0
+    if successes <= trials * chance:
+        return max(0.0, 1.0 - binomial_upper(trials - successes + 1, trials, 1 - chance))
+    log_first = (
+        math.lgamma(trials + 1) - math.lgamma(successes + 1) - math.lgamma(trials - successes + 1)
+    ) + (successes * math.log(chance) + (trials - successes) * math.log1p(-chance))
+    # The terms fall ever faster; after so many of them nothing is left that a float could hold.
+    last = min(trials, successes + 64 * math.isqrt(trials) + 64)
+    place = np.arange(successes, last, dtype=np.float64)
+    ratios = (trials - place) / (place + 1) * (chance / (1 - chance))
+    total = 1.0 + float(np.exp(np.cumsum(np.log(ratios))).sum())
+    return min(1.0, math.exp(min(0.0, log_first + math.log(total))))
+
+
+def binomial_lower(successes: int, trials: int, chance: float) -> float:
+    """P(X <= successes), X binomial."""
+    return binomial_upper(trials - successes, trials, 1 - chance)
+
+
+def interval(successes: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
+    """Clopper-Pearson: the chances that the observation does not contradict."""
+    if trials == 0:
+        return 0.0, 1.0
+    outside = (1 - level) / 2
+    low = _solve(lambda chance: binomial_upper(successes, trials, chance) < outside)
+    high = _solve(lambda chance: binomial_lower(successes, trials, chance) >= outside)
+    return (low if successes else 0.0), (high if successes < trials else 1.0)
+
+
+def _solve(below: Callable[[float], bool]) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        if below(middle):
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def dealt_upper(successes: float, expected: float) -> float:
+    """Bound on P(so many successes or more) if values were dealt in random order."""
+    excess = successes - expected
+    if excess <= 0:
+        return 1.0
+    return math.exp(-(excess**2) / (4 * expected + 2 * excess))
+
+
+def parts_tail(successes: Floats, drawn: Floats, chances: Floats) -> Floats:
+    """Two-sided bounds for sums over the last axis of counts of `drawn` that succeed by `chances`.
+
+    `successes` has one entry per sum, `drawn` one row.
+    """
+    bounds = np.zeros(successes.size)
+    for tilt in _TILTS.tolist():
+        moments = drawn @ np.log1p(chances * math.expm1(tilt))
+        bounds = np.minimum(bounds, moments - tilt * successes)
+    found: Floats = np.minimum(1.0, 2 * np.exp(bounds))
+    return found
+
+
+def bet(happened: NDArray[np.bool_], chances: Floats, *, both_ways: bool) -> float:
+    """p-value of events with these chances given the past, or smaller ones if not `both_ways`."""
+    signs = (1, -1) if both_ways else (1,)
+    gains = [
+        tilt * float(happened.sum()) - float(np.log1p(chances * math.expm1(tilt)).sum())
+        for tilt in (sign * stake for sign in signs for stake in _STAKES)
+    ]
+    most = max(gains)
+    # The stake is split evenly over the tilts.
+    log_wealth = most + math.log(sum(math.exp(gain - most) for gain in gains) / len(gains))
+    return min(1.0, math.exp(-log_wealth)) if log_wealth > 0 else 1.0

@@ -1,0 +1,75 @@
+"""What an adversary found out, beside what was claimed.
+
+Enters: figures and their p-values. Leaves: findings with verdicts, one false-alarm rate for all of
+them. Must not know: how an attack works, how a result is shown.
+
+A verdict is
+
+- `holds`         the claim was tested, and the figure is what chance allows
+- `exceeds`       it is not: the claim is wrong, or the release is
+- `by design`     open on purpose, and said so; nothing to test
+- `known limit`   a way to harm that the promise names; nothing to test
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from countveil.report.chart import Chart
+
+FALSE_ALARM = 1e-4
+
+HOLDS, EXCEEDS, BY_DESIGN, KNOWN_LIMIT = "holds", "exceeds", "by design", "known limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One figure. `unit` says what it is a figure of.
+
+    `p_value` bounds the probability of a figure like this under the claim; None if there is no
+    claim that could be wrong, and then `verdict` says why.
+    """
+
+    adversary: str
+    attack: str
+    knows: str
+    method: str
+    claimed: str
+    measured: float
+    unit: str
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    verdict: str = HOLDS
+    column: str = ""
+    note: str = ""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one adversary brings home."""
+
+    findings: list[Finding] = field(default_factory=list)
+    charts: list[Chart] = field(default_factory=list)
+
+    def add(self, other: Outcome) -> None:
+        """Put both together."""
+        self.findings += other.findings
+        self.charts += other.charts
+
+
+def judged(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with their verdicts.
+
+    Each test gets an equal part of the false-alarm rate, so that all of them together raise a false
+    alarm with at most that probability, however they depend on each other.
+    """
+    tests = sum(finding.p_value is not None for finding in findings)
+    level = FALSE_ALARM / max(1, tests)
+    return [
+        finding
+        if finding.p_value is None
+        else replace(finding, verdict=EXCEEDS if finding.p_value <= level else HOLDS)
+        for finding in findings
+    ]

@@ -1,0 +1,151 @@
+"""All findings together: the table, the verdict in words, JSON, the page.
+
+Enters: judged findings and charts. Leaves: an `Audit`. Must not know: how anything was attacked. It
+holds shares and counts; no value of any row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from countveil.adversaries.findings import (
+    BY_DESIGN,
+    EXCEEDS,
+    FALSE_ALARM,
+    HOLDS,
+    KNOWN_LIMIT,
+    Finding,
+)
+from countveil.display import text_table, visible
+from countveil.report import Chart, Section, page
+
+_MARKS = {EXCEEDS: "bad", HOLDS: "good", BY_DESIGN: "plain", KNOWN_LIMIT: "plain"}
+_CONFIDENTIAL = (
+    "For the publisher: the figures are computed from the true table. They are shares and counts; "
+    "no row and no value of a row is among them."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What all adversaries found out."""
+
+    rows: int
+    linked: int
+    ell: Mapping[str, int]
+    groups: Mapping[str, str]
+    planned: bool
+    findings: Sequence[Finding]
+    charts: Sequence[Chart]
+
+    @property
+    def exceeded(self) -> list[Finding]:
+        """The findings that contradict a claim."""
+        return [finding for finding in self.findings if finding.verdict == EXCEEDS]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every claim that was tested holds."""
+        return not self.exceeded
+
+    def sentences(self) -> list[str]:
+        """What was attacked, the verdict, who may see this."""
+        protected = ", ".join(
+            f"{name} (ell {ell}, {self.groups[name]} groups)" for name, ell in self.ell.items()
+        )
+        how = (
+            "a trial of the planned release, every row linked to its person"
+            if self.planned
+            else f"the release, {self.linked:,} rows linked by their non-sensitive values"
+        )
+        tested = sum(finding.p_value is not None for finding in self.findings)
+        first = f"Attacked: {how}; {self.rows:,} rows, {protected}."
+        if self.passed:
+            verdict = f"All {tested} claims that were tested hold."
+        else:
+            named = "; ".join(f"{f.adversary}, {f.attack}" for f in self.exceeded)
+            verdict = (
+                f"{len(self.exceeded)} of {tested} tested claims do NOT hold: {named}. Do not "
+                f"publish, or withdraw what was published, until it is explained."
+            )
+        verdict += (
+            f" All tests together raise a false alarm with probability {FALSE_ALARM:g} at most."
+        )
+        return [first, verdict, _CONFIDENTIAL]
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """The findings for people."""
+        names = ("adversary", "attack", "knows", "claimed", "measured", "verdict")
+        rows = [
+            (
+                f"{f.adversary}: {f.column}" if f.column else f.adversary,
+                f.attack, f.knows, f.claimed, measured_text(f), f.verdict,
+            )
+            for f in self.findings
+        ]  # fmt: skip
+        return names, rows
+
+    def by_adversary(self) -> list[tuple[str, list[tuple[str, ...]]]]:
+        """The findings under headings that say who attacks and what he knows."""
+        parts: list[tuple[str, list[tuple[str, ...]]]] = []
+        for f in self.findings:
+            name = f"{f.adversary} ({f.column})" if f.column else f.adversary
+            heading = f"{name}. Knows: {f.knows}."
+            if not parts or parts[-1][0] != heading:
+                parts.append((heading, []))
+            parts[-1][1].append((f.attack, f.claimed, measured_text(f), f.verdict))
+        return parts
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the charts, for JSON."""
+        return {
+            "rows": self.rows,
+            "linked": self.linked,
+            "ell": dict(self.ell),
+            "groups": dict(self.groups),
+            "planned": self.planned,
+            "false_alarm_rate": FALSE_ALARM,
+            "passed": self.passed,
+            "findings": [asdict(finding) for finding in self.findings],
+        }
+
+    def to_html(self) -> str:
+        """A page with tables and charts."""
+        sections = [Section("What was found", self.sentences())]
+        names, rows = self.table()
+        sections.append(Section("Claimed and measured", (), names, rows, marks=_MARKS))
+        sections.append(Section("Charts", charts=self.charts))
+        details = [
+            (
+                f.adversary,
+                f.attack,
+                f.method,
+                f.note,
+                "-" if f.p_value is None else f"{f.p_value:.2g}",
+            )
+            for f in self.findings
+        ]
+        head = ("adversary", "attack", "method", "remark", "p-value")
+        sections.append(Section("Methods and remarks", (), head, details))
+        return page("Audit of a release", sections)
+
+    def __str__(self) -> str:
+        names, rows = self.table()
+        first, *others = map(visible, self.sentences())
+        return "\n".join([first, text_table(names, rows, width=150), *others])
+
+
+def measured_text(finding: Finding) -> str:
+    """A figure with its interval and what it is a figure of."""
+    text = _number(finding.measured)
+    if finding.low is not None and finding.high is not None:
+        text += f" [{_number(finding.low)}, {_number(finding.high)}]"
+    return f"{text} {finding.unit}"
+
+
+def _number(value: float) -> str:
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:,.1f}"

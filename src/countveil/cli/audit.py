@@ -1,0 +1,156 @@
+"""`countveil audit`: attack a planned or finished release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from countveil.cli.options import InputArgument, MissingOption
+from countveil.cli.output import (
+    Format,
+    FormatOption,
+    as_json,
+    print_paragraph,
+    print_rows,
+    print_table,
+    progress_shown,
+)
+from countveil.cli.publish import Groups, Residue, column_pairs, with_ell
+from countveil.errors import TargetError
+
+if TYPE_CHECKING:
+    from countveil.adversaries.summary import Audit
+
+
+def command(
+    table: InputArgument,
+    sensitive: Annotated[
+        list[str],
+        typer.Option(
+            "-s",
+            "--sensitive",
+            metavar="COL[:ELL]",
+            help="A protected column, with its own ell or that of --ell. May be repeated.",
+        ),
+    ],
+    ell: Annotated[
+        int | None,
+        typer.Option("--ell", help="How many different values a row hides among (2 or more)."),
+    ] = None,
+    release: Annotated[
+        Path | None,
+        typer.Option(
+            "--release", metavar="DIR", help="Attack this release of INPUT; without it, a plan."
+        ),
+    ] = None,
+    attacks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--attacks",
+            metavar="NAME",
+            help="Only these: linkage, reconstruction, elimination, neighbours, small-counts, "
+            "repetition, correlation, implementation. May be repeated, or separated by commas.",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Also write an HTML page with charts."),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="COL", help="As when publishing. May be repeated."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="COL", help="As when publishing. May be repeated."),
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option("--person", metavar="COL", help="As when publishing.")
+    ] = None,
+    bins: Annotated[
+        list[str] | None,
+        typer.Option("--bins", metavar="COL=SPEC", help="As when publishing."),
+    ] = None,
+    domain: Annotated[
+        list[str] | None,
+        typer.Option("--domain", metavar="COL=FILE", help="As when publishing."),
+    ] = None,
+    merge: Annotated[
+        list[str] | None,
+        typer.Option("--merge", metavar="COL:FILE", help="As when publishing."),
+    ] = None,
+    missing: MissingOption = None,
+    groups: Annotated[
+        Groups, typer.Option(help="How decoy groups of a plan are formed.")
+    ] = Groups.MIXED,
+    residue: Annotated[
+        Residue, typer.Option(help="What a plan does with rows left over by ell.")
+    ] = Residue.ABSORB,
+    style: FormatOption = Format.TABLE,
+) -> None:
+    """Attack a release of INPUT and report what was learnt against what is promised.
+
+    Without --release a trial is published into a temporary place and attacked, with every row
+    linked to its person. With --release the finished release is attacked as a real adversary
+    would: rows are linked that are alone with their non-sensitive values. The options must be
+    those of the publication.
+
+    Exit code 1 when a measured figure contradicts a claim beyond chance. All tests together raise
+    a false alarm with probability 1e-4 at most. The result holds shares and counts, no value of
+    any row; it is made from the true table all the same, and is for the publisher's eyes.
+
+    Example: countveil audit census.csv -s occupation --ell 5 --report audit.html
+    """
+    from countveil.auditor import run_audit
+    from countveil.publisher import column_settings
+    from countveil.source import Choices
+
+    if report is not None and not report.parent.is_dir():
+        raise TargetError(f"There is no folder {report.parent} to write the report to.")
+    settings = column_settings(with_ell(sensitive, ell), None, groups, residue)
+    named = [name for text in attacks or () for name in text.split(",") if name]
+    choices = Choices.of(
+        drop=drop or (),
+        keep=keep or (),
+        person=person,
+        bins=column_pairs(bins, "=", "--bins"),
+        domain=column_pairs(domain, "=", "--domain"),
+        merge=column_pairs(merge, ":", "--merge"),
+        missing=missing or (),
+    )
+    with progress_shown() as tell:
+        found = run_audit(
+            table, settings, release=release, attacks=named, choices=choices, progress=tell
+        )
+    if report is not None:
+        _write_report(found, report)
+    _print(found, style)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def _print(found: Audit, style: Format) -> None:
+    names, rows = found.table()
+    if style is Format.JSON:
+        print(as_json(found.as_dict()))
+        return
+    if style is Format.CSV:
+        print_rows(names, rows, style)
+        return
+    print_paragraph(found.sentences()[0])
+    for heading, lines in found.by_adversary():
+        print()
+        print_paragraph(heading)
+        print_table(("attack", "claimed", "measured", "verdict"), lines, widths=(28, 22, 24, 11))
+    print()
+    for sentence in found.sentences()[1:]:
+        print_paragraph(sentence)
+
+
+def _write_report(found: Audit, path: Path) -> None:
+    try:
+        path.write_text(found.to_html(), encoding="utf-8")
+    except OSError as error:
+        raise TargetError(f"The report {path} cannot be written: {error.strerror}.") from error

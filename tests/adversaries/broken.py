@@ -1,0 +1,139 @@
+"""Publishers that break the mechanism in one way each, in the place of the real one.
+
+A broken publisher lets the real one write a release, and then rewrites its rows: who publishes
+what, or in which order. Row `row` of the table is known by its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from countveil.decoys import ColumnSettings
+from countveil.publisher import run_publish
+
+Codes = NDArray[np.int64]
+Publish = Callable[..., Any]
+
+
+def textbook_groups(truth: Codes, ell: int, rng: np.random.Generator) -> Codes:
+    """The group of each row: rows in the order of their values, dealt to the groups in turn."""
+    n_groups = truth.size // ell
+    order = np.lexsort((rng.random(truth.size), truth))
+    group = np.empty(truth.size, np.int64)
+    group[order] = np.arange(truth.size) % n_groups
+    return group
+
+
+def rewritten(change: Callable[[pa.Table, pa.Table, int], pa.Table]) -> Publish:
+    """A publisher whose data file is changed: `change(table, as published, ell)`."""
+
+    def publish(
+        table: Any, settings: Mapping[str, ColumnSettings], to: Path, **options: Any
+    ) -> Any:
+        done = run_publish(table, settings, to, **options)
+        path = Path(to) / "data" / "part-00000.parquet"
+        published = pq.read_table(path)
+        if isinstance(table, pa.Table) and "row" in published.column_names:
+            ell = next(iter(settings.values())).ell
+            pq.write_table(change(table, published, ell), path, write_statistics=False)
+        return done
+
+    return publish
+
+
+def _by_row(table: pa.Table) -> pa.Table:
+    return table.sort_by("row")
+
+
+def _codes(table: pa.Table, name: str) -> tuple[Codes, pa.Array]:
+    encoded = table[name].cast(pa.string()).combine_chunks().dictionary_encode()
+    values = encoded.dictionary
+    order = np.argsort(np.array(values.to_pylist()))
+    rank = np.argsort(order)
+    return rank[encoded.indices.to_numpy()], values.take(pa.array(order))
+
+
+def keeps_too_often(table: pa.Table, published: pa.Table, ell: int) -> pa.Table:
+    """P(own value) = 2/ell in place of 1/ell."""
+    rng = np.random.default_rng()
+    ordered = _by_row(published)
+    truth = _by_row(table)
+    again = rng.random(ordered.num_rows) < (1 / ell) / (1 - 1 / ell)
+    place = ordered.column_names.index("job")
+    shown = ordered["job"].cast(pa.string()).to_pylist()
+    true = truth["job"].cast(pa.string()).to_pylist()
+    mixed = [t if keep else s for t, s, keep in zip(true, shown, again, strict=True)]
+    changed = ordered.set_column(place, "job", pa.array(mixed))
+    return changed.take(pa.array(rng.permutation(changed.num_rows)))
+
+
+def writes_groups_in_order(table: pa.Table, published: pa.Table, ell: int) -> pa.Table:
+    """The rows of a group stand together."""
+    rng = np.random.default_rng()
+    truth, values = _codes(_by_row(table), "job")
+    group = textbook_groups(truth, ell, rng)
+    order = np.lexsort((rng.random(truth.size), rng.permutation(group.max() + 1)[group]))
+    shown = np.empty(truth.size, np.int64)
+    for number in range(int(group.max()) + 1):
+        members = np.flatnonzero(group == number)
+        shown[members] = truth[members[rng.integers(members.size, size=members.size)]]
+    ordered = _by_row(published)
+    place = ordered.column_names.index("job")
+    changed = ordered.set_column(place, "job", values.take(pa.array(shown)))
+    return changed.take(pa.array(order))
+
+
+def forms_groups_in_order(table: pa.Table, published: pa.Table, ell: int) -> pa.Table:
+    """Groups are dealt in the order of values and never mixed; rows are in random order."""
+    changed = writes_groups_in_order(table, published, ell)
+    return changed.take(pa.array(np.random.default_rng().permutation(changed.num_rows)))
+
+
+def shuffles_whole_blocks(_table: pa.Table, published: pa.Table, _ell: int) -> pa.Table:
+    """Blocks of 50 neighbours stay together, in random order inside."""
+    rng = np.random.default_rng()
+    ordered = _by_row(published)
+    block = np.arange(ordered.num_rows) // 50
+    key = rng.permutation(int(block.max()) + 1)[block]
+    return ordered.take(pa.array(np.lexsort((rng.random(block.size), key))))
+
+
+def leaves_the_order(_table: pa.Table, published: pa.Table, _ell: int) -> pa.Table:
+    """No shuffle at all."""
+    return _by_row(published)
+
+
+def smaller_groups(
+    table: Any, settings: Mapping[str, ColumnSettings], to: Path, **options: Any
+) -> Any:
+    """Groups of ell - 1."""
+    fewer = {name: ColumnSettings(own.ell - 1, own.groups) for name, own in settings.items()}
+    return run_publish(table, fewer, to, **options)
+
+
+def leaks(what: str) -> Publish:
+    """A publisher that leaves a trace of its input in the release."""
+
+    def publish(
+        table: Any, settings: Mapping[str, ColumnSettings], to: Path, **options: Any
+    ) -> Any:
+        done = run_publish(table, settings, to, **options)
+        if what == "path" and isinstance(table, str):
+            (Path(to) / "data" / ".source").write_text(table)
+        if what == "id" and isinstance(table, pa.Table):
+            path = Path(to) / "data" / "part-00000.parquet"
+            ids = table["person"].to_pylist()
+            with pq.ParquetWriter(path.with_suffix(".tmp"), pq.read_schema(path)) as writer:
+                writer.write_table(pq.read_table(path))
+                writer.add_key_value_metadata({"first": ids[0]})
+            path.with_suffix(".tmp").replace(path)
+        return done
+
+    return publish
