@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from countveil.cli.options import InputArgument, MissingOption
+from countveil.cli.options import FormatOption, InputArgument, MissingOption
 from countveil.cli.output import (
     Format,
-    FormatOption,
     as_json,
     print_paragraph,
     print_rows,
