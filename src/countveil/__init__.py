@@ -4,6 +4,7 @@ The names, in the order of the flow:
 
 - `generate`       make a census-like table to try things on
 - `inspect`        look at a table: identifiers, giveaways, the largest eligible ell
+- `guarantee`      what an ell promises about large and small counts
 - `publish`        turn a table into a release (the publisher's side)
 - `verify`         is a release still what was published?
 - `open`           open a release (the analyst's side), giving a
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from countveil.analyst import Release
     from countveil.engines.contract import Progress as _Progress
     from countveil.estimate import Estimate
+    from countveil.guarantees import Guarantee as _Guarantee
     from countveil.inspector import Inspection as _Inspection
     from countveil.release import Finding as _Finding
     from countveil.synthetic import generate
@@ -38,6 +40,7 @@ __all__ = [
     "Release",
     "__version__",
     "generate",
+    "guarantee",
     "inspect",
     "open",
     "publish",
@@ -61,6 +64,18 @@ def inspect(
     named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
     marks = (missing,) if isinstance(missing, str) else tuple(missing)
     return run_inspect(table, named, marks)
+
+
+def guarantee(ell: int) -> _Guarantee:
+    """What `ell` promises: `.utility(...)` of large counts, `.privacy(...)` of small ones.
+
+    Each takes two of `count`, `error` and `probability` and finds the third: a number, which also
+    has the ways to compute it beside it (`.exact`, `.chebyshev`, `.printed`, `.ways`).
+    `.predicate(rows=, size=, share=)` is about counts that combine a value with other columns.
+    """
+    from countveil.guarantees import Guarantee
+
+    return Guarantee(ell)
 
 
 def publish(

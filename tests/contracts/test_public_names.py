@@ -14,6 +14,7 @@ PUBLIC = [
     "Release",
     "__version__",
     "generate",
+    "guarantee",
     "inspect",
     "open",
     "publish",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 RELIABLE, INDICATIVE, HIDDEN = "reliable", "indicative", "hidden"
-_HIDDEN_ABOVE = 0.5
+HIDDEN_ABOVE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def verdicts(cells: Estimates, sizes: NDArray[np.float64], within: float) -> lis
             words.append(None if math.isnan(low) else HIDDEN)
         elif low == high == found:
             words.append(RELIABLE)
-        elif estimate <= 0 or error > _HIDDEN_ABOVE * estimate:
+        elif estimate <= 0 or error > HIDDEN_ABOVE * estimate:
             words.append(HIDDEN)
         else:
             words.append(RELIABLE if error <= within * estimate else INDICATIVE)
