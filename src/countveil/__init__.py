@@ -4,6 +4,7 @@ The names, in the order of the flow:
 
 - `generate`       make a census-like table to try things on
 - `inspect`        look at a table: identifiers, giveaways, the largest eligible ell
+- `advise`         which ell: accuracy and protection, tried out on the table itself
 - `guarantee`      what an ell promises about large and small counts
 - `publish`        turn a table into a release (the publisher's side)
 - `verify`         is a release still what was published?
@@ -26,6 +27,7 @@ from countveil.errors import CountveilError
 from countveil.version import __version__
 
 if TYPE_CHECKING:
+    from countveil.adviser import Advice as _Advice
     from countveil.analyst import Release
     from countveil.engines.contract import Progress as _Progress
     from countveil.estimate import Estimate
@@ -39,6 +41,7 @@ __all__ = [
     "Estimate",
     "Release",
     "__version__",
+    "advise",
     "generate",
     "guarantee",
     "inspect",
@@ -64,6 +67,39 @@ def inspect(
     named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
     marks = (missing,) if isinstance(missing, str) else tuple(missing)
     return run_inspect(table, named, marks)
+
+
+def advise(
+    table: object,
+    sensitive: _Sequence[str] | str,
+    *,
+    accuracy: tuple[float, float] | None = None,
+    hide: int | None = None,
+    drop: _Sequence[str] | str = (),
+    bins: _Mapping[str, object] | None = None,
+    domain: _Mapping[str, _Sequence[object] | str | _os.PathLike[str]] | None = None,
+    merge: _Mapping[str, _Mapping[object, str] | str | _os.PathLike[str]] | None = None,
+    missing: _Sequence[str] | str = (),
+    seed: int | None = None,
+    progress: _Progress | None = None,
+) -> _Advice:
+    """Which ell for a table: every feasible one is tried out on it. Print what comes back.
+
+    `accuracy=(0.01, 0.1)` wishes for counts of 1% of the table within 10%, `hide=20` for counts up
+    to 20 hidden. The other options bring the table into shape as `publish` does.
+    """
+    from countveil.advice.recommend import Wish
+    from countveil.adviser import run_advise
+    from countveil.source import Choices
+
+    return run_advise(
+        table,
+        (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
+        choices=Choices.of(drop=drop, bins=bins, merge=merge, domain=domain, missing=missing),
+        wish=Wish(accuracy, hide),
+        seed=seed,
+        progress=progress,
+    )
 
 
 def guarantee(ell: int) -> _Guarantee:

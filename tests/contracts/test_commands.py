@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_commands_are_pinned() -> None:
     assert COMMANDS == (
-        "demo", "generate", "inspect", "publish", "show", "verify", "query",
+        "demo", "generate", "inspect", "advise", "publish", "show", "verify", "query",
         "guarantee utility", "guarantee privacy",
     )  # fmt: skip
 

@@ -32,7 +32,9 @@ LAYERS = [
     "display",
     "report",
     "guarantee_figures",
+    "advice",
     "inspector",
+    "adviser",
     "result",
     "crosstab",
     "arranging",
@@ -43,7 +45,7 @@ LAYERS = [
     "cli",
 ]
 ENGINE_LIBRARIES = {"duckdb", "pyspark"}
-PUBLISHER_ROOMS = {"source", "decoys", "mechanism", "inspection", "preparation"}
+PUBLISHER_ROOMS = {"source", "decoys", "mechanism", "inspection", "preparation", "advice"}
 ANALYST_ROOMS = {
     "query", "estimate", "channel", "display", "result", "crosstab", "arranging", "answering",
     "counting", "analyst",

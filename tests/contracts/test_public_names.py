@@ -13,6 +13,7 @@ PUBLIC = [
     "Estimate",
     "Release",
     "__version__",
+    "advise",
     "generate",
     "guarantee",
     "inspect",
@@ -56,6 +57,7 @@ def test_an_analyst_loads_nothing_of_the_publishers_side() -> None:
     loaded = set(_run(program).split())
     rooms = {
         "source", "decoys", "mechanism", "inspection", "preparation", "publisher", "inspector",
+        "advice", "adviser",
         "randomness",
     }  # fmt: skip
     assert "countveil.query" in loaded

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from countveil.cli import demo, generate, guarantee, inspect, publish, query, show, verify
+from countveil.cli import advise, demo, generate, guarantee, inspect, publish, query, show, verify
 from countveil.version import __version__
 
 app = typer.Typer(
@@ -21,7 +21,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for module in (demo, generate, inspect, publish, show, verify, query):
+for module in (demo, generate, inspect, advise, publish, show, verify, query):
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
 app.add_typer(guarantee.app, name="guarantee")
 
