@@ -33,8 +33,8 @@ _MOST_ROWS = 200_000
 # Every ell to 20 is tried, then these and the largest: neighbours differ little there.
 _EVERY, _SOME = 20, (25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1_000)
 # Values times predicates that are estimated at once, so that many values do not take long.
-_CELLS, _PREDICATES, _LEAST_PREDICATES = 15_000, 300, 20
-_RELEASES, _FEWER_RELEASES, _MANY_VALUES = 6, 2, 300
+_CELLS, _PREDICATES, _LEAST_PREDICATES = 12_000, 240, 20
+_RELEASES, _FEWER_RELEASES, _MANY_VALUES = 4, 1, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,8 @@ def _advise(
         report(f"{name}: trying ell = {ell} ({number} of {len(ells)})", 0, 0)
         tried: Tried | None = None
         if task is not None and task.predicates:
-            tried = try_out(task, ell, releases, randomness.stream("try", name, str(ell)))
+            stream = randomness.stream("try", name, str(ell))
+            tried = try_out(task, ell, releases, shares, stream)
         lines.append(figures_of(counts, ell, tried, shares))
     chosen = recommend(lines, wish)
     call = namer(histogram)

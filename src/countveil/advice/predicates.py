@@ -21,7 +21,7 @@ Codes = NDArray[np.int64]
 # A column with more values than this is asked about in classes if it has an order.
 _MOST_SINGLE, _CLASSES = 100, 10
 _MOST_COLUMNS, _LEAST_ROWS, _LEAST_SHARE = 3, 10, 1_000
-_TRIES = 30
+_TRIES = 400
 
 
 def askable(columns: Mapping[str, Codes], ordered: frozenset[str]) -> dict[str, Codes]:
@@ -46,13 +46,14 @@ def find_predicates(columns: Mapping[str, Codes], number: int, stream: Stream) -
     least = max(_LEAST_ROWS, rows // _LEAST_SHARE)
     seen: set[tuple[tuple[str, int], ...]] = set()
     found: list[Codes] = []
-    for _ in range(_TRIES * number):
-        if len(found) == number:
-            break
+    in_vain = 0
+    # A table with few columns has few predicates: most tries then bring a known one.
+    while len(found) < number and in_vain < _TRIES:
         row = int(stream.below(rows, 1)[0])
         most = min(_MOST_COLUMNS, len(names))
         chosen = stream.choose(1 + int(stream.below(most, 1)[0]), len(names)).tolist()
         key = tuple((names[place], int(columns[names[place]][row])) for place in chosen)
+        in_vain += 1
         if key in seen:
             continue
         seen.add(key)
@@ -62,4 +63,5 @@ def find_predicates(columns: Mapping[str, Codes], number: int, stream: Stream) -
         places = np.flatnonzero(met)
         if least <= places.size < rows:
             found.append(places)
+            in_vain = 0
     return found

@@ -88,7 +88,8 @@ def about_rare_values(counts: Counts, ell: int, hide: int | None) -> list[str]:
     merging = (
         f"--merge gives them a common label of {merged:,} rows: the largest factor among them "
         f"falls from {odds_factor(rarest / total, ell):,.0f} to "
-        f"{odds_factor(merged / total, ell):,.0f}, at the cost of not telling {rare.size:,} values apart"
+        f"{odds_factor(merged / total, ell):,.0f}, at the cost of not telling {rare.size:,} values "
+        f"apart"
         if rare.size > 1 and merged <= allowed and others.size + 1 >= ell
         else "--merge with a similar, more frequent value hides it, at the cost of not telling the "
         "two apart"

@@ -14,14 +14,14 @@ rows that is as good as dealing them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.channel import keep_probability, view_of_release
+from countveil.channel import Templates, view_of_release
 from countveil.decoys import ColumnSettings, form_groups
-from countveil.estimate import shrunk_counts, unbiased_variance
+from countveil.estimate import shrunk_counts
 from countveil.mechanism import Dealer, PublishedTable, draw_published
 from countveil.randomness import Stream
 
@@ -30,10 +30,10 @@ Floats = NDArray[np.float64]
 
 # Cells within this factor of a size, up and down, tell the error at that size.
 _AROUND = 2**0.5
-_LEAST_CELLS, _MANY_CELLS, _FURTHER = 5, 400, 4.0
+_LEAST_CELLS, _MANY_CELLS, _MORE = 5, 200, 5
 # Counts are hidden while half of the answers are off by more than this.
 OFF, HALF = 0.3, 0.5
-_BIN_GROWTH, _BIN_CELLS = 1.3, 20
+_BIN_GROWTH, _BIN_CELLS = 1.25, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,83 +78,79 @@ class Task:
 class Tried:
     """True counts of all cells (predicate, value), and their estimates in each release.
 
-    `std_errors` are those of the unbiased estimate.
+    `more` are further releases of the predicates that have one of few cells of a wished size.
     """
 
     rows: int
     true: Floats
     estimates: Floats
-    std_errors: Floats
+    more: Tried | None = None
 
     def error_at(self, share: float) -> tuple[float | None, int]:
-        """The mean relative error of counts of this share, and how many predicates it rests on.
-
-        Few cells of a size tell little about its mean, even in several releases. Then how large
-        errors are beside the standard errors of the unbiased estimate is taken from more cells, up
-        to four times smaller or larger, and only the standard errors from those of the size.
-        """
-        near = self._around(share, _AROUND)
+        """The mean relative error of counts of this share, and how many predicates it rests on."""
+        near = self.near(share)
         predicates = int(near.any(axis=1).sum())
         cells = np.count_nonzero(near)
         if cells < _LEAST_CELLS:
             return None, predicates
-        if cells >= _MANY_CELLS:
-            return float(self._relative_errors(near).mean()), predicates
-        wide = self._around(share, _FURTHER)
-        beside = self._relative_errors(wide).mean() / self._standard_errors(wide).mean()
-        return float(beside * self._standard_errors(near).mean()), predicates
+        if cells < _MANY_CELLS and self.more is not None:
+            return self.more.error_at(share)
+        true = self.true[near]
+        return float((np.abs(self.estimates[:, near] - true) / true).mean()), predicates
 
-    def _around(self, share: float, factor: float) -> NDArray[np.bool_]:
+    def near(self, share: float) -> NDArray[np.bool_]:
+        """The cells whose count is about this share of the table."""
         wished = share * self.rows
-        return (self.true >= wished / factor) & (self.true < wished * factor)
-
-    def _relative_errors(self, cells: NDArray[np.bool_]) -> Floats:
-        true = self.true[cells]
-        found: Floats = np.abs(self.estimates[:, cells] - true) / true
-        return found
-
-    def _standard_errors(self, cells: NDArray[np.bool_]) -> Floats:
-        # No estimate that is kept between nothing and all is off by much more.
-        found: Floats = np.minimum(self.std_errors[cells] / self.true[cells], 1.0)
-        return found
+        return (self.true >= wished / _AROUND) & (self.true < wished * _AROUND)
 
     def hidden_up_to(self) -> int | None:
         """The largest count such that, up to it, half of the answers are off by more than 30%.
 
-        Counts of about the same size are looked at together, from the smallest that there are.
+        Counts of about the same size are looked at together, from the smallest that there are, so
+        many that chance decides little.
         """
-        largest, low = None, 1.0
-        while low <= self.true.max(initial=0):
-            high = max(low + 1, np.floor(low * _BIN_GROWTH))
-            inside = (self.true >= low) & (self.true < high)
-            if np.count_nonzero(inside) >= _BIN_CELLS:
-                true = self.true[inside]
-                off = np.abs(self.estimates[:, inside] - true) > OFF * true
-                if off.mean() < HALF:
-                    return 0 if largest is None else largest
-                largest = int(high) - 1
-            low = high
+        order = np.argsort(self.true, axis=None)
+        true = self.true.ravel()[order]
+        estimates = self.estimates.reshape(self.estimates.shape[0], -1)[:, order]
+        first = int(np.searchsorted(true, 1))
+        largest = None
+        while true.size - first >= _BIN_CELLS:
+            most = max(true[first + _BIN_CELLS - 1], np.floor(true[first] * _BIN_GROWTH))
+            last = int(np.searchsorted(true, most, side="right"))
+            off = np.abs(estimates[:, first:last] - true[first:last]) > OFF * true[first:last]
+            if off.mean() < HALF:
+                return 0 if largest is None else largest
+            largest, first = int(most), last
         return largest
 
 
-def try_out(task: Task, ell: int, releases: int, stream: Stream) -> Tried:
-    """Publish and estimate so many times, with the same groups.
+def try_out(task: Task, ell: int, releases: int, shares: Sequence[float], stream: Stream) -> Tried:
+    """Publish and estimate so many times, with the same groups, for counts of these shares.
 
     Groups are balanced so well that others would make no difference; forming them takes longest.
+    Where few cells have a size, their predicates are published some more times.
     """
-    true, rows = task.true_counts(), task.rows
     groups = form_groups(task.counts, ColumnSettings(ell), stream)
-    estimates = []
+    found = _estimated(task, groups, ell, releases, stream)
+    few = np.zeros(len(task.predicates), bool)
+    for share in shares:
+        near = found.near(share)
+        if np.count_nonzero(near) < _MANY_CELLS:
+            few |= near.any(axis=1)
+    if not few.any():
+        return found
+    chosen = [task.predicates[place] for place in np.flatnonzero(few).tolist()]
+    some = Task(task.counts, task.codes, chosen)
+    return replace(found, more=_estimated(some, groups, ell, _MORE * releases, stream))
+
+
+def _estimated(task: Task, groups: Templates, ell: int, releases: int, stream: Stream) -> Tried:
+    true, estimates = task.true_counts(), []
     for _ in range(releases):
         drawn = draw_published(groups, stream)
-        view = view_of_release(drawn.published(), rows, ell, "mixed")
+        view = view_of_release(drawn.published(), task.rows, ell, "mixed")
         estimates.append(shrunk_counts(task.published(drawn, true, stream), [view]))
-    known, sizes = task.counts.astype(np.float64), true.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Infinite for a value in every group: nobody can tell it from the others.
-        variance = unbiased_variance(true, sizes, known, rows, keep_probability(rows, ell))
-    errors = np.sqrt(np.where(np.isnan(variance), np.inf, np.maximum(variance, 0.0)))
-    return Tried(rows, true, np.array(estimates), errors)
+    return Tried(task.rows, true, np.array(estimates))
 
 
 def normal_tallies(drawn: PublishedTable, counts: Codes, true: Floats, stream: Stream) -> Floats:
