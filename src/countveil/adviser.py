@@ -30,8 +30,9 @@ from countveil.release.domain import BOOLEAN, TEXT, kind_of
 from countveil.source import Choices
 
 _MOST_ROWS = 200_000
-# Every ell to 20 is tried, then these and the largest: neighbours differ little there.
-_EVERY, _SOME = 20, (25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1_000)
+# Every ell to 20 is tried, then some of these and the largest: neighbours differ little there. Of
+# columns with many values, whose groups take seconds to form, only these are.
+_EVERY, _SOME = 20, (2, 3, 5, 8, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1_000)
 # Values times predicates that are estimated at once, so that many values do not take long.
 _CELLS, _PREDICATES, _LEAST_PREDICATES = 12_000, 240, 20
 _RELEASES, _FEWER_RELEASES, _MANY_VALUES = 4, 1, 300
@@ -92,11 +93,11 @@ def run_advise(
     return Advice(found)
 
 
-def feasible_ells(largest: int) -> list[int]:
-    """The ells that are tried."""
-    every = range(2, min(largest, _EVERY) + 1)
-    some = [ell for ell in (*_SOME, largest) if _EVERY < ell <= largest]
-    return [*every, *sorted(set(some))]
+def feasible_ells(largest: int, values: int) -> list[int]:
+    """The ells that are tried, for a column with so many values."""
+    every = range(2, min(largest, _EVERY) + 1) if values <= _MANY_VALUES else ()
+    some = [ell for ell in (*_SOME, largest) if 2 <= ell <= largest]
+    return sorted({*every, *some})
 
 
 def _advise(
@@ -108,7 +109,7 @@ def _advise(
     report: Progress,
 ) -> ColumnAdvice:
     counts = histogram.counts
-    ells = feasible_ells(largest_ell(counts))
+    ells = feasible_ells(largest_ell(counts), counts.size)
     shares = sorted({*SHARES, *(wish.accuracy[:1] if wish.accuracy else ())})
     releases = _RELEASES if counts.size <= _MANY_VALUES else _FEWER_RELEASES
     lines = []

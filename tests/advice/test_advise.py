@@ -66,7 +66,7 @@ def test_formats_agree_with_python(quick: Quick, census: Path) -> None:  # noqa:
 
 def test_figures_go_the_way_they_must(census: Path) -> None:
     counts = pq.read_table(census)["occupation"].value_counts().field("counts").to_numpy()
-    lines = [figures_of(counts, ell, None, ()) for ell in feasible_ells(largest_ell(counts))]
+    lines = [figures_of(counts, ell, None, ()) for ell in feasible_ells(largest_ell(counts), 50)]
     assert len(lines) > 8
     for name in ("odds_rarest", "odds_median", "odds_most_frequent"):
         numbers = [getattr(line, name) for line in lines]
@@ -82,8 +82,9 @@ def test_every_feasible_ell_has_a_line(census: Path) -> None:
     counts = table["marital"].value_counts().field("counts").to_numpy()
     advice = cv.advise(table, "marital", seed=1)["marital"]
     assert [line.ell for line in advice.lines] == list(range(2, largest_ell(counts) + 1))
-    assert feasible_ells(1) == []
-    assert feasible_ells(47) == [*range(2, 21), 25, 30, 40, 47]
+    assert feasible_ells(1, 50) == []
+    assert feasible_ells(47, 50) == [*range(2, 21), 25, 30, 40, 47]
+    assert feasible_ells(12, 500) == [2, 3, 5, 8, 10, 12]
 
 
 def test_a_skewed_column_is_told_what_remedies_cost() -> None:

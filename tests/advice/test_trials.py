@@ -43,11 +43,11 @@ def published_again(task: Task, ell: int, times: int) -> Tried:
 def assert_agree(task: Task, ell: int, times: int) -> None:
     """Within 15% where 200 cells or more have the size.
 
-    There, means over the cells of four and of `times` releases differ by 3% (standard deviation,
-    measured over seeds), so 15% is five of them: false alarms below 1e-6. Of fewer cells the means
-    themselves are uncertain by a tenth, and the bound is 60%.
+    There, means over four and eight releases differ by 4.6% at most (standard deviation, measured
+    over eight seeds at 20,000 rows), so those over 16 and 16 by 2.5%, and 15% is six of them: false
+    alarms below 1e-6. Of fewer cells the means themselves are less certain: the bound is 60%.
     """
-    found = try_out(task, ell, 4, SHARES, Randomness(SEED).stream("try"))
+    found = try_out(task, ell, times, SHARES, Randomness(SEED).stream("try"))
     again = published_again(task, ell, times)
     for share in SHARES:
         cells = np.count_nonzero(found.near(share))
@@ -61,7 +61,7 @@ def assert_agree(task: Task, ell: int, times: int) -> None:
 def test_expected_errors_are_those_of_publishing_again() -> None:
     table = cv.generate(20_000, seed=SEED)
     plain = ["age", "gender", "education", "marital", "race", "workclass"]
-    assert_agree(task_of(table, plain, "occupation", 150), 4, 8)
+    assert_agree(task_of(table, plain, "occupation", 120), 4, 16)
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ def test_expected_errors_are_those_of_publishing_again() -> None:
 def test_also_on_a_large_census(ell: int) -> None:
     table = cv.generate(100_000, seed=SEED)
     plain = ["age", "gender", "education", "marital", "race", "workclass"]
-    assert_agree(task_of(table, plain, "occupation", 240), ell, 12)
+    assert_agree(task_of(table, plain, "occupation", 240), ell, 16)
 
 
 @pytest.mark.slow
@@ -79,7 +79,7 @@ def test_also_on_a_real_census(ell: int) -> None:
     table = acs_2024(100_800)
     plain = ["Age", "Gender", "Education", "Marital", "Race", "Workclass"]
     assert table is not None
-    assert_agree(task_of(table, plain, "Occupation50", 240), ell, 12)
+    assert_agree(task_of(table, plain, "Occupation50", 240), ell, 16)
 
 
 def test_normal_numbers_have_the_moments_of_dealing() -> None:
