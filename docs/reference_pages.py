@@ -14,8 +14,18 @@ import typer
 from countveil.cli.app import app
 from countveil.synthetic import expected_shares
 
-_group: Any = typer.main.get_command(app)
-COMMANDS: tuple[str, ...] = tuple(_group.commands)
+
+def _commands(group: Any, before: str = "") -> dict[str, Any]:
+    """All commands by name; those of a group by its name and theirs."""
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        inner = hasattr(command, "commands")
+        found.update(_commands(command, f"{name} ") if inner else {before + name: command})
+    return found
+
+
+_BY_NAME = _commands(typer.main.get_command(app))
+COMMANDS: tuple[str, ...] = tuple(_BY_NAME)
 _WIDTH = 88
 _MOST_LISTED = 60
 _COMMAND_LINE = """# Command line
@@ -37,7 +47,7 @@ occupation, education and age. The shares below are exact, summed over the model
 
 def help_text(command: str) -> str:
     """What `countveil COMMAND --help` prints, at a fixed width."""
-    found = _group.commands[command]
+    found = _BY_NAME[command]
     context = found.make_context(
         f"countveil {command}", [], resilient_parsing=True, terminal_width=_WIDTH
     )

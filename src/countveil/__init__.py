@@ -4,6 +4,8 @@ The names, in the order of the flow:
 
 - `generate`       make a census-like table to try things on
 - `inspect`        look at a table: identifiers, giveaways, the largest eligible ell
+- `advise`         which ell: accuracy and protection, tried out on the table itself
+- `guarantee`      what an ell promises about large and small counts
 - `publish`        turn a table into a release (the publisher's side)
 - `verify`         is a release still what was published?
 - `open`           open a release (the analyst's side), giving a
@@ -27,9 +29,11 @@ from countveil.version import __version__
 
 if TYPE_CHECKING:
     from countveil.adversaries.summary import Audit as _Audit
+    from countveil.adviser import Advice as _Advice
     from countveil.analyst import Release
     from countveil.engines.contract import Progress as _Progress
     from countveil.estimate import Estimate
+    from countveil.guarantees import Guarantee as _Guarantee
     from countveil.inspector import Inspection as _Inspection
     from countveil.release import Finding as _Finding
     from countveil.synthetic import generate
@@ -39,8 +43,10 @@ __all__ = [
     "Estimate",
     "Release",
     "__version__",
+    "advise",
     "audit",
     "generate",
+    "guarantee",
     "inspect",
     "open",
     "publish",
@@ -64,6 +70,51 @@ def inspect(
     named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
     marks = (missing,) if isinstance(missing, str) else tuple(missing)
     return run_inspect(table, named, marks)
+
+
+def advise(
+    table: object,
+    sensitive: _Sequence[str] | str,
+    *,
+    accuracy: tuple[float, float] | None = None,
+    hide: int | None = None,
+    drop: _Sequence[str] | str = (),
+    bins: _Mapping[str, object] | None = None,
+    domain: _Mapping[str, _Sequence[object] | str | _os.PathLike[str]] | None = None,
+    merge: _Mapping[str, _Mapping[object, str] | str | _os.PathLike[str]] | None = None,
+    missing: _Sequence[str] | str = (),
+    seed: int | None = None,
+    progress: _Progress | None = None,
+) -> _Advice:
+    """Which ell for a table: every feasible one is tried out on it. Print what comes back.
+
+    `accuracy=(0.01, 0.1)` wishes for counts of 1% of the table within 10%, `hide=20` for counts up
+    to 20 hidden. The other options bring the table into shape as `publish` does.
+    """
+    from countveil.advice.recommend import Wish
+    from countveil.adviser import run_advise
+    from countveil.source import Choices
+
+    return run_advise(
+        table,
+        (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
+        choices=Choices.of(drop=drop, bins=bins, merge=merge, domain=domain, missing=missing),
+        wish=Wish(accuracy, hide),
+        seed=seed,
+        progress=progress,
+    )
+
+
+def guarantee(ell: int) -> _Guarantee:
+    """What `ell` promises: `.utility(...)` of large counts, `.privacy(...)` of small ones.
+
+    Each takes two of `count`, `error` and `probability` and finds the third: a number, which also
+    has the ways to compute it beside it (`.exact`, `.chebyshev`, `.printed`, `.ways`).
+    `.predicate(rows=, size=, share=)` is about counts that combine a value with other columns.
+    """
+    from countveil.guarantees import Guarantee
+
+    return Guarantee(ell)
 
 
 def publish(

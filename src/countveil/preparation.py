@@ -9,7 +9,7 @@ harm. Must not know: groups, draws, where the release goes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,15 @@ def prepare(
     table: object, sensitive: Sequence[str], choices: Choices, reading: Reading | None = None
 ) -> Prepared:
     """Read a table, do to its values what was asked, and stop if publishing it would harm."""
+    shaped = shape(table, sensitive, choices, reading)
+    concerns = concerns_of(shaped.source, shaped.roles.published, sensitive)
+    return replace(shaped, warnings=[*shaped.warnings, *check_safe(concerns, choices.keep)])
+
+
+def shape(
+    table: object, sensitive: Sequence[str], choices: Choices, reading: Reading | None = None
+) -> Prepared:
+    """Read a table and do to its values what was asked; whether it is safe is not looked at."""
     source = open_table(table, choices, reading)
     check_named(source.columns, [*sensitive, *choices.named])
     if source.rows == 0:
@@ -80,8 +89,6 @@ def prepare(
     domains: dict[str, Sequence[Any]] = {name: found.labels for name, found in classes.items()}
     domains.update(_declared(source, choices))
     _check_not_measured(source, roles, domains)
-    concerns = concerns_of(source, roles.published, sensitive)
-    warnings += check_safe(concerns, choices.keep)
     return Prepared(source, roles, domains, classes, warnings)
 
 

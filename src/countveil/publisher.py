@@ -157,14 +157,16 @@ def _count(
                 f"{MOST_VALUES:,} can be protected. Put them into classes first."
             )
         left = source.rows - over if over else None
-        check_eligible(name, histogram.counts, choice.ell, _namer(histogram), rows=left)
+        check_eligible(name, histogram.counts, choice.ell, namer(histogram), rows=left)
     if not over:
         return nothing, full
     without = randomness.stream("residue").choose(over, source.rows)
     return without, {name: source.histogram(name, without) for name in settings}
 
 
-def _namer(histogram: Histogram) -> Callable[[int], str]:
+def namer(histogram: Histogram) -> Callable[[int], str]:
+    """How a value is called in a sentence for the publisher."""
+
     def name(position: int) -> str:
         value = histogram.values[position]
         return "the missing value" if value is None else f"the value {_shortened(value)}"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import countveil as cv
+from countveil.advice.words import accuracy_table, protection_table
 from countveil.channel import ChannelView
+from countveil.display import shown
 from countveil.estimate import bayes_counts, unbiased_counts
 
 ROOT = Path(__file__).parents[2]
@@ -49,11 +52,25 @@ def test_the_analysts_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(found["answer"]) == 80  # type: ignore[arg-type]
 
 
+def test_the_guide_to_ell_runs_and_shows_what_comes_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    for block in blocks("docs/guides/choosing-ell.md", "python"):
+        exec(block, found)
+    text = (ROOT / "docs/guides/choosing-ell.md").read_text()
+    for table in (accuracy_table, protection_table):
+        names, rows = table(found["salary"])
+        for row in (names, *rows):
+            assert f"| {' | '.join(map(shown, row))} |" in text
+
+
 def test_the_table_of_widths_is_what_intervals_have() -> None:
     text = (ROOT / "docs/guides/asking-questions.md").read_text()
     lines = re.findall(r"^\| (\d+) \| ([\d |]+) \|$", text, flags=re.MULTILINE)
     assert len(lines) == 5
-    for ell, shown in lines:
+    for ell, cells in lines:
         view = ChannelView(100_000, 1 / int(ell), np.array([2_000.0]), None, two_state_holds=True)
         widths = []
         for share in (1, 0.5, 0.1, 0.01):
@@ -61,14 +78,14 @@ def test_the_table_of_widths_is_what_intervals_have() -> None:
             y = view.keep * x + view.b * (n - x) if share < 1 else view.published
             found = unbiased_counts(y[None], np.array([n]), view, 0.95)
             widths.append(f"{float((found.high - found.low)[0, 0]) / 2:.0f}")
-        assert [cell.strip() for cell in shown.split("|")] == widths
+        assert [cell.strip() for cell in cells.split("|")] == widths
 
 
 def test_the_table_of_the_papers_choices_is_what_the_methods_say() -> None:
     text = (ROOT / "docs/theory/estimates.md").read_text()
     lines = re.findall(r"^\| (\d+) \|(.*\(\d+\).*)\|$", text, flags=re.MULTILINE)
     assert len(lines) == 3
-    for ell, shown in lines:
+    for ell, cells in lines:
         a = 1 / int(ell)
         y = a * 100 + (1 - a) * 300 / 9_700 * 900
         said = [f"{y:.1f}"]
@@ -80,7 +97,7 @@ def test_the_table_of_the_papers_choices_is_what_the_methods_say() -> None:
                 **options,
             )
             said.append(f"{found.estimate[0, 0]:.1f} ({found.rounds.iterations[0, 0]})")
-        assert [cell.strip() for cell in shown.split("|")] == said
+        assert [cell.strip() for cell in cells.split("|")] == said
 
 
 def test_links_between_pages_lead_somewhere() -> None:

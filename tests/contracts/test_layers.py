@@ -18,8 +18,8 @@ LAYERS = [
     "version",
     "randomness",
     "channel",
-    "guarantees",
     "estimate",
+    "guarantees",
     "source",
     "decoys",
     "mechanism",
@@ -30,7 +30,11 @@ LAYERS = [
     "preparation",
     "publisher",
     "display",
+    "report",
+    "guarantee_figures",
+    "advice",
     "inspector",
+    "adviser",
     "result",
     "crosstab",
     "arranging",
@@ -44,7 +48,7 @@ LAYERS = [
     "cli",
 ]
 ENGINE_LIBRARIES = {"duckdb", "pyspark"}
-PUBLISHER_ROOMS = {"source", "decoys", "mechanism", "inspection", "preparation"}
+PUBLISHER_ROOMS = {"source", "decoys", "mechanism", "inspection", "preparation", "advice"}
 ANALYST_ROOMS = {
     "query", "estimate", "channel", "display", "result", "crosstab", "arranging", "answering",
     "counting", "analyst",

@@ -13,8 +13,10 @@ PUBLIC = [
     "Estimate",
     "Release",
     "__version__",
+    "advise",
     "audit",
     "generate",
+    "guarantee",
     "inspect",
     "open",
     "publish",
@@ -56,6 +58,7 @@ def test_an_analyst_loads_nothing_of_the_publishers_side() -> None:
     loaded = set(_run(program).split())
     rooms = {
         "source", "decoys", "mechanism", "inspection", "preparation", "publisher", "inspector",
+        "advice", "adviser",
         "randomness",
     }  # fmt: skip
     assert "countveil.query" in loaded

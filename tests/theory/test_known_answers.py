@@ -20,7 +20,7 @@ from countveil.channel import (
     keep_probability,
 )
 from countveil.guarantees import chance_off, chance_within
-from countveil.guarantees.exact import binomial_pmf
+from countveil.guarantees.binomial import binomial_pmf
 
 
 def likelihood(trials: int, g: int, ell: int) -> Fraction:
@@ -43,7 +43,7 @@ def test_example_2_a_count_of_five_is_within_one_with_probability_one_half() -> 
 def test_the_probabilities_are_those_of_whole_numbers(f: int, ell: int) -> None:
     for g in range(f * ell + 2):
         exact = float(likelihood(f * ell, g, ell))
-        assert binomial_pmf(g, f * ell, 1 / ell) == pytest.approx(exact, rel=1e-9)
+        assert binomial_pmf(g, f * ell, ell) == pytest.approx(exact, rel=1e-9)
 
 
 def test_the_ends_of_a_relative_error_belong_to_it() -> None:
@@ -150,7 +150,7 @@ def failure(f: int, ell: int, error: Fraction) -> float:
     """P(|g - f| >= error * f), ends included, as the paper's guarantee is worded."""
     margin = error * f
     first, last = math.floor(f - margin) + 1, math.ceil(f + margin) - 1
-    return 1 - math.fsum(binomial_pmf(g, f * ell, 1 / ell) for g in range(first, last + 1))
+    return 1 - math.fsum(binomial_pmf(g, f * ell, ell) for g in range(first, last + 1))
 
 
 def test_erratum_3_example_1_fails_with_probability_0_43_not_0_02() -> None:

@@ -9,7 +9,18 @@ from typing import Annotated
 
 import typer
 
-from countveil.cli import audit, demo, generate, inspect, publish, query, show, verify
+from countveil.cli import (
+    advise,
+    audit,
+    demo,
+    generate,
+    guarantee,
+    inspect,
+    publish,
+    query,
+    show,
+    verify,
+)
 from countveil.version import __version__
 
 app = typer.Typer(
@@ -21,8 +32,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for module in (demo, generate, inspect, publish, show, verify, query, audit):
+for module in (demo, generate, inspect, advise, publish, show, verify, query, audit):
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
+app.add_typer(guarantee.app, name="guarantee")
 
 
 def _print_version(wanted: bool) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from countveil.cli.options import FormatOption, InputArgument, MissingOption
+from countveil.cli.options import FormatOption, InputArgument, MissingOption, pairs
 from countveil.cli.output import (
     Format,
     as_json,
@@ -16,7 +16,7 @@ from countveil.cli.output import (
     print_table,
     progress_shown,
 )
-from countveil.cli.publish import Groups, Residue, column_pairs, with_ell
+from countveil.cli.publish import Groups, Residue, with_ell
 from countveil.errors import TargetError
 
 if TYPE_CHECKING:
@@ -114,9 +114,9 @@ def command(
         drop=drop or (),
         keep=keep or (),
         person=person,
-        bins=column_pairs(bins, "=", "--bins"),
-        domain=column_pairs(domain, "=", "--domain"),
-        merge=column_pairs(merge, ":", "--merge"),
+        bins=pairs(bins, "=", "--bins"),
+        domain=pairs(domain, "=", "--domain"),
+        merge=pairs(merge, ":", "--merge"),
         missing=missing or (),
     )
     with progress_shown() as tell:

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from countveil.cli.entry import ignore_interrupts
-from countveil.cli.options import FormatOption, InputArgument, MissingOption
+from countveil.cli.options import (
+    BinsOption,
+    DomainOption,
+    DropOption,
+    FormatOption,
+    InputArgument,
+    MergeOption,
+    MissingOption,
+    pairs,
+)
 from countveil.cli.output import (
     Format,
     as_json,
@@ -60,10 +69,7 @@ def command(
         int | None,
         typer.Option("--ell", help="How many different values a row hides among (2 or more)."),
     ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option("--drop", metavar="COL", help="Leave a column out. May be repeated."),
-    ] = None,
+    drop: DropOption = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(
@@ -81,31 +87,9 @@ def command(
             "not published.",
         ),
     ] = None,
-    bins: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--bins",
-            metavar="COL=SPEC",
-            help="Put numbers into classes: COL=10 (rounded edges), COL=q10 (equally many rows in "
-            "each) or edges such as COL=18,30,45,65.",
-        ),
-    ] = None,
-    domain: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--domain",
-            metavar="COL=FILE",
-            help="The values that a column may have, one per line; another one stops.",
-        ),
-    ] = None,
-    merge: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--merge",
-            metavar="COL:FILE",
-            help="Give values a common label first; the file has lines of value,label.",
-        ),
-    ] = None,
+    bins: BinsOption = None,
+    domain: DomainOption = None,
+    merge: MergeOption = None,
     missing: MissingOption = None,
     groups: Annotated[
         Groups, typer.Option(help="How decoy groups are formed; anatomy is the paper's rule.")
@@ -174,9 +158,9 @@ def command(
         drop=drop or (),
         keep=keep or (),
         person=person,
-        bins=column_pairs(bins, "=", "--bins"),
-        domain=column_pairs(domain, "=", "--domain"),
-        merge=column_pairs(merge, ":", "--merge"),
+        bins=pairs(bins, "=", "--bins"),
+        domain=pairs(domain, "=", "--domain"),
+        merge=pairs(merge, ":", "--merge"),
         missing=missing or (),
     )
     with progress_shown() as report:
@@ -226,24 +210,6 @@ def _print_plan(done: Published) -> None:
     if done.dropped:
         print(f"{done.dropped} rows would be dropped, so that the rest divides by ell.")
     print("To publish, run the same command without --dry-run.")
-
-
-def column_pairs(given: list[str] | None, mark: str, option: str) -> dict[str, str]:
-    """COL=SPEC, COL=FILE or COL:FILE. A name may hold the mark too: a file that exists decides."""
-    found: dict[str, str] = {}
-    for text in given or ():
-        parts = text.split(mark)
-        splits = [(mark.join(parts[:i]), mark.join(parts[i:])) for i in range(1, len(parts))]
-        sound = [(name, value) for name, value in splits if name and value]
-        if not sound:
-            raise typer.BadParameter(f"{text!r} is not of the form COL{mark}...", param_hint=option)
-        files = [(name, value) for name, value in sound if Path(value).is_file()]
-        # The bins hold no mark, so what stands before the last one is the name.
-        name, value = (files or sound)[0] if option != "--bins" else sound[-1]
-        if name in found:
-            raise typer.BadParameter(f"column {name!r} is named twice", param_hint=option)
-        found[name] = value
-    return found
 
 
 def with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:

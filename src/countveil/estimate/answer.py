@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 RELIABLE, INDICATIVE, HIDDEN = "reliable", "indicative", "hidden"
-_HIDDEN_ABOVE = 0.5
+HIDDEN_ABOVE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def verdicts(cells: Estimates, sizes: NDArray[np.float64], within: float) -> lis
             (np.isnan(error) & np.isnan(low), None),
             (np.isnan(error), HIDDEN),
             (error == 0, RELIABLE),
-            ((estimate <= 0) | (error > _HIDDEN_ABOVE * estimate), HIDDEN),
+            ((estimate <= 0) | (error > HIDDEN_ABOVE * estimate), HIDDEN),
             (error <= within * estimate, RELIABLE),
         ]
     words = [word for _, word in kinds]

@@ -1,9 +1,22 @@
-"""What is promised: how well small counts are hidden, and the promise in words.
+"""What is promised: how well small counts are hidden and large ones kept, and the promise in words.
 
 Enters: ell, sizes of counts. Leaves: exact probabilities, and sentences. Must not know: any table.
 """
 
-from countveil.guarantees.exact import chance_off, chance_within, guarantee_table
+from countveil.guarantees.exact import chance_failing, chance_off, chance_within, guarantee_table
+from countveil.guarantees.odds import belief, odds_factor
+from countveil.guarantees.promise import Found, Guarantee, Way
 from countveil.guarantees.statement import statement
 
-__all__ = ["chance_off", "chance_within", "guarantee_table", "statement"]
+__all__ = [
+    "Found",
+    "Guarantee",
+    "Way",
+    "belief",
+    "chance_failing",
+    "chance_off",
+    "chance_within",
+    "guarantee_table",
+    "odds_factor",
+    "statement",
+]

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from countveil.guarantees.exact import chance_off
+from countveil.guarantees.odds import odds_factor
 
 
 def statement(rows: int, ells: Mapping[str, int]) -> list[str]:
     """The statement for a release, one paragraph per item."""
     columns = ", ".join(f"{name} (ell = {ell})" for name, ell in ells.items())
     smallest = min(ells.values())
-    factor = _odds_factor(0.01, smallest)
+    factor = odds_factor(0.01, smallest)
     done = (
         f"What was done. {rows:,} rows are published. These columns are protected: {columns}. For "
         f"each of them every row was put into a secret group of at least ell rows with different "
@@ -52,7 +53,3 @@ def statement(rows: int, ells: Mapping[str, int]) -> list[str]:
         "multiplies); several rows of one person."
     )
     return [done, exactly, one_row, by_design, broken_by]
-
-
-def _odds_factor(share: float, ell: int) -> float:
-    return (1 - share) / ((ell - 1) * share)

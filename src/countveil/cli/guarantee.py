@@ -1,0 +1,216 @@
+"""`countveil guarantee`: what an ell promises about large and small counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from countveil.cli.options import FormatOption
+from countveil.cli.output import Format, print_paragraph, print_rows
+
+if TYPE_CHECKING:
+    from countveil.guarantees import Found, Guarantee
+    from countveil.guarantees.predicates import PredicateGuarantee
+
+app = typer.Typer(
+    help="What an ell promises: utility of large counts, privacy of small ones.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+_COLUMNS = ("way", "count", "error", "probability", "truly")
+
+EllOption = Annotated[
+    int, typer.Option("--ell", help="How many different values a row hides among (2 or more).")
+]
+ErrorOption = Annotated[
+    float | None, typer.Option("--error", metavar="E", help="A relative error, such as 0.2.")
+]
+ProbabilityOption = Annotated[
+    float | None, typer.Option("--probability", metavar="T", help="Its probability, such as 0.02.")
+]
+CountOption = Annotated[
+    int | None, typer.Option("--count", metavar="F", help="How many rows have the value.")
+]
+RowsOption = Annotated[
+    int | None, typer.Option("--rows", metavar="N", help="For a predicate: rows of the table.")
+]
+SizeOption = Annotated[
+    int | None,
+    typer.Option("--size", metavar="N", help="For a predicate: the rows that meet it."),
+]
+ShareOption = Annotated[
+    float | None,
+    typer.Option(
+        "--share", metavar="S", help="For a predicate: the share of the value in the table."
+    ),
+]
+PlotOption = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", help="Also draw the paper's figure, as an .svg file."),
+]
+
+
+@app.command()
+def utility(
+    ell: EllOption,
+    error: ErrorOption = None,
+    probability: ProbabilityOption = None,
+    count: CountOption = None,
+    rows: RowsOption = None,
+    size: SizeOption = None,
+    share: ShareOption = None,
+    plot: PlotOption = None,
+    style: FormatOption = Format.TABLE,
+) -> None:
+    """From which count on the published count is right enough.
+
+    Give two of --error, --probability and --count, and the third is found: from the count on, the
+    probability of a relative error of E or more stays at or below T. Exactly (binomial), by
+    Chebyshev's inequality, and as the paper prints it; `truly` is the exact probability there.
+
+    With --rows, --size and --share it is about the rows of a predicate over other columns that have
+    the value, estimated with the standard error that the estimate really has.
+
+    Example: countveil guarantee utility --ell 10 --error 0.2 --probability 0.02
+    """
+    guarantee = _guarantee(ell)
+    predicate = _predicate(guarantee, rows, size, share, plot)
+    asked = predicate or guarantee
+    found = asked.utility(count=count, error=error, probability=probability)
+    if plot is not None:
+        from countveil.guarantee_figures import utility_figure
+
+        used = error if error is not None else float(found)
+        _write(plot, utility_figure(_drawable(used), ell))
+    _print(found, style, predicate)
+    if style is Format.TABLE and predicate is None:
+        print_paragraph(
+            "From the count on, for every larger one too: an error this large or larger has at "
+            "most this probability. 'printed' is the paper's formula, which is no bound; 'truly' "
+            "is the exact probability at the count and error of each line."
+        )
+
+
+@app.command()
+def privacy(
+    ell: EllOption,
+    count: CountOption = None,
+    error: ErrorOption = None,
+    probability: ProbabilityOption = None,
+    rows: RowsOption = None,
+    size: SizeOption = None,
+    share: ShareOption = None,
+    plot: PlotOption = None,
+    style: FormatOption = Format.TABLE,
+) -> None:
+    """How likely the published count of a small number of rows is far off.
+
+    Give two of --count, --error and --probability, and the third is found: the count is off by more
+    than the relative error E with at least probability T. A count that is found is the largest such
+    that it and all smaller ones are.
+
+    With --rows, --size and --share it is about the rows of a predicate over other columns that have
+    the value, estimated with the standard error that the estimate really has.
+
+    Example: countveil guarantee privacy --ell 10 --count 5 --error 0.3
+    """
+    guarantee = _guarantee(ell)
+    predicate = _predicate(guarantee, rows, size, share, plot)
+    asked = predicate or guarantee
+    found = asked.privacy(count=count, error=error, probability=probability)
+    if plot is not None:
+        from countveil.guarantee_figures import privacy_figure
+
+        used = error if error is not None else float(found)
+        _write(plot, privacy_figure(_drawable(used), ell))
+    _print(found, style, predicate)
+    if style is Format.TABLE and predicate is None:
+        print_paragraph(
+            "The count is off by more than the error with at least this probability. Only 'exact' "
+            "promises it: Chebyshev's inequality says at most how likely it is, and 'printed' is "
+            "the paper's inequality (4). 'truly' is the exact probability at each line."
+        )
+
+
+def _guarantee(ell: int) -> Guarantee:
+    from countveil.guarantees import Guarantee
+
+    return Guarantee(ell)
+
+
+def _predicate(
+    guarantee: Guarantee,
+    rows: int | None,
+    size: int | None,
+    share: float | None,
+    plot: Path | None,
+) -> PredicateGuarantee | None:
+    from countveil.errors import SettingsError
+
+    if rows is None and size is None and share is None:
+        return None
+    if rows is None or size is None or share is None:
+        raise SettingsError(
+            "A predicate needs all of --rows (of the table), --size (rows that meet it) and "
+            "--share (of the value in the table). Leave all three away for the value over the "
+            "whole table."
+        )
+    if plot is not None:
+        raise SettingsError("--plot draws the figures of the whole table; leave --rows, --size and "
+                            "--share away.")  # fmt: skip
+    return guarantee.predicate(rows=rows, size=size, share=share)
+
+
+def _print(found: Found, style: Format, predicate: PredicateGuarantee | None) -> None:
+    lines = [(way.way, way.count, way.error, way.probability, way.truly) for way in found.ways]
+    if style is not Format.TABLE:
+        print_rows(_COLUMNS, lines, style)
+        return
+    print_rows(
+        _COLUMNS,
+        [(way, count, *map(_digits, numbers)) for way, count, *numbers in lines],
+        style,
+    )
+    if predicate is None:
+        return
+    sure = predicate.reliable_from()
+    reliable = "for no count of it" if sure is None else f"from {sure:,} rows on"
+    print_paragraph(
+        f"Of {predicate.size:,} rows that meet the predicate at most {predicate.most:,} can have "
+        f"the value. The verdict is 'reliable' (standard error within 10%) {reliable}, and "
+        f"'hidden' (more than 50%) below {predicate.hidden_below():,}. 'normal' takes the error as "
+        f"normal; "
+        f"'truly' is what that says at each line."
+    )
+
+
+def _digits(number: float | None) -> str | None:
+    """Four digits: a probability of 0.02 and one of 0.0200001 look alike on purpose."""
+    return None if number is None else f"{number:.4g}"
+
+
+def _drawable(error: float) -> float:
+    from countveil.errors import SettingsError
+
+    if not 0.001 <= error < 1:
+        raise SettingsError(
+            f"The figure can be drawn for errors from 0.001 to less than 1; here it is {error:.4g}."
+        )
+    return error
+
+
+def _write(path: Path, text: str) -> None:
+    from countveil.errors import SettingsError, TargetError
+
+    if path.suffix.lower() != ".svg":
+        raise SettingsError(f"--plot writes an SVG picture; name a file that ends in .svg, "
+                            f"got {path.name}.")  # fmt: skip
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise TargetError(
+            f"The picture cannot be written to {path}: {error.strerror or error}."
+        ) from error
