@@ -73,7 +73,7 @@ def own_names(path: str | None) -> list[str]:
     names = [socket.gethostname(), getpass.getuser(), str(Path.home())]
     if path is not None:
         names += [path, str(Path(path).resolve().parent)]
-    return [name for name in names if name not in {"localhost", "/root"}]
+    return [name for name in names if name != "localhost"]
 
 
 def attack_with_canaries(folder: Path, stream: Stream) -> Outcome:
