@@ -22,7 +22,7 @@ from countveil.adversaries.findings import KNOWN_LIMIT, Finding, Outcome
 from countveil.adversaries.target import Codes, Floats, SensitiveColumn
 from countveil.decoys import ColumnSettings, form_groups
 from countveil.guarantees import chance_off
-from countveil.guarantees.exact import binomial_pmf
+from countveil.guarantees.binomial import binomial_pmf
 from countveil.mechanism import draw_published
 from countveil.randomness import Stream
 from countveil.report.chart import Chart, Line
@@ -49,7 +49,7 @@ def hedged_counts(ell: int) -> Floats:
     counts = np.arange(1, _HEDGED_UP_TO + 1)
     shown = np.arange(2 * _HEDGED_UP_TO)
     likely = np.array(
-        [[binomial_pmf(g, f * ell, 1 / ell) for f in counts.tolist()] for g in shown.tolist()]
+        [[binomial_pmf(g, f * ell, ell) for f in counts.tolist()] for g in shown.tolist()]
     )
     numbers = np.arange(0.1, 2 * _HEDGED_UP_TO, 0.05)
     within = np.abs(numbers[:, None] - counts) <= ERROR * counts + 1e-9
