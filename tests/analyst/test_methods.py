@@ -123,3 +123,16 @@ def test_bayes_refuses_what_the_paper_does_not_have(release: cv.Release) -> None
         release.count("occupation IN ('nurse', 'lawyer') AND age = 40", method="bayes")
     with pytest.raises(QueryError, match="single values"):
         release.sql("SELECT avg(age) FROM release WHERE occupation = 'nurse'", method="bayes")
+
+
+def test_no_count_of_a_set_has_an_interval_of_one_point(release: cv.Release) -> None:
+    """Small groups: many unbiased estimates lie below nothing or beyond all rows."""
+    jobs = ("nurse", "lawyer", "driver")
+    conditions = [f"age = {age} AND gender = 'F' AND occupation IN {jobs}" for age in range(60, 80)]
+    answer = release.counts(conditions, method="unbiased")
+    estimates = [found.estimate or 0 for found in answer.estimates]
+    assert min(estimates) < 0, "or the test shows nothing"
+    for found in answer.estimates:
+        assert found.low is not None
+        assert found.high is not None
+        assert found.high - found.low > 1 or found.std_error == 0

@@ -78,7 +78,9 @@ def _of_row_weights(total: Total, is_count: bool, level: float) -> Estimates:
     """Any total: the variance of its row weights."""
     error = np.sqrt(total.variance + total.misfit**2)
     z = NormalDist().inv_cdf(0.5 + level / 2)
-    low, high = total.estimate - z * error, total.estimate + z * error
+    # Around what is possible: beyond it, one point would be left, and claim what nobody knows.
+    centre = np.clip(total.estimate, 0, total.rows) if is_count else total.estimate
+    low, high = centre - z * error, centre + z * error
     if is_count:
         low, high = np.clip(low, 0, total.rows), np.clip(high, 0, total.rows)
     known = np.isfinite(error) & np.isfinite(total.estimate)
