@@ -92,9 +92,11 @@ def run_publish(
         without, histograms = _count(source, settings, randomness)
         dealers, drawn = {}, {}
         for name, histogram in histograms.items():
-            report(f"grouping {name}", 0, 0)
             groups = form_groups(
-                histogram.counts, settings[name], randomness.stream("groups", name)
+                histogram.counts,
+                settings[name],
+                randomness.stream("groups", name),
+                _rows_done(report, f"grouping {name}", int(histogram.counts.sum())),
             )
             drawn[name] = draw_published(groups, randomness.stream("draw", name))
             dealers[name] = Dealer(drawn[name], randomness.stream("deal", name))
@@ -134,6 +136,12 @@ def column_settings(
         name: ColumnSettings(own if own is not None else _given(ell), groups, residue)
         for name, own in chosen.items()
     }
+
+
+def _rows_done(report: Progress, stage: str, rows: int) -> Callable[[float], None]:
+    """Tell of a share of the work as of that share of the rows."""
+    report(stage, 0, 0)
+    return lambda share: report(stage, int(share * rows), rows)
 
 
 def _given(ell: int | None) -> int:
