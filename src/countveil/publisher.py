@@ -1,7 +1,7 @@
 """The publisher's path, from a table to a release.
 
     prepare -> count -> (drop the residue) -> check -> form groups -> draw -> deal and shuffle ->
-    write -> commit
+    write -> report -> commit
 
 Enters: a table and the publisher's choices. Leaves: a release folder, complete or not there at all.
 Must not know: how an engine reads, how groups are formed, how a draw is made.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from countveil.release import (
     open_draft,
 )
 from countveil.release.verify import file_sha256
+from countveil.report.released import release_page
 from countveil.source import Choices, Classes
 from countveil.version import __version__
 
@@ -104,9 +105,11 @@ def run_publish(
             columns = prepared.roles.published
             written = source.publish(columns, dealers, without, shuffle, draft.data, report)
         rows = source.rows - without.size
-        manifest = _manifest(rows, prepared, settings, histograms, drawn, written, randomness)
+        published = {name: _published(histograms[name], drawn[name]) for name in settings}
+        manifest = _manifest(rows, prepared, settings, published, written, randomness)
         if draft is not None:
-            draft.commit(manifest, before_commit, sign)
+            page = draft.add_report(release_page(manifest, published))
+            draft.commit(replace(manifest, report=page), before_commit, sign)
     ells = {name: choice.ell for name, choice in settings.items()}
     return Published(
         Path(to), rows, int(without.size), ells, randomness.seeded, prepared.warnings, manifest
@@ -183,20 +186,17 @@ def _manifest(
     rows: int,
     prepared: Prepared,
     settings: Mapping[str, ColumnSettings],
-    histograms: Mapping[str, Histogram],
-    drawn: Mapping[str, PublishedTable],
+    published: Mapping[str, Mapping[Any, int]],
     written: Sequence[WrittenFile],
     randomness: Randomness,
 ) -> Manifest:
     sensitive = {}
     for name, choice in settings.items():
-        occurring = np.flatnonzero(drawn[name].published())
-        published = [histograms[name].values[i] for i in occurring.tolist()]
         sensitive[name] = SensitiveColumn(
             choice.ell,
             choice.groups,
             choice.residue,
-            domain=_domain(published, prepared.domains.get(name)),
+            domain=_domain(list(published[name]), prepared.domains.get(name)),
             guarantee=tuple(guarantee_table(choice.ell)),
             declared=name in prepared.domains,
             classes=_class_edges(prepared.classes.get(name)),
@@ -223,9 +223,17 @@ def _manifest(
         sensitive=sensitive,
         files=files,
         randomness="seeded" if randomness.seeded else "cryptographic",
-        statement=tuple(statement(rows, ells)),
+        statement=tuple(
+            statement(rows, ells, {name: counts.values() for name, counts in published.items()})
+        ),
         written_by=f"countveil {__version__}",
     )
+
+
+def _published(histogram: Histogram, drawn: PublishedTable) -> dict[Any, int]:
+    """How many rows publish each of the values that were drawn: what the release itself says."""
+    counts = drawn.published()
+    return {histogram.values[i]: int(counts[i]) for i in np.flatnonzero(counts).tolist()}
 
 
 def _domain(published: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, ...]:

@@ -138,7 +138,7 @@ def command(
     Every row's sensitive value is put into a secret group of at least ELL rows with different
     values; each row publishes one of its group's values, all with the same probability. The other
     columns are published unchanged, the rows in random order. The release is a folder with Parquet
-    files and a manifest; it appears when it is complete.
+    files, a report.html for people and a manifest; it appears when it is complete.
 
     Columns that look like direct identifiers, and columns from which a sensitive value is known,
     stop the publication until each is named with --drop or --keep. Look at the table first:
