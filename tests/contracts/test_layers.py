@@ -30,9 +30,10 @@ LAYERS = [
     "preparation",
     "display",
     "report",
+    "advice",
+    "measuring",
     "publisher",
     "guarantee_figures",
-    "advice",
     "inspector",
     "adviser",
     "result",
@@ -47,7 +48,10 @@ LAYERS = [
     "cli",
 ]
 ENGINE_LIBRARIES = {"duckdb", "pyspark"}
-PUBLISHER_ROOMS = {"source", "decoys", "mechanism", "inspection", "preparation", "advice"}
+PUBLISHER_ROOMS = {
+    "source", "decoys", "mechanism", "inspection", "preparation", "advice",
+    "measuring",
+}  # fmt: skip
 ANALYST_ROOMS = {
     "query", "estimate", "channel", "display", "result", "crosstab", "arranging", "answering",
     "counting", "analyst",

@@ -103,7 +103,8 @@ def command(
         typer.Option(help="For experiments only: who knows the seed can undo the protection."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the release that is in DIR.")
+        bool,
+        typer.Option("--force", help="Replace the release that is in DIR, and a private report."),
     ] = False,
     dry_run: Annotated[
         bool,
@@ -129,6 +130,15 @@ def command(
             metavar="DIR",
             help="Folder for that file, which nobody else can open; without it, beside the "
             "release.",
+        ),
+    ] = None,
+    private_report: Annotated[
+        Path | None,
+        typer.Option(
+            "--private-report",
+            metavar="FILE",
+            help="Also write an HTML page for your own eyes: true beside published counts, errors "
+            "measured in this release, eligibility, timings. Not inside DIR.",
         ),
     ] = None,
     style: FormatOption = Format.TABLE,
@@ -177,6 +187,7 @@ def command(
             before_commit=ignore_interrupts,
             memory=memory,
             spill=spill,
+            private_report=private_report,
         )
     seconds = round(time.monotonic() - started, 3)
     for warning in done.warnings:
@@ -186,10 +197,10 @@ def command(
     elif dry_run:
         _print_plan(done)
     else:
-        _print_done(done, seconds)
+        _print_done(done, seconds, private_report)
 
 
-def _print_done(done: Published, seconds: float) -> None:
+def _print_done(done: Published, seconds: float, own: Path | None) -> None:
     protected = ", ".join(f"{name} (ell {ell})" for name, ell in done.ell.items())
     print(visible(f"Published {done.rows:,} rows to {done.folder} in {seconds:.1f} s."))
     print(f"Protected: {visible(protected)}.")
@@ -200,6 +211,8 @@ def _print_done(done: Published, seconds: float) -> None:
             "SEEDED: this release was drawn with a seed and is for experiments only. Who knows or "
             "guesses the seed can undo the protection."
         )
+    if own is not None:
+        print(visible(f"For you only, true counts stand in it: {own}"))
     print(visible(f"Next: {own_command()} show {shlex.quote(str(done.folder))}"))
 
 

@@ -33,6 +33,8 @@ th, td { text-align: left; vertical-align: top; padding: 0.35rem 1.2rem 0.35rem 
   border-bottom: 1px solid var(--rule); overflow-wrap: break-word; }
 th { border-bottom: 2px solid var(--strong); vertical-align: bottom; }
 th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.number, .short { white-space: nowrap; } th.number { white-space: normal; }
+@media (max-width: 30rem) { th, td { padding-right: 0.6rem; } .table { font-size: 0.95rem; } }
 figure { margin: 1rem 0; max-width: 36rem; } figure svg { width: 100%; height: auto; }
 figcaption { font-size: 0.86rem; color: var(--soft); }
 .charts { display: grid; gap: 1.5rem;
@@ -47,7 +49,7 @@ summary { cursor: pointer; font-weight: 600; margin: 1rem 0; }
   .charts { display: block; } figure { max-width: 13cm; }
   details:not([open])::details-content { content-visibility: visible; height: auto; } }
 """
-_LONG = 40
+_LONG, _SHORT = 40, 14
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -128,7 +130,10 @@ def _row(row: Sequence[Any], right: Sequence[bool], marks: Mapping[str, str]) ->
     cells = []
     for value, to_right in zip(row, right, strict=True):
         text = shown(value)
-        kind = f' class="mark {_escaped(marks[text])}"' if text in marks else _number(to_right)
+        short = ' class="short"' if len(text) <= _SHORT else ""
+        kind = _number(to_right) or short
+        if text in marks:
+            kind = f' class="mark {_escaped(marks[text])}"'
         cells.append(f"<td{kind}>{_escaped(text)}</td>")
     return f"<tr>{''.join(cells)}</tr>"
 

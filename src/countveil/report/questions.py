@@ -32,9 +32,9 @@ _OTHERWISE = (
 def question_section(manifest: Manifest, columns: Sequence[Protected]) -> Section:
     """Shell and Python, each line as it works."""
     queries = _queries(manifest, columns)
-    shell = [f"countveil query . {shlex.quote(query)}" for query in queries]
+    shell = [f"countveil query . {_in_shell(query)}" for query in queries]
     python = ["import countveil as cv", "", 'release = cv.open(".")']
-    python += [f"print(release.sql({query!r}))" for query in queries]
+    python += [f"print(release.sql({_in_python(query)}))" for query in queries]
     own = columns[0]
     _, count = own.median
     share = min(count / own.rows, 1 / own.ell)
@@ -91,3 +91,16 @@ def _plain(text: Any) -> bool:
 def _quoted(name: str) -> str:
     escaped = name.replace('"', '""')
     return f'"{escaped}"'
+
+
+def _in_shell(query: str) -> str:
+    """A word of a shell, readable where nothing in it is special between double quotes."""
+    if any(char in query for char in "$`\\!"):
+        return shlex.quote(query)
+    escaped = query.replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _in_python(query: str) -> str:
+    plain = "\\" not in query and '"""' not in query and not query.endswith('"')
+    return f'"""{query}"""' if plain else repr(query)
