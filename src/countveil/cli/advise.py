@@ -15,7 +15,7 @@ from countveil.cli.options import (
     InputArgument,
     MergeOption,
     MissingOption,
-    pairs,
+    choices_of,
 )
 from countveil.cli.output import (
     Format,
@@ -72,16 +72,9 @@ def command(
     """
     from countveil.advice.recommend import Wish
     from countveil.adviser import run_advise
-    from countveil.source import Choices
 
     wish = Wish(None if accuracy is None else _accuracy(accuracy), hide)
-    choices = Choices.of(
-        drop=drop or (),
-        bins=pairs(bins, "=", "--bins"),
-        domain=pairs(domain, "=", "--domain"),
-        merge=pairs(merge, ":", "--merge"),
-        missing=missing or (),
-    )
+    choices = choices_of(drop=drop, bins=bins, domain=domain, merge=merge, missing=missing)
     with progress_shown() as report:
         advice = run_advise(
             table, sensitive, choices=choices, wish=wish, seed=seed, progress=report
