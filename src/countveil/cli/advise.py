@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,6 +71,8 @@ def command(
 
     Example: countveil advise census.csv -s occupation --accuracy 1%:10% --hide 20
     """
+    # Threads of the algebra library spin while they wait, and gain nothing on such matrices.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from countveil.advice.recommend import Wish
     from countveil.adviser import run_advise
 

@@ -34,7 +34,11 @@ th, td { text-align: left; vertical-align: top; padding: 0.35rem 1.2rem 0.35rem 
 th { border-bottom: 2px solid var(--strong); vertical-align: bottom; }
 th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .number, .short { white-space: nowrap; } th.number { white-space: normal; }
-@media (max-width: 30rem) { th, td { padding-right: 0.6rem; } .table { font-size: 0.95rem; } }
+@media screen and (max-width: 44rem) { th, td { padding-right: 0.6rem; }
+  .full thead { display: none; } .full :is(table, tbody, tr, td) { display: block; }
+  .full tr { padding: 0.5rem 0; border-bottom: 1px solid var(--strong); }
+  .full td { border: 0; padding: 0.1rem 0; text-align: left; white-space: normal; }
+  .full td::before { content: attr(data-label) ": "; color: var(--soft); font-weight: 400; } }
 figure { margin: 1rem 0; max-width: 36rem; } figure svg { width: 100%; height: auto; }
 figcaption { font-size: 0.86rem; color: var(--soft); }
 .charts { display: grid; gap: 1.5rem;
@@ -73,7 +77,7 @@ class Section:
     leads: bool = False
 
 
-def page(title: str, sections: Sequence[Section], warning: str = "", lead: str = "") -> str:
+def page(title: str, sections: Sequence[Section], *, warning: str = "", lead: str = "") -> str:
     """A complete page."""
     body = "".join(_section(section) for section in sections)
     name = _escaped(title)
@@ -117,24 +121,28 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], marks: Mapping
         f'<th scope="col"{_number(to_right)}>{_escaped(name)}</th>'
         for name, to_right in zip(columns, right, strict=True)
     )
-    body = "".join(_row(row, right, marks) for row in rows)
-    # Long texts want the whole width; the rest is read more easily side by side.
-    full = " full" if any(len(shown(cell)) > _LONG for row in rows for cell in row) else ""
+    # Long texts want the whole width, and on a phone a line for each cell; the rest is read more
+    # easily side by side.
+    full = any(len(shown(cell)) > _LONG for row in rows for cell in row)
+    body = "".join(_row(row, right, marks, columns if full else ()) for row in rows)
     return (
-        f'<div class="table{full}"><table><thead><tr>{head}</tr></thead>'
+        f'<div class="table{" full" if full else ""}"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
 
-def _row(row: Sequence[Any], right: Sequence[bool], marks: Mapping[str, str]) -> str:
+def _row(
+    row: Sequence[Any], right: Sequence[bool], marks: Mapping[str, str], labels: Sequence[str]
+) -> str:
     cells = []
-    for value, to_right in zip(row, right, strict=True):
+    for place, (value, to_right) in enumerate(zip(row, right, strict=True)):
         text = shown(value)
+        label = f' data-label="{_escaped(labels[place])}"' if labels else ""
         short = ' class="short"' if len(text) <= _SHORT else ""
         kind = _number(to_right) or short
         if text in marks:
             kind = f' class="mark {_escaped(marks[text])}"'
-        cells.append(f"<td{kind}>{_escaped(text)}</td>")
+        cells.append(f"<td{kind}{label}>{_escaped(text)}</td>")
     return f"<tr>{''.join(cells)}</tr>"
 
 
