@@ -7,8 +7,10 @@ away. It is made before the manifest is complete, which then vouches for it.
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from countveil.release import Manifest, kind_of
@@ -68,12 +70,12 @@ def _columns(manifest: Manifest) -> Section:
 
 
 def _values(column: Protected) -> Section:
-    ordered = sorted(column.published.items(), key=lambda item: -item[1])
+    first = heapq.nlargest(_LISTED, column.published.items(), key=lambda item: item[1])
     rows = []
-    for value, count in ordered[:_LISTED]:
+    for value, count in first:
         error = column.std_error(count)
         rows.append((value_text(value), count, error, f"{count / column.rows:.1%}"))
-    left = len(ordered) - len(rows)
+    left = len(column.published) - len(rows)
     more = f" The other {left:,} values are published by fewer rows each." if left else ""
     return Section(
         f"Published counts: {column.name}",
@@ -94,12 +96,16 @@ def value_text(value: Any) -> str:
 
 
 def _manifest(manifest: Manifest) -> Section:
-    content = json.loads(manifest.to_json())
+    short = {
+        name: replace(entry, domain=entry.domain[:_DOMAIN_LISTED])
+        for name, entry in manifest.sensitive.items()
+    }
+    content = json.loads(replace(manifest, sensitive=short).to_json())
     del content["checksum"]
-    for entry in content["sensitive"].values():
-        left = len(entry["domain"]) - _DOMAIN_LISTED
+    for name, entry in manifest.sensitive.items():
+        left = len(entry.domain) - _DOMAIN_LISTED
         if left > 0:
-            entry["domain"] = [*entry["domain"][:_DOMAIN_LISTED], f"... and {left:,} more"]
+            content["sensitive"][name]["domain"].append(f"... and {left:,} more")
     return Section(
         "The manifest",
         [_LEFT_OUT],
