@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from countveil.errors import SettingsError
 from countveil.guarantees import Guarantee, chance_failing, chance_off
 from countveil.guarantees.binomial import MOST_COUNT, chance_far
 from countveil.guarantees.bounds import chebyshev_count, chebyshev_error, chebyshev_probability
@@ -188,3 +189,13 @@ def test_an_error_that_cannot_be_has_no_probability() -> None:
     assert worst_failure(1, 3, 2.0) == pytest.approx(3**-3)
     each = [chance_failing(count, 3, 1.4) for count in range(2, 60)]
     assert worst_failure(2, 3, 1.4) == max(each)
+
+
+def test_what_is_too_small_to_be_computed_is_refused() -> None:
+    guarantee = Guarantee(5)
+    for ask in (guarantee.utility, guarantee.privacy):
+        with pytest.raises(SettingsError, match="error must be at least 1e-10"):
+            ask(count=7, error=1e-300)
+        with pytest.raises(SettingsError, match="probability must be at least 1e-300"):
+            ask(count=7, probability=1e-310)
+        assert 0.8 < ask(count=7, error=1e-10) <= 1
