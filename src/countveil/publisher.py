@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from countveil.decoys import ColumnSettings, check_eligible, form_groups, rows_over
 from countveil.engines.contract import Histogram, Progress, SourceTable, WrittenFile
-from countveil.errors import InputError, SettingsError, TargetError
+from countveil.errors import InputError, SettingsError
 from countveil.guarantees import guarantee_table, statement
 from countveil.mechanism import Dealer, PublishedTable, draw_published
 from countveil.preparation import Prepared, Reading, prepare
@@ -40,6 +39,7 @@ from countveil.release import (
 )
 from countveil.release.verify import file_sha256
 from countveil.report.files import check_file, held_file
+from countveil.report.private import Stages, private_page
 from countveil.report.released import release_page
 from countveil.source import Choices, Classes
 from countveil.version import __version__
@@ -84,7 +84,9 @@ def run_publish(
     beside the target) that no other process can open.
     """
     report = Stages(progress)
-    own = None if private_report is None else _own_place(private_report, to, force=force)
+    own = None if private_report is None else Path(private_report)
+    if own is not None:
+        check_file(own, _OWN, replace=force, outside=Path(to))
     randomness = Randomness(seed)
     with contextlib.ExitStack() as stack:
         # First of all, so that nobody waits for a target that cannot be written.
@@ -131,19 +133,6 @@ def run_publish(
     )
 
 
-def _own_place(file: str | os.PathLike[str], to: str | os.PathLike[str], *, force: bool) -> Path:
-    """Where the publisher's own page goes: anywhere but into the release."""
-    path = Path(file)
-    check_file(path, _OWN, replace=force)
-    release = Path(os.path.realpath(to))
-    if Path(os.path.realpath(path)).is_relative_to(release):
-        raise TargetError(
-            f"{path} lies in the release {to}, and would be published with it: true counts stand "
-            f"in it. Name a file elsewhere for {_OWN}."
-        )
-    return path
-
-
 def _own_report(
     prepared: Prepared,
     settings: Mapping[str, ColumnSettings],
@@ -155,38 +144,10 @@ def _own_report(
 ) -> str:
     # Only for those who ask for it.
     from countveil.measuring import measured_columns
-    from countveil.report.private import private_page
 
     columns = measured_columns(prepared, settings, counted, without, files, randomness)
     rows = prepared.source.rows - without.size
     return private_page(rows, int(without.size), columns, stages.seconds())
-
-
-class Stages:
-    """Progress that also notes how long each stage takes."""
-
-    def __init__(self, tell: Progress | None) -> None:
-        self._tell, self._stage, self._begun = tell, "", time.perf_counter()
-        self._taken: dict[str, float] = {}
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """One more step of a stage."""
-        if stage != self._stage:
-            self._note()
-            self._stage = stage
-        if self._tell is not None:
-            self._tell(stage, done, total)
-
-    def seconds(self) -> dict[str, float]:
-        """By stage, up to now."""
-        self._note()
-        return dict(self._taken)
-
-    def _note(self) -> None:
-        now = time.perf_counter()
-        if self._stage:
-            self._taken[self._stage] = self._taken.get(self._stage, 0.0) + now - self._begun
-        self._begun = now
 
 
 def column_settings(

@@ -77,10 +77,10 @@ def test_the_statement_has_the_odds_of_the_release() -> None:
     published = {"job": [500, 10, 400, 90], "illness": [300, 1, 699]}
     text = " ".join(statement(1_000, {"job": 5, "illness": 3}, published))
     assert (
-        "for job it is 25 (f = 10) at the rarest published value, 0.4 (f = 400) at the median one "
-        "and 0.2 (f = 500) at the most frequent one"
+        "that factor is for job 25 (f = 10) at the rarest published value, 0.4 (f = 400) at the "
+        "median one and 0.2 (f = 500) at the most frequent one"
     ) in text
-    assert "for illness it is 500 (f = 1) at the rarest published value, 1.2 (f = 300)" in text
+    assert "for illness 500 (f = 1) at the rarest published value, 1.2 (f = 300)" in text
 
 
 def test_the_count_in_the_statement_is_the_first_that_is_right_enough() -> None:

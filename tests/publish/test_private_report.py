@@ -117,6 +117,7 @@ def test_places_that_are_refused(quick: Quick, census: Path, tmp_path: Path) -> 
         for place, text in (
             (tmp_path / "release" / "own.html", "no folder"),
             (tmp_path / "release", "would be published"),
+            (tmp_path / "link", "would be published"),
             (tmp_path / "old.html", "--force"),
             (tmp_path / "none" / "own.html", "no folder"),
             (tmp_path, "is a folder"),

@@ -60,8 +60,7 @@ def statement(
 def _one_row(rows: int, ells: Mapping[str, int], published: Mapping[str, Iterable[int]]) -> str:
     chances = ", ".join(f"1/{ell} for {name}" for name, ell in ells.items())
     factors = "; ".join(
-        f"for {name} it is {_factors(rows, ell, sorted(published[name]))}"
-        for name, ell in ells.items()
+        f"for {name} {_factors(rows, ell, sorted(published[name]))}" for name, ell in ells.items()
     )
     return (
         f"What the published value of one person tells. Whoever knows which row is a person's sees "
@@ -70,7 +69,7 @@ def _one_row(rows: int, ells: Mapping[str, int], published: Mapping[str, Iterabl
         f"same: seeing a value multiplies the odds that it is the true one by (N - f) / "
         f"((ell - 1) f), where f of the N rows have it. Who expected no more than the value's "
         f"share f/N then believes it with probability 1/ell. With this release's published "
-        f"counts for f, {factors}. So for a rare value the published value is a "
+        f"counts for f, that factor is {factors}. So for a rare value the published value is a "
         f"strong hint, and someone who already has good reasons to expect a value learns more from "
         f"seeing it than 1/ell suggests. Hints add up over the rows of a small group that is known "
         f"to be alike. This is not differential privacy with a small epsilon."
