@@ -28,11 +28,12 @@ LAYERS = [
     "engines",
     "inspection",
     "preparation",
-    "publisher",
     "display",
     "report",
-    "guarantee_figures",
     "advice",
+    "measuring",
+    "publisher",
+    "guarantee_figures",
     "inspector",
     "adviser",
     "result",
@@ -42,13 +43,15 @@ LAYERS = [
     "counting",
     "analyst",
     "synthetic",
-    "report",
     "adversaries",
     "auditor",
     "cli",
 ]
 ENGINE_LIBRARIES = {"duckdb", "pyspark"}
-PUBLISHER_ROOMS = {"source", "decoys", "mechanism", "inspection", "preparation", "advice"}
+PUBLISHER_ROOMS = {
+    "source", "decoys", "mechanism", "inspection", "preparation", "advice",
+    "measuring",
+}  # fmt: skip
 ANALYST_ROOMS = {
     "query", "estimate", "channel", "display", "result", "crosstab", "arranging", "answering",
     "counting", "analyst",

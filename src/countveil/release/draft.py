@@ -17,6 +17,7 @@ import ctypes
 import errno
 import fcntl
 import glob
+import hashlib
 import os
 import shutil
 import signal
@@ -26,18 +27,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from countveil.errors import CountveilError, ReleaseError, TargetError
-from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
-from countveil.release.manifest import Manifest
+from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
+from countveil.release.manifest import Manifest, ReportFile
 from countveil.release.signature import SIGNATURE_NAME, Signer
 from countveil.release.verify import extra_files
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
-REPORT_NAME = "report.html"
 
 
 class Draft:
-    """An open draft. Put data files into `data`, then `commit`."""
+    """An open draft. Put data files into `data`, add the report, then `commit`."""
 
     def __init__(self, target: Path, folder: Path, lock: int, *, force: bool) -> None:
         self._target = target
@@ -45,6 +45,12 @@ class Draft:
         self._folder = folder
         self._lock = lock
         self.data = folder / DATA_FOLDER
+
+    def add_report(self, page: str) -> ReportFile:
+        """Put the page for people beside the data; the manifest has to name what comes back."""
+        content = page.encode()
+        _write_synced(self._folder / REPORT_NAME, content)
+        return ReportFile(len(content), hashlib.sha256(content).hexdigest())
 
     def commit(
         self,
@@ -142,10 +148,10 @@ def check_target(target: Path, *, force: bool) -> Path:
         raise TargetError(
             f"{target} is not a release, so --force does not replace it. Name another folder."
         ) from error
-    foreign = [found.file for found in extra_files(path, manifest) if found.file != REPORT_NAME]
+    foreign = extra_files(path, manifest)
     if foreign:
         raise TargetError(
-            f"{target} holds something that is not part of the release ({foreign[0]}), which "
+            f"{target} holds something that is not part of the release ({foreign[0].file}), which "
             f"--force would lose. Please move it away first."
         )
     return path

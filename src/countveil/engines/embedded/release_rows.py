@@ -55,7 +55,7 @@ class FileNotes:
 
 def stored_columns(folder: Path, files: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
     """Those of the columns whose values can be told exactly, in the stored order."""
-    tables = [_opened(folder / file).read() for file in files]
+    tables = [_opened(folder / file).read(columns=list(names)) for file in files]
     found = {}
     for name in names:
         array = pa.chunked_array([c for t in tables for c in t[name].chunks], tables[0][name].type)
