@@ -142,7 +142,7 @@ def test_every_further_release_tells_more(seed: int, monkeypatch: pytest.MonkeyP
 def test_a_classifier_learns_through_the_channel(seed: int) -> None:
     target = make_target(seed)
     column = target.sensitive[0]
-    beliefs = cross_fitted(
+    beliefs, _ = cross_fitted(
         target.plain, column.shares, column.seen, column.channel,
         Randomness(seed).stream("m"), asked=np.arange(ROWS),
     )  # fmt: skip

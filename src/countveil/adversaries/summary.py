@@ -16,12 +16,13 @@ from countveil.adversaries.findings import (
     FALSE_ALARM,
     HOLDS,
     KNOWN_LIMIT,
+    NOT_RUN,
     Finding,
 )
 from countveil.display import text_table, visible
 from countveil.report import Chart, Section, page
 
-_MARKS = {EXCEEDS: "bad", HOLDS: "good", BY_DESIGN: "plain", KNOWN_LIMIT: "plain"}
+_MARKS = {EXCEEDS: "bad", HOLDS: "good", BY_DESIGN: "plain", KNOWN_LIMIT: "plain", NOT_RUN: "plain"}
 _CONFIDENTIAL = (
     "For the publisher: the figures are computed from the true table. They are shares and counts; "
     "no row and no value of a row is among them."
@@ -73,14 +74,33 @@ class Audit:
         verdict += (
             f" All tests together raise a false alarm with probability {FALSE_ALARM:g} at most."
         )
-        return [first, verdict, _CONFIDENTIAL]
+        return [first, verdict, *self._left_out(), _CONFIDENTIAL]
+
+    def _left_out(self) -> list[str]:
+        """What was not attacked, or not with all rows."""
+        without = [
+            f"{_whose(f)}, {f.attack} ({_number(f.measured)} {f.unit}: {f.note})"
+            for f in self.findings
+            if f.verdict == NOT_RUN
+        ]
+        parts: dict[str, dict[str, None]] = {}
+        for f in self.findings:
+            if f.tried:
+                parts.setdefault(f.tried, {})[f.adversary] = None
+        sampled = [f"{', '.join(names)} with {tried}" for tried, names in parts.items()]
+        found = []
+        if without:
+            found.append(f"Not run, so nothing is known about it: {'; '.join(without)}.")
+        if sampled:
+            found.append(f"Sampled: {'; '.join(sampled)}.")
+        return found
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """The findings for people."""
         names = ("adversary", "attack", "knows", "claimed", "measured", "verdict")
         rows = [
             (
-                f"{f.adversary}: {f.column}" if f.column else f.adversary,
+                _whose(f),
                 f.attack, f.knows, f.claimed, measured_text(f), f.verdict,
             )
             for f in self.findings
@@ -135,6 +155,10 @@ class Audit:
         names, rows = self.table()
         first, *others = map(visible, self.sentences())
         return "\n".join([first, text_table(names, rows, width=150), *others])
+
+
+def _whose(finding: Finding) -> str:
+    return f"{finding.adversary}: {finding.column}" if finding.column else finding.adversary
 
 
 def measured_text(finding: Finding) -> str:
