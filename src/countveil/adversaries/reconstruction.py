@@ -145,18 +145,28 @@ def _fitting(column: SensitiveColumn) -> Codes:
     return counts
 
 
-def _gain(column: SensitiveColumn, design: Floats, rule: Floats, part: float) -> float:
+def fair_mean(
+    column: SensitiveColumn, design: Floats, rule: Floats, part: float
+) -> tuple[Floats, Floats]:
+    """What a bet that `part` of the groups follow the rule pays for each true and published value.
+
+    Also the most that it pays on average for each true value, if groups follow the design.
+    """
     often = column.counts >= _EVEN_COUNT
     both = often[:, None] & often[None, :] & (design > 0)
     ratio = np.where(both, 1 - part + part * rule / np.maximum(design, 1e-300), 1.0)
-    has = np.bincount(column.truth, minlength=column.n_values)
-    pairs = np.bincount(
-        column.truth * column.n_values + column.seen, minlength=column.n_values**2
-    ).reshape(column.n_values, column.n_values)
     met = design * column.ell * column.counts[:, None]
     unsure = (MEETINGS + MEETINGS_PART * met) / (column.ell * np.maximum(column.counts, 1)[:, None])
     off_diagonal = ~np.eye(column.n_values, dtype=bool)
     conceded = (unsure * np.abs(ratio - 1) * both * off_diagonal).sum(axis=1)
-    mean = (design * ratio).sum(axis=1) + conceded
+    return ratio, (design * ratio).sum(axis=1) + conceded
+
+
+def _gain(column: SensitiveColumn, design: Floats, rule: Floats, part: float) -> float:
+    ratio, mean = fair_mean(column, design, rule, part)
+    has = np.bincount(column.truth, minlength=column.n_values)
+    pairs = np.bincount(
+        column.truth * column.n_values + column.seen, minlength=column.n_values**2
+    ).reshape(column.n_values, column.n_values)
     some = has > 0
     return float((pairs * np.log(ratio)).sum() - (has[some] * np.log(mean[some])).sum())
