@@ -89,6 +89,7 @@ def run_audit(
         )
     tell: Progress = progress or (lambda _stage, _done, _total: None)
     tell("reading", 0, 0)
+    manifest = None if release is None else _fitting_manifest(Path(release), settings)
     chosen = choices or Choices()
     prepared = prepare(table, list(settings), chosen, Reading(progress=tell))
     for name, choice in settings.items():
@@ -98,9 +99,8 @@ def run_audit(
     randomness = Randomness(seed)
     with tempfile.TemporaryDirectory(prefix="audit-") as scratch:
         place = Path(scratch)
-        if release is not None:
+        if release is not None and manifest is not None:
             folder = Path(release)
-            manifest = _fitting_manifest(folder, settings)
             settings = {
                 name: ColumnSettings(own.ell, own.groups, own.residue)
                 for name, own in manifest.sensitive.items()

@@ -114,8 +114,8 @@ def planted(place: str, release: Path) -> None:
         pq.write_table(changed, path, compression=place, store_schema=False)
 
 
-PLACES = ("file", "packed file", "name", "upper case", "hexadecimal", "base 64", "metadata", "manifest",
-          "none", "zstd", "snappy", "gzip", "brotli", "lz4")  # fmt: skip
+PLACES = ("file", "packed file", "name", "upper case", "hexadecimal", "base 64", "metadata",
+          "manifest", "none", "zstd", "snappy", "gzip", "brotli", "lz4")  # fmt: skip
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -53,16 +53,16 @@ def not_run(adversary: str, attack: str, column: str, n_values: int, most: int) 
     """An attack that is left out, as a column has more values than it can look at."""
     return Finding(
         adversary, attack, "-", "-", "-", float(n_values), "values of the column",
-        verdict=NOT_RUN, column=column, note=f"looks at all pairs of values; at most {most:,}",
+        verdict=NOT_RUN, column=column, note=f"at most {most:,} can be looked at pair by pair",
     )  # fmt: skip
 
 
 def too_few(adversary: str, rows: int, least: int) -> Finding:
     """An attack that is left out, as hardly anybody can be linked to a row."""
     return Finding(
-        adversary, "attack linked rows", "all other columns of everybody",
+        adversary, "linked rows", "all other columns of everybody",
         "combinations that one person alone has", "-", float(rows), "rows linked",
-        verdict=NOT_RUN, note=f"needs {least:,}; a plan is attacked with every row linked",
+        verdict=NOT_RUN, note=f"at least {least:,} are needed",
     )  # fmt: skip
 
 

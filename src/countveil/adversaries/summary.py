@@ -28,6 +28,28 @@ _CONFIDENTIAL = (
     "no row and no value of a row is among them."
 )
 
+_COLUMNS = ("attack", "claimed", "measured", "verdict", "method and remark")
+# Equal columns in all tables; on a phone every row becomes a short list, on paper none is torn.
+_STYLE = """
+td, th { overflow-wrap: break-word; } table { table-layout: fixed; }
+th:nth-child(1) { width: 18%; } th:nth-child(2) { width: 17%; } th:nth-child(3) { width: 19%; }
+th:nth-child(4) { width: 12%; } td:nth-child(5) { color: #444; }
+.charts { grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); }
+@media (max-width: 44rem) {
+  body { margin: 1rem auto; }
+  thead { display: none; } table, tbody, tr, td { display: block; }
+  tr { border-bottom: 1px solid #888; padding: 0.5rem 0; }
+  td { border: 0; padding: 0.1rem 0; } td:nth-child(1) { font-weight: 600; }
+  td:nth-child(2)::before { content: "claimed: "; color: #444; }
+  td:nth-child(3)::before { content: "measured: "; color: #444; }
+}
+@media print {
+  body { margin: 0; max-width: none; font-size: 10pt; }
+  tr, figure { break-inside: avoid; } h2, h2 + p { break-after: avoid; }
+  .charts { display: block; }
+}
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Audit:
@@ -78,19 +100,19 @@ class Audit:
 
     def _left_out(self) -> list[str]:
         """What was not attacked, or not with all rows."""
-        without = [
-            f"{_whose(f)}, {f.attack} ({_number(f.measured)} {f.unit}: {f.note})"
-            for f in self.findings
-            if f.verdict == NOT_RUN
-        ]
+        reasons: dict[str, dict[str, None]] = {}
         parts: dict[str, dict[str, None]] = {}
         for f in self.findings:
+            if f.verdict == NOT_RUN:
+                reason = f"{_number(f.measured)} {f.unit}, {f.note}"
+                reasons.setdefault(reason, {})[f"{_whose(f)}, {f.attack}"] = None
             if f.tried:
                 parts.setdefault(f.tried, {})[f.adversary] = None
+        without = [f"{'; '.join(names)} ({reason})" for reason, names in reasons.items()]
         sampled = [f"{', '.join(names)} with {tried}" for tried, names in parts.items()]
         found = []
         if without:
-            found.append(f"Not run, so nothing is known about it: {'; '.join(without)}.")
+            found.append(f"Not run, and so nothing is known: {'; '.join(without)}.")
         if sampled:
             found.append(f"Sampled: {'; '.join(sampled)}.")
         return found
@@ -109,14 +131,12 @@ class Audit:
 
     def by_adversary(self) -> list[tuple[str, list[tuple[str, ...]]]]:
         """The findings under headings that say who attacks and what he knows."""
-        parts: list[tuple[str, list[tuple[str, ...]]]] = []
+        parts: dict[str, list[tuple[str, ...]]] = {}
         for f in self.findings:
             name = f"{f.adversary} ({f.column})" if f.column else f.adversary
-            heading = f"{name}. Knows: {f.knows}."
-            if not parts or parts[-1][0] != heading:
-                parts.append((heading, []))
-            parts[-1][1].append((f.attack, f.claimed, measured_text(f), f.verdict))
-        return parts
+            row = (f.attack, f.claimed, measured_text(f), f.verdict)
+            parts.setdefault(f"{name}. Knows: {f.knows}.", []).append(row)
+        return list(parts.items())
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the charts, for JSON."""
@@ -134,22 +154,15 @@ class Audit:
     def to_html(self) -> str:
         """A page with tables and charts."""
         sections = [Section("What was found", self.sentences())]
-        names, rows = self.table()
-        sections.append(Section("Claimed and measured", (), names, rows, marks=_MARKS))
+        parts: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+        for f in self.findings:
+            row = (f.attack, f.claimed, measured_text(f), f.verdict, _remark(f))
+            parts.setdefault((_whose(f), f.knows), []).append(row)
+        for (name, knows), rows in parts.items():
+            title = name[:1].upper() + name[1:]
+            sections.append(Section(title, [f"Knows: {knows}."], _COLUMNS, rows, marks=_MARKS))
         sections.append(Section("Charts", charts=self.charts))
-        details = [
-            (
-                f.adversary,
-                f.attack,
-                f.method,
-                f.note,
-                "-" if f.p_value is None else f"{f.p_value:.2g}",
-            )
-            for f in self.findings
-        ]
-        head = ("adversary", "attack", "method", "remark", "p-value")
-        sections.append(Section("Methods and remarks", (), head, details))
-        return page("Audit of a release", sections)
+        return page("Audit of a release", sections, _STYLE)
 
     def __str__(self) -> str:
         names, rows = self.table()
@@ -159,6 +172,14 @@ class Audit:
 
 def _whose(finding: Finding) -> str:
     return f"{finding.adversary}: {finding.column}" if finding.column else finding.adversary
+
+
+def _remark(finding: Finding) -> str:
+    """Method, remark and p-value."""
+    parts = [finding.method, finding.note, finding.tried and f"sampled: {finding.tried}"]
+    if finding.p_value is not None:
+        parts.append(f"p = {finding.p_value:.2g}")
+    return "; ".join(part for part in parts if part and part != "-")
 
 
 def measured_text(finding: Finding) -> str:

@@ -43,15 +43,15 @@ class Section:
     marks: Mapping[str, str] = field(default_factory=dict)
 
 
-def page(title: str, sections: Sequence[Section]) -> str:
-    """A complete page."""
+def page(title: str, sections: Sequence[Section], style: str = "") -> str:
+    """A complete page; `style` is put after the style of every page."""
     body = "".join(_section(section) for section in sections)
     name = _escaped(title)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{name}</title><style>{_STYLE}</style></head>"
+        f"<title>{name}</title><style>{_STYLE}{style}</style></head>"
         f"<body><h1>{name}</h1>{body}</body></html>\n"
     )
 
