@@ -61,11 +61,11 @@ def _joint_guess(one: SensitiveColumn, two: SensitiveColumn) -> list[Finding]:
     right = guess[one.seen] == one.truth[:, None]
     sure = belief[one.seen] >= _SURE
     shown = int(sure[np.arange(two.truth.size), two.seen].sum())
-    found = [_finding(one, two, "both columns", score(right, two), one.truth.size)]
-    if shown:
-        attack = f"both columns, where his belief is {_SURE} or more,"
-        found.append(_finding(one, two, attack, score(right & sure, two), shown))
-    return found
+    attack = f"both columns, where his belief is {_SURE} or more,"
+    return [
+        _finding(one, two, "both columns", score(right, two), one.truth.size),
+        _finding(one, two, attack, score(right & sure, two), shown),
+    ]
 
 
 def _finding(
@@ -74,8 +74,8 @@ def _finding(
     low, high = interval(found.successes, rows)
     return Finding(
         NAME, f"{attack} to guess {one.name}", _KNOWS, "exact Bayes, evidence multiplied",
-        f"{found.expected:,.1f} rows right (exact Bayes)", found.successes / rows, "share right",
-        low, high, found.p_value, column=f"{one.name}, {two.name}",
+        f"{found.expected:,.1f} rows right (exact Bayes)", found.successes / max(1, rows),
+        "share right", low, high, found.p_value, column=f"{one.name}, {two.name}",
         note=f"right in {found.successes:,} of {rows:,} rows; one column alone: {1 / one.ell:.4f}",
     )  # fmt: skip
 

@@ -88,7 +88,8 @@ def judged(findings: Sequence[Finding]) -> list[Finding]:
     """The findings with their verdicts.
 
     Each test gets an equal part of the false-alarm rate, so that all of them together raise a false
-    alarm with at most that probability, however they depend on each other.
+    alarm with at most that probability, however they depend on each other. How many tests there are
+    must not depend on the draws: an attack that has nothing to test reports a p-value of 1.
     """
     tests = sum(finding.p_value is not None for finding in findings)
     level = FALSE_ALARM / max(1, tests)

@@ -100,7 +100,7 @@ def _rare(column: SensitiveColumn) -> Finding:
         NAME, "believe a published rare value", _KNOWS, "prior odds x a/b, prior = share",
         f"{1 / column.ell:.4f} (1/ell)", right / max(1, believed), "share right", low, high,
         kept_p_value(int(column.kept[has].sum()), int(has.sum()), column), column=column.name,
-        note=f"{int(rare.sum())} such values, of at most {most:,} rows; before seeing it the belief "
+        note=f"{int(rare.sum())} such values, of at most {most:,} rows; before, the belief "
         f"was below {most / column.rows:.4%}: odds rise by {factor:,.0f} or more",
     )  # fmt: skip
 
