@@ -196,8 +196,20 @@ def test_a_biased_draw(table: pa.Table, tmp_path: Path, monkeypatch: pytest.Monk
 def test_files_that_hold_blocks_of_the_source(
     table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    attack = "source order by times and sizes of files"
     with monkeypatch.context() as patch:
         whole_blocks(patch, table, tmp_path / "release")
     assert len(list((tmp_path / "release" / "data").iterdir())) > 1
-    caught = audit(table, tmp_path / "release", "reconstruction")
-    assert "reconstruction: source order by times and sizes of files" in caught
+    assert f"reconstruction: {attack}" in audit(table, tmp_path / "release", "reconstruction")
+    # The same two files, with rows that drew their bucket.
+    with monkeypatch.context() as patch:
+        patch.setattr(source_table, "_BUCKET_ROWS", 1 << 12)
+        patch.setattr(source_table, "_TWO_FILES_FROM", 1)
+        published(table, tmp_path / "sound")
+    found = cv.audit(
+        table, {"job": ELL}, release=tmp_path / "sound", drop="person", keep=KEPT,
+        attacks="reconstruction",
+    )  # fmt: skip
+    sound = next(own for own in found.findings if own.attack == attack)
+    assert sound.p_value is not None
+    assert sound.p_value > 1e-8
