@@ -71,6 +71,7 @@ def test_twice_the_chance_to_publish_the_truth(
     assert "linkage: believe the published value" in exceeded(found)
 
 
+@pytest.mark.slow
 def test_groups_of_one_less(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(links, "run_publish", broken.smaller_groups)
     assert "linkage: believe the published value" in exceeded(audit(table, "linkage"))
@@ -94,6 +95,7 @@ def test_a_shuffle_that_keeps_rows_together(
     assert "source order of neighbouring rows" in exceeded(audit(table, "reconstruction"))
 
 
+@pytest.mark.slow
 def test_one_stream_for_two_columns(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     derived = Randomness.stream
 

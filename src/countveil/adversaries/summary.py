@@ -31,7 +31,7 @@ _CONFIDENTIAL = (
 _COLUMNS = ("attack", "claimed", "measured", "verdict", "method and remark")
 # Equal columns in all tables; on a phone every row becomes a short list, on paper none is torn.
 _STYLE = """
-td, th { overflow-wrap: break-word; } table { table-layout: fixed; }
+td, th { overflow-wrap: break-word; box-sizing: border-box; } table { table-layout: fixed; }
 th:nth-child(1) { width: 18%; } th:nth-child(2) { width: 17%; } th:nth-child(3) { width: 19%; }
 th:nth-child(4) { width: 12%; } td:nth-child(5) { color: #444; }
 .charts { grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); }
