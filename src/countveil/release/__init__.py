@@ -16,11 +16,12 @@ from countveil.release.manifest import (
     SensitiveColumn,
 )
 from countveil.release.signature import Signer
-from countveil.release.verify import Finding, verify_release
+from countveil.release.verify import NOT_PART, Finding, verify_release
 
 __all__ = [
     "DATA_FOLDER",
     "MANIFEST_NAME",
+    "NOT_PART",
     "REPORT_NAME",
     "ClassEdges",
     "DataFile",

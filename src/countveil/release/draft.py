@@ -5,6 +5,8 @@ or nothing. Must not know: what is in the files.
 
 The draft is a hidden folder beside the target, readable by its owner only and locked while its
 process lives. Its manifest is written last, after the data are on disk; then the draft is renamed.
+All its files and folders tell the same time: when each was written would tell in which order the
+parts were, and how long the publisher's machine worked on them.
 An old release is exchanged with the new one in a single system call where the system has one;
 elsewhere it is moved aside first, and put back if the second step fails. A process that is killed
 leaves at most a hidden draft, which the next publish to the same target removes.
@@ -23,6 +25,7 @@ import shutil
 import signal
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -71,6 +74,7 @@ class Draft:
             _sync_folder(folder)
         for entry in [self._folder, *self._folder.rglob("*")]:
             entry.chmod(0o755 if entry.is_dir() else 0o644)
+        set_one_time(self._folder)
         if before is not None:
             before()
         with _signals_held():
@@ -117,6 +121,13 @@ def open_draft(target: str | os.PathLike[str], *, force: bool = False) -> Iterat
     finally:
         if draft is not None:
             draft.discard()
+
+
+def set_one_time(folder: Path) -> None:
+    """Let a folder and everything in it tell one time, in whole seconds."""
+    moment = int(time.time())
+    for entry in [*folder.rglob("*"), folder]:
+        os.utime(entry, (moment, moment))
 
 
 def check_target(target: Path, *, force: bool) -> Path:

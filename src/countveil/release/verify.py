@@ -21,6 +21,7 @@ from countveil.release.manifest import DataFile, Manifest, ReportFile
 from countveil.release.signature import SIGNATURE_NAME, signature_problem
 
 _CHUNK = 1 << 20
+NOT_PART = "not part of the release"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def extra_files(folder: Path, manifest: Manifest) -> list[Finding]:
     if manifest.report is not None:
         expected.add(REPORT_NAME)
     present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    return [Finding(name, "not part of the release") for name in present if name not in expected]
+    return [Finding(name, NOT_PART) for name in present if name not in expected]
 
 
 def _check_file(path: Path, file: DataFile | ReportFile) -> str | None:
