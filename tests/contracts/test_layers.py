@@ -23,6 +23,7 @@ LAYERS = [
     "source",
     "decoys",
     "mechanism",
+    "baselines",
     "release",
     "query",
     "engines",
