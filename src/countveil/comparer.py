@@ -18,7 +18,7 @@ from countveil.comparison import Compared, Comparison, Entrant, lineup
 from countveil.decoys import ColumnSettings, check_eligible
 from countveil.engines.contract import Progress
 from countveil.errors import InputError, MissingExtraError, SettingsError
-from countveil.preparation import Reading, shape
+from countveil.preparation import Prepared, Reading, concerns_of, shape
 from countveil.publisher import namer
 from countveil.randomness import Randomness
 from countveil.source import Choices
@@ -57,7 +57,7 @@ def run_compare(
     codes = np.unique(sample[sensitive].codes, return_inverse=True)[1].astype(np.int64)
     counts = np.bincount(codes)
     if codes.size < int(histogram.counts.sum()):
-        # Rows drawn at random may have a little more of the most frequent value.
+        # Some of the rows may have a little more of the most frequent value.
         check_eligible(sensitive, counts, ell, lambda _place: "its most frequent value")
     sources = [Randomness(None if seed is None else seed * releases + n) for n in range(releases)]
     predicates = find_predicates(
@@ -85,7 +85,24 @@ def run_compare(
         predicates=len(predicates),
         bins=BINS,
         methods=lines,
+        notes=_notes(prepared, sensitive),
     )
+
+
+def _notes(prepared: Prepared, sensitive: str) -> list[str]:
+    """A table that `publish` would stop at is compared all the same, but somebody has to say so."""
+    concerns = concerns_of(prepared.source, prepared.roles.published, [sensitive])
+    giving = [found.columns for found in concerns.giveaways if found.stops]
+    named = {*concerns.identifiers, *(name for columns in giving for name in columns)}
+    if not named:
+        return []
+    listed = ", ".join(repr(name) for name in sorted(named))
+    note = (
+        f"publish would stop at {listed}, which identify people or give {sensitive!r} away. Drop "
+        f"them here as there (--drop): no method protects from them, and predicates over them are "
+        f"not typical."
+    )
+    return [note]
 
 
 def _measured(entrant: Entrant, asked: Asked, sources: list[Randomness]) -> Compared:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 import countveil as cv
@@ -29,7 +30,9 @@ NAMES = [
 @pytest.fixture(scope="module")
 def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("compare") / "census.csv"
-    cv.generate(4_000, path, seed=1)
+    table = cv.generate(4_000, seed=1)
+    assert table is not None
+    pyarrow.csv.write_csv(table.select(["gender", "marital", "education", "salary"]), path)
     return path
 
 
@@ -102,6 +105,14 @@ def test_without_opendp_the_others_are_compared(
     assert found.table()[1][4] == ["Laplace, eps 0.05", *[None] * 16]
 
 
+def test_columns_that_would_stop_a_publication_are_named() -> None:
+    codes = np.arange(1_200) % 6
+    table = pa.table({"half": np.arange(1_200) // 600, "code": codes * 10, "value": codes})
+    (note,) = cv.compare(table, {"value": 3}, releases=1).notes
+    assert "publish would stop at 'code', which" in note
+    assert not cv.compare(table, {"value": 3}, releases=1, drop="code").notes
+
+
 def test_what_cannot_be_matched_says_why() -> None:
     by_name = {entrant.name: entrant for entrant in lineup(np.array([5, 5, 5]), 3, 0.1, 10)}
     for name in ("k-RR, same average", "k-RR, same largest"):
@@ -117,7 +128,7 @@ def test_tables_by_hand() -> None:
     found = Comparison("job", 10, 20, 5, 2, 7, BINS, lines)
     assert found.accuracy_table()[1] == [["one", "12.3% ±0.1", None, "250% ±20", "50.0%"]]
     assert found.protection_table()[1] == [["one", "5.0% ±0.0", "20.0% ±0.0", "9.0", "70.0% ±1.0"]]
-    assert found.head() == "job: 20 rows (10 of them, drawn at random), ell = 5"
+    assert found.head() == "job: 20 rows (10 of them, spread evenly), ell = 5"
     assert found.abouts() == ["one: about one", "two: not compared."]
     names, rows = found.table()
     assert names[:3] == ["method", "error_0.1-0.5%", "error_0.1-0.5%_std_error"]

@@ -76,7 +76,7 @@ def command(
     Decoy groups with our defaults and with the paper's own choices, Anatomy, Laplace noise, the
     global randomisation of the paper (mechanism A), k-ary randomised response and an invariant PRAM
     publish the same rows several times and are asked the same counts. Tables of more than 200,000
-    rows are compared on so many of them, drawn at random. Nothing of the table is written.
+    rows are compared on so many of them, spread evenly. Nothing is published.
 
     Laplace noise is OpenDP's: pip install 'countveil[study]'. Without it that line is left out. The
     result is made from the true table, and is for the publisher's eyes.

@@ -38,6 +38,7 @@ class Comparison:
     predicates: int
     bins: Sequence[tuple[float, float]]
     methods: Sequence[Compared]
+    notes: Sequence[str] = ()
 
     def __getitem__(self, method: str) -> Compared:
         return next(line for line in self.methods if line.method == method)
@@ -93,7 +94,7 @@ class Comparison:
 
     def head(self) -> str:
         """What was compared."""
-        some = f" ({self.rows:,} of them, drawn at random)" if self.rows < self.of_rows else ""
+        some = f" ({self.rows:,} of them, spread evenly)" if self.rows < self.of_rows else ""
         return f"{self.column}: {self.of_rows:,} rows{some}, ell = {self.ell}"
 
     def basis(self) -> str:
@@ -116,8 +117,8 @@ class Comparison:
         )
 
     def abouts(self) -> list[str]:
-        """A sentence per method."""
-        return [f"{line.method}: {line.about}" for line in self.methods]
+        """A sentence per method, then the notes."""
+        return [*(f"{line.method}: {line.about}" for line in self.methods), *self.notes]
 
     def to_html(self) -> str:
         """A page with tables and charts."""
