@@ -23,6 +23,7 @@ LAYERS = [
     "source",
     "decoys",
     "mechanism",
+    "baselines",
     "release",
     "query",
     "engines",
@@ -45,11 +46,13 @@ LAYERS = [
     "synthetic",
     "adversaries",
     "auditor",
+    "comparison",
+    "comparer",
     "cli",
 ]
 ENGINE_LIBRARIES = {"duckdb", "pyspark"}
 PUBLISHER_ROOMS = {
-    "source", "decoys", "mechanism", "inspection", "preparation", "advice",
+    "source", "decoys", "mechanism", "baselines", "inspection", "preparation", "advice",
     "measuring",
 }  # fmt: skip
 ANALYST_ROOMS = {
