@@ -1,0 +1,151 @@
+"""Cells done in parallel, each kept as soon as it is finished.
+
+Enters: cells, a table, a folder. Leaves: the rows of every cell, from the folder or measured now.
+Must not know: what is measured.
+
+A finished cell is a small JSON file, written aside and renamed: whatever ends a run, the next one
+finds whole cells and does the others. A cell's file is named after the cell, the data and the code
+that measures, so results of other data or of an older estimator are never taken for new ones.
+Cells that read the clock are done one at a time, when all others are finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+
+import countveil
+from study.data import StudyTable
+from study.experiments import EXPERIMENTS, Row
+from study.grid import Cell
+
+Progress = Callable[[int, int, Cell], None]
+
+# What a result depends on; pictures, pages and commands are not among it.
+_MEASURING = ("baselines", "channel", "decoys", "estimate", "guarantees", "mechanism")
+_table: StudyTable | None = None
+
+
+class Runner:
+    """Does the cells of one table, with so many processes."""
+
+    def __init__(self, table: StudyTable, folder: Path, processes: int | None = None) -> None:
+        self._table = table
+        self._folder = folder
+        self._processes = processes or os.cpu_count() or 1
+        self._version = f"{table.digest} {code_digest()}"
+
+    def run(self, cells: Sequence[Cell], progress: Progress | None = None) -> dict[Cell, list[Row]]:
+        """The rows of all cells; those that are kept are not measured again."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        tell: Progress = progress or (lambda _done, _all, _cell: None)
+        waiting = [cell for cell in cells if self._kept(cell) is None]
+        done = len(cells) - len(waiting)
+        for some, processes in (
+            ([cell for cell in waiting if not cell.timed], self._processes),
+            ([cell for cell in waiting if cell.timed], 1),
+        ):
+            for cell, rows in self._measured(some, processes):
+                self._keep(cell, rows)
+                done += 1
+                tell(done, len(cells), cell)
+        return {cell: self._kept(cell) or [] for cell in cells}
+
+    def _measured(
+        self, cells: Sequence[Cell], processes: int
+    ) -> Iterator[tuple[Cell, list[Row]]]:
+        if not cells:
+            return
+        with self._workers(processes) as pool:
+            futures: dict[Future[list[Row]], Cell] = {
+                pool.submit(_measure, cell.experiment, cell.parameters): cell for cell in cells
+            }
+            try:
+                for future in as_completed(futures):
+                    yield futures[future], future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    @contextmanager
+    def _workers(self, processes: int) -> Iterator[ProcessPoolExecutor]:
+        """Processes that have the table."""
+        codes = self._folder / f"table-{self._table.digest}.npz"
+        if not codes.exists():
+            aside = codes.with_name(f"{os.getpid()}-{codes.name}")
+            self._table.save(aside)
+            aside.replace(codes)
+        # A process of its own for each core: its libraries should not start threads as well.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+        start = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(processes, start, _begin, (str(codes),)) as pool:
+            yield pool
+
+    def _path(self, cell: Cell) -> Path:
+        name = hashlib.sha256(f"{self._version} {cell.key}".encode()).hexdigest()[:24]
+        return self._folder / f"{cell.experiment}-{name}.json"
+
+    def _kept(self, cell: Cell) -> list[Row] | None:
+        try:
+            rows: list[Row] = json.loads(self._path(cell).read_text())
+        except FileNotFoundError:
+            return None
+        return rows
+
+    def _keep(self, cell: Cell, rows: list[Row]) -> None:
+        path = self._path(cell)
+        aside = path.with_suffix(f".{os.getpid()}")
+        aside.write_text(json.dumps(rows))
+        aside.replace(path)
+
+
+def code_digest() -> str:
+    """A fingerprint of the code that decides what a cell finds."""
+    package, study = Path(countveil.__file__).parent, Path(__file__).parent
+    files = [package / "randomness.py", study / "pool.py", study / "measures.py"]
+    files += [path for room in _MEASURING for path in sorted((package / room).rglob("*.py"))]
+    files += sorted((study / "experiments").glob("*.py"))
+    found = hashlib.sha256()
+    for path in files:
+        found.update(path.name.encode() + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _begin(codes: str) -> None:
+    global _table  # noqa: PLW0603 - one table for each process
+    _table = StudyTable.saved(Path(codes))
+
+
+def _measure(experiment: str, parameters: dict[str, object]) -> list[Row]:
+    assert _table is not None
+    return EXPERIMENTS[experiment].measure(_table, **parameters)
+
+
+class Spoken:
+    """Progress on a screen: one line that is written over, or now and then a line in a log."""
+
+    def __init__(self, *, terminal: bool, write: Callable[[str], object]) -> None:
+        self._terminal, self._write = terminal, write
+        self._start = self._last = time.monotonic()
+        self._first: int | None = None
+
+    def __call__(self, done: int, everything: int, cell: Cell) -> None:
+        """Tell how far it is, and how long it may take."""
+        now = time.monotonic()
+        self._first = done if self._first is None else self._first
+        if not self._terminal and now - self._last < 20 and done < everything:
+            return
+        self._last = now
+        here = done - self._first + 1
+        left = (now - self._start) / here * (everything - done)
+        text = f"{done} of {everything} cells, {now - self._start:.0f} s, about {left:.0f} s left"
+        ends = "" if self._terminal and done < everything else "\n"
+        self._write(f"\r{text} ({cell.experiment})\x1b[K{ends}" if self._terminal else text + "\n")
