@@ -17,7 +17,6 @@ from countveil.cli.output import (
     progress_shown,
 )
 from countveil.cli.publish import Groups, Residue, with_ell
-from countveil.errors import TargetError
 
 if TYPE_CHECKING:
     from countveil.adversaries.summary import Audit
@@ -104,10 +103,11 @@ def command(
     """
     from countveil.auditor import run_audit
     from countveil.publisher import column_settings
+    from countveil.report.files import check_file, write_file
     from countveil.source import Choices
 
-    if report is not None and not report.parent.is_dir():
-        raise TargetError(f"There is no folder {report.parent} to write the report to.")
+    if report is not None:
+        check_file(report, "the report", replace=True)
     settings = column_settings(with_ell(sensitive, ell), None, groups, residue)
     named = [name for text in attacks or () for name in text.split(",") if name]
     choices = Choices.of(
@@ -124,7 +124,7 @@ def command(
             table, settings, release=release, attacks=named, choices=choices, progress=tell
         )
     if report is not None:
-        _write_report(found, report)
+        write_file(report, found.to_html(), "the report", private=True)
     _print(found, style)
     if not found.passed:
         raise typer.Exit(1)
@@ -146,10 +146,3 @@ def _print(found: Audit, style: Format) -> None:
     print()
     for sentence in found.sentences()[1:]:
         print_paragraph(sentence)
-
-
-def _write_report(found: Audit, path: Path) -> None:
-    try:
-        path.write_text(found.to_html(), encoding="utf-8")
-    except OSError as error:
-        raise TargetError(f"The report {path} cannot be written: {error.strerror}.") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -76,22 +77,8 @@ def utility(
 
     Example: countveil guarantee utility --ell 10 --error 0.2 --probability 0.02
     """
-    guarantee = _guarantee(ell)
-    predicate = _predicate(guarantee, rows, size, share, plot)
-    asked = predicate or guarantee
-    found = asked.utility(count=count, error=error, probability=probability)
-    if plot is not None:
-        from countveil.guarantee_figures import utility_figure
-
-        used = error if error is not None else float(found)
-        _write(plot, utility_figure(_drawable(used), ell))
-    _print(found, style, predicate)
-    if style is Format.TABLE and predicate is None:
-        print_paragraph(
-            "From the count on, for every larger one too: an error this large or larger has at "
-            "most this probability. 'printed' is the paper's formula, which is no bound; 'truly' "
-            "is the exact probability at the count and error of each line."
-        )
+    asked = _Asked(ell, count, error, probability, rows, size, share)
+    asked.answer("utility", plot, style)
 
 
 @app.command()
@@ -117,51 +104,69 @@ def privacy(
 
     Example: countveil guarantee privacy --ell 10 --count 5 --error 0.3
     """
-    guarantee = _guarantee(ell)
-    predicate = _predicate(guarantee, rows, size, share, plot)
-    asked = predicate or guarantee
-    found = asked.privacy(count=count, error=error, probability=probability)
-    if plot is not None:
-        from countveil.guarantee_figures import privacy_figure
-
-        used = error if error is not None else float(found)
-        _write(plot, privacy_figure(_drawable(used), ell))
-    _print(found, style, predicate)
-    if style is Format.TABLE and predicate is None:
-        print_paragraph(
-            "The count is off by more than the error with at least this probability. Only 'exact' "
-            "promises it: Chebyshev's inequality says at most how likely it is, and 'printed' is "
-            "the paper's inequality (4). 'truly' is the exact probability at each line."
-        )
+    asked = _Asked(ell, count, error, probability, rows, size, share)
+    asked.answer("privacy", plot, style)
 
 
-def _guarantee(ell: int) -> Guarantee:
-    from countveil.guarantees import Guarantee
+_EXPLAINED = {
+    "utility": (
+        "From the count on, for every larger one too: an error this large or larger has at most "
+        "this probability. 'printed' is the paper's formula, which is no bound; 'truly' is the "
+        "exact probability at the count and error of each line."
+    ),
+    "privacy": (
+        "The published count is off by more than the error with at least this probability; a "
+        "cleverer guess from it can be off a little less often. Only 'exact' promises it: "
+        "Chebyshev's inequality says at most how likely it is, and 'printed' is the paper's "
+        "inequality (4). 'truly' is the exact probability at each line."
+    ),
+}
 
-    return Guarantee(ell)
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What both commands are given."""
 
-def _predicate(
-    guarantee: Guarantee,
-    rows: int | None,
-    size: int | None,
-    share: float | None,
-    plot: Path | None,
-) -> PredicateGuarantee | None:
-    from countveil.errors import SettingsError
+    ell: int
+    count: int | None
+    error: float | None
+    probability: float | None
+    rows: int | None
+    size: int | None
+    share: float | None
 
-    if rows is None and size is None and share is None:
-        return None
-    if rows is None or size is None or share is None:
-        raise SettingsError(
-            "A predicate needs all of --rows (of the table), --size (rows that meet it) and "
-            "--share (of the value in the table). Leave all three away for the value over the "
-            "whole table."
-        )
-    if plot is not None:
-        raise SettingsError("--plot draws the figures of the whole table; leave --rows, --size and "
-                            "--share away.")  # fmt: skip
-    return guarantee.predicate(rows=rows, size=size, share=share)
+    def answer(self, what: str, plot: Path | None, style: Format) -> None:
+        """Find the third number, draw, print."""
+        from countveil.guarantees import Guarantee
+
+        guarantee = Guarantee(self.ell)
+        predicate = self._predicate(guarantee, plot)
+        find = getattr(predicate or guarantee, what)
+        found: Found = find(count=self.count, error=self.error, probability=self.probability)
+        if plot is not None:
+            _draw(plot, what, self.error if self.error is not None else float(found), self.ell)
+        _print(found, style, predicate)
+        if style is Format.TABLE and predicate is None:
+            print_paragraph(_EXPLAINED[what])
+
+    def _predicate(self, guarantee: Guarantee, plot: Path | None) -> PredicateGuarantee | None:
+        from countveil.errors import SettingsError
+
+        rows, size, share = self.rows, self.size, self.share
+        if rows is None and size is None and share is None:
+            return None
+        if rows is None or size is None or share is None:
+            raise SettingsError(
+                "A predicate needs all of --rows (of the table), --size (rows that meet it) and "
+                "--share (of the value in the table). Leave all three away for the value over the "
+                "whole table."
+            )
+        if plot is not None:
+            raise SettingsError(
+                "--plot draws the figures of the whole table; leave --rows, --size and --share "
+                "away."
+            )
+        return guarantee.predicate(rows=rows, size=size, share=share)
 
 
 def _print(found: Found, style: Format, predicate: PredicateGuarantee | None) -> None:
@@ -192,25 +197,20 @@ def _digits(number: float | None) -> str | None:
     return None if number is None else f"{number:.4g}"
 
 
-def _drawable(error: float) -> float:
+def _draw(path: Path, what: str, error: float, ell: int) -> None:
     from countveil.errors import SettingsError
+    from countveil.guarantee_figures import privacy_figure, utility_figure
+    from countveil.report import picture
+    from countveil.report.files import check_file, write_file
 
+    if path.suffix.lower() != ".svg":
+        raise SettingsError(
+            f"--plot writes an SVG picture; name a file that ends in .svg, got {path.name}."
+        )
     if not 0.001 <= error < 1:
         raise SettingsError(
             f"The figure can be drawn for errors from 0.001 to less than 1; here it is {error:.4g}."
         )
-    return error
-
-
-def _write(path: Path, text: str) -> None:
-    from countveil.errors import SettingsError, TargetError
-
-    if path.suffix.lower() != ".svg":
-        raise SettingsError(f"--plot writes an SVG picture; name a file that ends in .svg, "
-                            f"got {path.name}.")  # fmt: skip
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise TargetError(
-            f"The picture cannot be written to {path}: {error.strerror or error}."
-        ) from error
+    check_file(path, "the picture", replace=True)
+    figure = {"utility": utility_figure, "privacy": privacy_figure}[what]
+    write_file(path, picture(figure(error, ell)), "the picture")

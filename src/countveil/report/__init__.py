@@ -1,11 +1,11 @@
 """Results as pages: HTML with inline SVG, complete in one file.
 
 Enters: figures, tables, charts and sentences, some of their text from data that may be hostile.
-Leaves: one page that loads nothing from anywhere. Must not know: engines, releases, where the
-figures come from.
+Leaves: one page that loads nothing from anywhere. Must not know: engines, where figures come from.
 """
 
-from countveil.report.chart import Chart, Line, draw
+from countveil.report.axes import Axis
+from countveil.report.chart import Chart, Line, draw, picture
 from countveil.report.page import Section, page
 
-__all__ = ["Chart", "Line", "Section", "draw", "page"]
+__all__ = ["Axis", "Chart", "Line", "Section", "draw", "page", "picture"]

@@ -1,149 +1,231 @@
-"""Line charts as SVG.
+"""Charts of lines and points as SVG.
 
-Enters: lines with or without intervals. Leaves: an SVG element as text, everything escaped. Must
-not know: what the numbers mean.
+Enters: lines over the same axes, some of their text from data that may be hostile. Leaves: an SVG
+element for a page that has `CHART_STYLE`, or a picture that stands alone in a file: readable on
+light and dark screens, on a phone and on paper, with a title and a description for those who do not
+see it. Must not know: what the numbers mean.
 """
 
 from __future__ import annotations
 
 import html
-import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from countveil.display import visible
+from countveil.report.axes import Axis, around, tick_text
 
-_WIDTH, _HEIGHT = 620, 340
-_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 18, 16, 52
-_LINE_HEIGHT = 18
-# Distinguishable for people who do not see all colours (Okabe and Ito).
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
-_DASHES = ("", "6 4", "2 3", "8 3 2 3")
+# Narrow, so that letters stay readable where a phone shows the whole width.
+_WIDTH, _HEIGHT = 480, 320
+_LEFT, _RIGHT, _TOP, _BOTTOM = 60, 20, 12, 52
+_LEGEND_LINE, _HEAD_LINE, _LETTER = 19, 20, 6.7
+_FILE_WIDTH = 760
+# Told apart by people with any colour vision, on white and on black.
+_LIGHT = ("#0072b2", "#c04c00", "#007a5a", "#9c4f7c", "#6b5b00", "#333333")
+_DARK = ("#56b4e9", "#ff9d5c", "#3fd6ab", "#e9a6cd", "#f0e442", "#dddddd")
+_DASHES = {"solid": "", "dashed": "7 5", "dotted": "2 4", "mixed": "8 3 2 3"}
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a chart; `low` and `high` are its intervals, if it has some."""
+    """Points to be joined; `low` and `high` are their intervals, if they have some.
+
+    Lines of one `hue` have one colour, `dash` tells them apart; both are chosen if not given.
+    """
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
     low: Sequence[float] = ()
     high: Sequence[float] = ()
+    hue: int | None = None
+    dash: str | None = None
+    joined: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Lines over the same axes."""
+    """Lines over the same axes, which span them if they are not given."""
 
     title: str
     x_label: str
     y_label: str
     lines: Sequence[Line]
     note: str = ""
-
-
-def ticks(low: float, high: float, about: int = 6) -> list[float]:
-    """Round numbers that span the range."""
-    span = max(high - low, 1e-12)
-    raw = span / about
-    power = 10.0 ** math.floor(math.log10(raw))
-    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= raw * 0.999)
-    first = math.floor(low / step + 1e-9)
-    last = math.ceil(high / step - 1e-9)
-    return [number * step for number in range(first, last + 1)]
+    description: str = ""
+    x_axis: Axis | None = None
+    y_axis: Axis | None = None
 
 
 def draw(chart: Chart) -> str:
-    """The chart as an SVG element."""
+    """The chart as an element of a page that has `CHART_STYLE`."""
+    return _drawn(chart, [], alone=False)
+
+
+def picture(chart: Chart) -> str:
+    """The chart as an SVG file, with its title in it."""
+    return _drawn(chart, textwrap.wrap(visible(chart.title), 60), alone=True) + "\n"
+
+
+def _drawn(chart: Chart, head: Sequence[str], *, alone: bool) -> str:
     lines = [line for line in chart.lines if len(line.x)]
     if not lines:
         return ""
     xs = [x for line in lines for x in line.x]
-    ys = [y for line in lines for y in (*line.y, *line.low, *line.high)]
-    x_ticks, y_ticks = ticks(min(xs), max(xs), 8), ticks(min(0.0, *ys), max(ys))
-    area = _Area(x_ticks[0], x_ticks[-1], y_ticks[0], y_ticks[-1], len(lines))
-    parts = [area.axes(x_ticks, y_ticks, chart)]
-    parts += [area.line(line, number) for number, line in enumerate(lines)]
-    label = html.escape(visible(chart.title), quote=True)
+    ys = [y for line in lines for y in (0.0, *line.y, *line.low, *line.high)]
+    frame = _Frame(
+        chart.x_axis or around(xs), chart.y_axis or around(ys), _TOP + _HEAD_LINE * len(head)
+    )
+    rows = _legend_rows([line.name for line in lines])
+    height = frame.bottom + _BOTTOM + _LEGEND_LINE * len(rows)
+    size = f' width="{_FILE_WIDTH}" height="{_FILE_WIDTH * height // _WIDTH}"' if alone else ""
+    parts = [
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img"{size} '
+            f'viewBox="0 0 {_WIDTH} {height}">'
+        ),
+        f"<title>{_escaped(chart.title)}</title>",
+        f"<desc>{_escaped(chart.description or _described(chart, lines))}</desc>",
+        f"<style>{CHART_STYLE}</style>" if alone else "",
+        f'<rect class="paper" width="{_WIDTH}" height="{height}"/>',
+    ]
+    parts += [
+        f'<text class="head" x="8" y="{_HEAD_LINE * (number + 1)}">{_escaped(text)}</text>'
+        for number, text in enumerate(head)
+    ]
+    parts += [*frame.axes(chart.x_label, chart.y_label), frame.inside(lines)]
+    for number, row in enumerate(rows):
+        y = frame.bottom + _BOTTOM + _LEGEND_LINE * number
+        for x, place in row:
+            parts.append(_key(lines[place], place, x, y))
+            parts.append(_text(x + 36, y + 4, lines[place].name, "start"))
+    return "".join([*parts, "</svg>"])
+
+
+class _Frame:
+    """Where numbers lie in the picture."""
+
+    def __init__(self, across: Axis, up: Axis, top: int) -> None:
+        self._across, self._up, self._top = across, up, top
+        self._width, self._height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+        self.bottom = top + self._height
+
+    def _x(self, value: float) -> float:
+        return self._across.place(value) * self._width
+
+    def _y(self, value: float) -> float:
+        # Far outside is as good as further outside, and renderers like small numbers.
+        return self._height * (1 - max(-2.0, min(3.0, self._up.place(value))))
+
+    def axes(self, x_label: str, y_label: str) -> list[str]:
+        right, bottom, top = _LEFT + self._width, self.bottom, self._top
+        parts = []
+        for value in self._up.ticks():
+            y = top + self._y(value)
+            parts.append(f'<path class="rule" d="M{_LEFT} {y:.1f}H{right}"/>')
+            parts.append(_text(_LEFT - 7, y + 4, tick_text(value), "end"))
+        for value in self._across.ticks():
+            x = _LEFT + self._x(value)
+            parts.append(f'<path class="rule" d="M{x:.1f} {top}V{bottom + 4}"/>')
+            parts.append(_text(x, bottom + 18, tick_text(value), "middle"))
+        parts.append(f'<path class="axis" d="M{_LEFT} {top}V{bottom}H{right}"/>')
+        parts.append(_text(_LEFT + self._width / 2, bottom + 36, x_label, "middle"))
+        middle = top + self._height / 2
+        turned = f' transform="rotate(-90 14 {middle:.1f})"'
+        return [*parts, _text(14, middle, y_label, "middle", turned)]
+
+    def inside(self, lines: Sequence[Line]) -> str:
+        """A picture within the picture: what lies outside of the axes is cut off."""
+        parts = [
+            (
+                f'<svg x="{_LEFT}" y="{self._top}" width="{self._width}" height="{self._height}" '
+                f'viewBox="0 0 {self._width} {self._height}" overflow="hidden">'
+            )
+        ]
+        for number, line in enumerate(lines):
+            places = [(self._x(x), self._y(y)) for x, y in zip(line.x, line.y, strict=True)]
+            if line.joined:
+                path = "L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+                parts.append(f'<path {_stroke(line, number)} d="M{path}"/>')
+            bars = "".join(
+                f"M{self._x(x):.1f} {self._y(low):.1f}V{self._y(high):.1f}"
+                for x, low, high in zip(line.x, line.low, line.high, strict=False)
+            )
+            hue = _hue(line, number)
+            parts += [f'<path class="curve bar {hue}" d="{bars}"/>'] if bars else []
+            if bars or not line.joined:
+                parts += [
+                    f'<circle class="dot {hue}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
+                    for x, y in places
+                ]
+        return "".join([*parts, "</svg>"])
+
+
+def _key(line: Line, number: int, x: float, y: float) -> str:
+    if line.joined:
+        return f'<path {_stroke(line, number)} d="M{x:.1f} {y}H{x + 29:.1f}"/>'
+    return f'<circle class="dot {_hue(line, number)}" cx="{x + 14:.1f}" cy="{y}" r="3"/>'
+
+
+def _hue(line: Line, number: int) -> str:
+    return f"hue{(number if line.hue is None else line.hue) % len(_LIGHT)}"
+
+
+def _stroke(line: Line, number: int) -> str:
+    chosen = list(_DASHES)[number % len(_DASHES)] if line.hue is None else "solid"
+    dash = _DASHES[line.dash or chosen]
+    dashed = f' stroke-dasharray="{dash}"' if dash else ""
+    return f'class="curve {_hue(line, number)}"{dashed}'
+
+
+def _legend_rows(names: Sequence[str]) -> list[list[tuple[float, int]]]:
+    """Which entries stand in which line below the chart, and where: columns of equal width."""
+    needed = 48 + _LETTER * max(map(len, names))
+    fit = max(1, int((_WIDTH - _RIGHT - 8) / needed))
+    lines = -(-len(names) // fit)
+    columns = -(-len(names) // lines)
+    start = _LEFT if columns * needed <= _WIDTH - _LEFT - _RIGHT else 8
+    return [
+        [(start + needed * place, first + place) for place in range(min(columns, left))]
+        for first in range(0, len(names), columns)
+        if (left := len(names) - first)
+    ]
+
+
+def _described(chart: Chart, lines: Sequence[Line]) -> str:
+    """What the lines say, in words."""
+    said = [
+        f"{line.name}: from {line.y[0]:.4g} at {line.x[0]:.4g} to {line.y[-1]:.4g} at "
+        f"{line.x[-1]:.4g}, between {min(line.y):.4g} and {max(line.y):.4g}"
+        for line in lines
+    ]
+    return f"{chart.y_label} (vertical) by {chart.x_label} (horizontal). {'; '.join(said)}."
+
+
+def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{more}>{_escaped(text, 64)}</text>'
+
+
+def _escaped(text: str, most: int | None = None) -> str:
+    return html.escape(visible(text, most), quote=True)
+
+
+def _colours(paper: str, ink: str, rule: str, hues: Sequence[str]) -> str:
+    lines = "".join(f".chart .hue{number}{{color:{hue}}}" for number, hue in enumerate(hues))
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {area.height}" role="img" aria-label="{label}" '
-        f'xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" font-size="12">'
-        + "".join(parts)
-        + "</svg>"
+        f".chart .paper{{fill:{paper}}}.chart text{{fill:{ink}}}"
+        f".chart .rule{{stroke:{rule}}}.chart .axis{{stroke:{ink}}}{lines}"
     )
 
 
-class _Area:
-    """Where numbers lie on the page; the legend stands above the axes."""
-
-    def __init__(self, x0: float, x1: float, y0: float, y1: float, n_lines: int) -> None:
-        self._x, self._y = (x0, max(x1, x0 + 1e-12)), (y0, max(y1, y0 + 1e-12))
-        self._top = _TOP + _LINE_HEIGHT * n_lines
-        self.height = _HEIGHT + _LINE_HEIGHT * n_lines
-        self._bottom = self.height - _BOTTOM
-
-    def x(self, value: float) -> float:
-        share = (value - self._x[0]) / (self._x[1] - self._x[0])
-        return round(_LEFT + share * (_WIDTH - _LEFT - _RIGHT), 2)
-
-    def y(self, value: float) -> float:
-        share = (value - self._y[0]) / (self._y[1] - self._y[0])
-        return round(self._bottom - share * (self._bottom - self._top), 2)
-
-    def axes(self, x_ticks: Sequence[float], y_ticks: Sequence[float], chart: Chart) -> str:
-        right = _WIDTH - _RIGHT
-        parts = []
-        for tick in y_ticks:
-            at = self.y(tick)
-            parts.append(f'<line x1="{_LEFT}" x2="{right}" y1="{at}" y2="{at}" stroke="#ddd"/>')
-            parts.append(_text(_LEFT - 8, at + 4, _short(tick), "end"))
-        for tick in x_ticks:
-            at = self.x(tick)
-            parts.append(
-                f'<line x1="{at}" x2="{at}" y1="{self._bottom}" y2="{self._bottom + 5}" '
-                f'stroke="#666"/>'
-            )
-            parts.append(_text(at, self._bottom + 19, _short(tick), "middle"))
-        parts.append(
-            f'<line x1="{_LEFT}" x2="{right}" y1="{self._bottom}" y2="{self._bottom}" '
-            f'stroke="#666"/>'
-        )
-        middle, side = (_LEFT + right) / 2, (self._top + self._bottom) / 2
-        parts.append(_text(middle, self._bottom + 40, chart.x_label, "middle"))
-        parts.append(_text(15, side, chart.y_label, "middle", f"rotate(-90 15 {side})"))
-        return "".join(parts)
-
-    def line(self, line: Line, number: int) -> str:
-        colour, dash = _COLOURS[number % len(_COLOURS)], _DASHES[number % len(_DASHES)]
-        style = f'stroke="{colour}" stroke-width="2" fill="none" stroke-dasharray="{dash}"'
-        points = " ".join(f"{self.x(x)},{self.y(y)}" for x, y in zip(line.x, line.y, strict=True))
-        at = _TOP + _LINE_HEIGHT * number
-        parts = [
-            f'<polyline points="{points}" {style}/>',
-            f'<line x1="{_LEFT}" x2="{_LEFT + 28}" y1="{at}" y2="{at}" {style}/>',
-            _text(_LEFT + 36, at + 4, line.name, "start"),
-        ]
-        for x, low, high in zip(line.x, line.low, line.high, strict=False):
-            parts.append(
-                f'<line x1="{self.x(x)}" x2="{self.x(x)}" y1="{self.y(low)}" y2="{self.y(high)}" '
-                f'stroke="{colour}" stroke-width="1.5"/>'
-            )
-        if line.low:
-            parts += [
-                f'<circle cx="{self.x(x)}" cy="{self.y(y)}" r="3" fill="{colour}"/>'
-                for x, y in zip(line.x, line.y, strict=True)
-            ]
-        return "".join(parts)
-
-
-def _text(x: float, y: float, text: str, anchor: str, transform: str = "") -> str:
-    turned = f' transform="{transform}"' if transform else ""
-    escaped = html.escape(visible(text, 80), quote=True)
-    return f'<text x="{x}" y="{y}" text-anchor="{anchor}" fill="#333"{turned}>{escaped}</text>'
-
-
-def _short(value: float) -> str:
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{round(value, 6):g}"
+CHART_STYLE = (
+    ".chart text{font:12px system-ui,sans-serif}.chart .head{font-weight:600;font-size:14px}"
+    ".chart .curve{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round}"
+    ".chart .bar{stroke-width:1.5}.chart .dot{fill:currentColor}.chart .rule{stroke-width:1}"
+    ".chart .axis{fill:none;stroke-width:1.5}"
+    + _colours("#ffffff", "#222222", "#d9d9d9", _LIGHT)
+    + "@media screen and (prefers-color-scheme:dark){"
+    + _colours("#16181c", "#e8e8e8", "#3a3d44", _DARK)
+    + "}"
+)

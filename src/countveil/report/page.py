@@ -1,7 +1,8 @@
-"""A page of sections: sentences, tables, charts.
+"""A page of sections: sentences, tables, charts, lines to copy.
 
-Enters: sections. Leaves: one HTML file that loads nothing and runs nothing. Must not know: what it
-is about. Every text is escaped; a policy in the page forbids scripts and any request.
+Enters: sections. Leaves: one HTML file that loads nothing and runs nothing, readable on a phone, on
+paper, on light and dark screens. Must not know: what it is about. Every text is escaped; a policy
+in the page forbids scripts and any request.
 """
 
 from __future__ import annotations
@@ -12,28 +13,48 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from countveil.display import shown, visible
-from countveil.report.chart import Chart, draw
+from countveil.report.chart import CHART_STYLE, Chart, draw
 
 _STYLE = """
-:root { color-scheme: light; }
-body { font: 16px/1.5 system-ui, sans-serif; color: #222; background: #fff; margin: 2rem auto;
-  max-width: 72rem; padding: 0 1rem; }
-h1 { font-size: 1.7rem; } h2 { font-size: 1.25rem; margin-top: 2.2rem; }
-table { border-collapse: collapse; width: 100%; font-size: 0.86rem; }
-th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.6rem;
-  border-bottom: 1px solid #ddd; overflow-wrap: anywhere; }
-th { border-bottom: 2px solid #888; }
-figure { margin: 1.5rem 0; max-width: 42rem; } figcaption { font-size: 0.86rem; color: #444; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(26rem, 1fr)); gap: 1rem; }
-.mark { font-weight: 600; white-space: nowrap; } .bad { color: #a40000; } .good { color: #1a6b1a; }
-.note { color: #444; }
+:root { color-scheme: light dark; --ink: #222; --paper: #fff; --soft: #555; --rule: #ddd;
+  --strong: #888; --box: #f5f5f3; --bad: #a40000; --good: #1a6b1a; }
+@media screen and (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --paper: #16181c;
+  --soft: #b4b4b4; --rule: #3a3d44; --strong: #777; --box: #22252b; --bad: #ff9b9b;
+  --good: #8fd694; } }
+* { box-sizing: border-box; }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+  margin: 2rem auto; max-width: 60rem; padding: 0 1rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top: 2.2rem; }
+p { max-width: 44rem; } .lead { font-size: 1.06rem; }
+.table { overflow-x: auto; margin: 1rem 0; }
+table { border-collapse: collapse; font-size: 0.86rem; } .full table { width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.7rem 0.35rem 0;
+  border-bottom: 1px solid var(--rule); }
+th { border-bottom: 2px solid var(--strong); overflow-wrap: normal; }
+th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
+figure { margin: 1rem 0; max-width: 36rem; } figure svg { width: 100%; height: auto; }
+figcaption { font-size: 0.86rem; color: var(--soft); }
+.charts { display: grid; gap: 1.5rem;
+  grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
+pre { background: var(--box); border: 1px solid var(--rule); border-radius: 4px; padding: 0.7rem;
+  font-size: 0.84rem; line-height: 1.45; white-space: pre-wrap; }
+summary { cursor: pointer; font-weight: 600; margin: 1rem 0; }
+.mark { font-weight: 600; } .bad { color: var(--bad); } .good { color: var(--good); }
+.warning { border-left: 4px solid var(--bad); padding: 0.4rem 0.8rem; font-weight: 600; }
+@media print { body { font-size: 10.5pt; margin: 0; max-width: none; padding: 0; }
+  h2, summary { break-after: avoid; } figure, tr { break-inside: avoid; }
+  .charts { display: block; } figure { max-width: 13cm; }
+  details:not([open])::details-content { content-visibility: visible; height: auto; } }
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a page. `marks` colours cells of a table that hold exactly this text."""
+    """A part of a page. `marks` colours cells of a table that hold exactly this text.
+
+    `commands` are lines to copy, a block each. `folded` is long text, shown when it is asked for.
+    """
 
     title: str
     sentences: Sequence[str] = ()
@@ -41,47 +62,84 @@ class Section:
     rows: Sequence[Sequence[Any]] = ()
     charts: Sequence[Chart] = ()
     marks: Mapping[str, str] = field(default_factory=dict)
+    commands: Sequence[str] = ()
+    folded: Mapping[str, str] = field(default_factory=dict)
+    after: Sequence[str] = ()
 
 
-def page(title: str, sections: Sequence[Section]) -> str:
+def page(title: str, sections: Sequence[Section], warning: str = "", lead: str = "") -> str:
     """A complete page."""
     body = "".join(_section(section) for section in sections)
     name = _escaped(title)
+    top = f'<p class="warning">{_escaped(warning)}</p>' if warning else ""
+    top += f'<p class="lead">{_escaped(lead)}</p>' if lead else ""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{name}</title><style>{_STYLE}</style></head>"
-        f"<body><h1>{name}</h1>{body}</body></html>\n"
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{name}</title><style>{_STYLE}{CHART_STYLE}</style></head>"
+        f"<body><main><h1>{name}</h1>{top}{body}</main></body></html>\n"
     )
 
 
 def _section(section: Section) -> str:
-    parts = [f"<h2>{_escaped(section.title)}</h2>"]
-    parts += [f"<p>{_escaped(sentence)}</p>" for sentence in section.sentences]
+    parts = [f"<section><h2>{_escaped(section.title)}</h2>" if section.title else "<section>"]
+    parts += [_paragraph(sentence) for sentence in section.sentences]
     if section.rows:
-        head = "".join(f"<th>{_escaped(name)}</th>" for name in section.columns)
-        body = "".join(_row(row, section.marks) for row in section.rows)
-        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+        parts.append(_table(section.columns, section.rows, section.marks))
     figures = "".join(_figure(chart) for chart in section.charts)
-    return "".join(parts) + (f'<div class="charts">{figures}</div>' if figures else "")
+    parts += [f'<div class="charts">{figures}</div>'] if figures else []
+    parts += [f"<pre>{_escaped(command)}</pre>" for command in section.commands]
+    parts += [
+        f"<details><summary>{_escaped(name)}</summary><pre>{_escaped(text)}</pre></details>"
+        for name, text in section.folded.items()
+    ]
+    return "".join([*parts, *(_paragraph(sentence) for sentence in section.after), "</section>"])
 
 
-def _row(row: Sequence[Any], marks: Mapping[str, str]) -> str:
+def _paragraph(text: str) -> str:
+    return f"<p>{_escaped(text)}</p>"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], marks: Mapping[str, str]) -> str:
+    right = [
+        all(isinstance(row[place], int | float | None) for row in rows)
+        and any(row[place] is not None for row in rows)
+        for place in range(len(columns))
+    ]
+    head = "".join(
+        f'<th scope="col"{_number(to_right)}>{_escaped(name)}</th>'
+        for name, to_right in zip(columns, right, strict=True)
+    )
+    body = "".join(_row(row, right, marks) for row in rows)
+    # Words want the whole width; numbers are read more easily side by side.
+    full = "" if sum(right) * 2 >= len(columns) else " full"
+    return (
+        f'<div class="table{full}"><table><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _row(row: Sequence[Any], right: Sequence[bool], marks: Mapping[str, str]) -> str:
     cells = []
-    for value in row:
+    for value, to_right in zip(row, right, strict=True):
         text = shown(value)
-        kind = f' class="mark {_escaped(marks[text])}"' if text in marks else ""
+        kind = f' class="mark {_escaped(marks[text])}"' if text in marks else _number(to_right)
         cells.append(f"<td{kind}>{_escaped(text)}</td>")
     return f"<tr>{''.join(cells)}</tr>"
 
 
+def _number(to_right: bool) -> str:
+    return ' class="number"' if to_right else ""
+
+
 def _figure(chart: Chart) -> str:
+    drawn = draw(chart)
+    if not drawn:
+        return ""
     note = f" {_escaped(chart.note)}" if chart.note else ""
-    return (
-        f"<figure>{draw(chart)}<figcaption><b>{_escaped(chart.title)}.</b>{note}"
-        "</figcaption></figure>"
-    )
+    return f"<figure>{drawn}<figcaption><b>{_escaped(chart.title)}.</b>{note}</figcaption></figure>"
 
 
 def _escaped(text: str) -> str:
