@@ -15,6 +15,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -122,6 +123,15 @@ def code_digest() -> str:
 def _begin(codes: str) -> None:
     global _table  # noqa: PLW0603 - one table for each process
     _table = StudyTable.saved(Path(codes))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Whatever ends the run ends its processes: nobody waits for work that never comes."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _measure(experiment: str, parameters: dict[str, object]) -> list[Row]:

@@ -7,7 +7,7 @@ Must not know: files.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -42,7 +42,7 @@ class Scale:
     predicates: int = 100
     two_ells: Sequence[int] = tuple(range(2, 9))
     two_repetitions: int = 10
-    two_predicates: int = 50
+    two_predicates: int = 100
     most_queries: Sequence[int] = tuple(range(10, 101, 10))
     draws: int = 2_000
     times: int = 5
@@ -97,6 +97,6 @@ def estimate_all(
     return found
 
 
-def labelled(rows: Any, **more: Any) -> list[Row]:
+def labelled(found: Iterable[Row], /, **more: Any) -> list[Row]:
     """Rows with these columns in front."""
-    return [{**more, **row} for row in rows]
+    return [{**more, **row} for row in found]
