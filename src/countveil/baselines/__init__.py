@@ -10,15 +10,21 @@ and say what a linked row gives away. Must not know: columns, values, files, eng
 from countveil.baselines.anatomy import Anatomy, diversity, is_diverse
 from countveil.baselines.contract import Belief, Method, Published
 from countveil.baselines.global_randomisation import GlobalRandomisation
+from countveil.baselines.laplace import Laplace
 from countveil.baselines.ours import DecoyGroups
+from countveil.baselines.pram import InvariantPram
+from countveil.baselines.randomised_response import RandomisedResponse
 
 __all__ = [
     "Anatomy",
     "Belief",
     "DecoyGroups",
     "GlobalRandomisation",
+    "InvariantPram",
+    "Laplace",
     "Method",
     "Published",
+    "RandomisedResponse",
     "diversity",
     "is_diverse",
 ]

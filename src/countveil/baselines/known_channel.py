@@ -6,8 +6,8 @@ published codes, estimates. Must not know: how K was chosen.
 **Estimates.** E[y] = K^T x for the counts of a predicate.
 
 - `unbiased`: solve for x. May come out negative.
-- `bayes`: the maximum of the likelihood over all x that could be, by iterated Bayes from the
-  independent answer until nothing moves. Never negative, adds up to the rows of the predicate.
+- `bayes`: the maximum of the likelihood over all x that could be, by iterated Bayes until nothing
+  moves. Never negative, adds up to the rows of the predicate.
 - `stopped`: one value at a time, as value / other, from the published counts on, until no number
   moves by more than 1%: the iteration of the paper, with the probabilities of this channel.
 - `printed`: the same with the matrix that the paper prints for decoy groups, b = f/N, as if these
@@ -33,6 +33,9 @@ ESTIMATES = ("bayes", "unbiased", "stopped", "printed")
 _WORDS = 2**64
 _TOLERANCE, _MOST_STEPS = 1e-6, 2_000
 _STILL = 1e-7
+_INVERTIBLE, _MIXED = 1e8, 0.01
+# No longer step than so many rounds, and no count shrinks by more than this in one.
+_FURTHEST, _SHRINK = 1_000.0, 0.01
 
 
 def check_estimate(estimate: str) -> None:
@@ -101,17 +104,20 @@ class RandomisedTable:
 
     def belief(self) -> Belief:
         """Bayes with the estimated shares: the adversary has what everybody has."""
-        if self.estimate == "bayes":
-            shares = self.totals()
-        else:
-            shares = most_likely(self._everybody[None], self.channel)[0]
-        return Belief(posterior(self.channel, shares / shares.sum()), self.published)
+        return Belief(posterior(self.channel, self._shares), self.published)
+
+    @cached_property
+    def _shares(self) -> Floats:
+        """The most likely shares of the true values in the whole table."""
+        seen = self._everybody[None]
+        found: Floats = most_likely(seen, self.channel, seen[0] / seen.sum())[0] / seen.sum()
+        return found
 
     def _estimated(self, y: Floats) -> Floats:
         if self.estimate == "unbiased":
             return np.linalg.solve(self.channel.T, y.T).T.astype(np.float64)
         if self.estimate == "bayes":
-            return most_likely(y, self.channel)
+            return most_likely(y, self.channel, self._shares)
         if self.estimate == "printed":
             keep = float(self.channel[0, 0])
             result = bayes_counts(
@@ -121,19 +127,59 @@ class RandomisedTable:
         return stopped(y, self._everybody, self.channel)
 
 
-def most_likely(y: Floats, channel: Floats) -> Floats:
-    """The counts under which the published ones are most likely, for every line of y."""
+def most_likely(y: Floats, channel: Floats, shares: Floats) -> Floats:
+    """The counts under which the published ones are most likely, for every line of y.
+
+    From the unbiased answer on, cut at 0 and mixed with what independence says (`shares` of all
+    values): where nothing had to be cut it is the answer already.
+    """
     n = y.sum(axis=1, keepdims=True)
-    x = np.repeat(n / y.shape[1], y.shape[1], axis=1)
+    x: Floats = n * shares
+    if np.linalg.cond(channel) < _INVERTIBLE:
+        cut = np.maximum(np.linalg.solve(channel.T, y.T).T, 0.0)
+        cut *= n / np.maximum(cut.sum(axis=1, keepdims=True), 1e-300)
+        x = (1 - _MIXED) * cut + _MIXED * x
+    active = np.arange(len(y))
     for _ in range(_MOST_STEPS):
-        expected = x @ channel
-        ratio = np.divide(y, expected, out=np.zeros_like(y), where=expected > 0)
-        after = x * (ratio @ channel.T)
-        moved = np.abs(after - x) > _TOLERANCE * np.maximum(n, 1.0)
-        x = after
-        if not moved.any():
+        before, seen, rows = x[active], y[active], n[active]
+        after = _two_rounds(before, seen, rows, channel)
+        x[active] = after
+        moved = np.abs(after - before) > _TOLERANCE * np.maximum(rows, 1.0)
+        active = active[moved.any(axis=1)]
+        if not active.size:
             break
     return x
+
+
+def _round(x: Floats, y: Floats, channel: Floats) -> Floats:
+    """One round of Bayes: every published row counts for the values it may come from."""
+    expected = x @ channel
+    ratio = np.divide(y, expected, out=np.zeros_like(expected), where=expected > 0)
+    found: Floats = x * (ratio @ channel.T)
+    return found
+
+
+def _two_rounds(x: Floats, y: Floats, n: Floats, channel: Floats) -> Floats:
+    """Two rounds, and as much further in their direction as they promise (SQUAREM).
+
+    Lines that would be less likely for it stay where the two rounds led them.
+    """
+    once = _round(x, y, channel)
+    twice = _round(once, y, channel)
+    step, turn = once - x, twice - 2 * once + x
+    size = np.linalg.norm(step, axis=1) / np.maximum(np.linalg.norm(turn, axis=1), 1e-300)
+    far = np.clip(size, 1.0, _FURTHEST)[:, None]
+    ahead = np.maximum(x + 2 * far * step + far**2 * turn, twice * _SHRINK)
+    ahead = _round(ahead * n / np.maximum(ahead.sum(axis=1, keepdims=True), 1e-300), y, channel)
+    better = _likelihood(ahead, y, channel) >= _likelihood(twice, y, channel)
+    found: Floats = np.where(better[:, None], ahead, twice)
+    return found
+
+
+def _likelihood(x: Floats, y: Floats, channel: Floats) -> Floats:
+    """The logarithm, up to what does not depend on x."""
+    found: Floats = (y * np.log(np.maximum(x @ channel, 1e-300))).sum(axis=1)
+    return found
 
 
 def stopped(y: Floats, everybody: Floats, channel: Floats) -> Floats:
@@ -142,26 +188,33 @@ def stopped(y: Floats, everybody: Floats, channel: Floats) -> Floats:
     In P or not, with the value or not. Whether a row is in P is never changed, so the two parts
     share nothing but the moment at which they stop.
     """
-    own = np.diag(channel)
     shares = everybody / everybody.sum()
+    own = np.diag(channel)
     # Over the rows without s, how likely s is published: the same for all if K is uniform.
     other = (shares @ channel - shares * own) / np.maximum(1 - shares, 1e-12)
     seen = np.stack([everybody - y, y])
-    rows = seen.sum(axis=2, keepdims=True)
-    x = np.maximum(seen, 0.0)
-    resting = np.zeros(y.shape, bool)
+    rows = np.broadcast_to(seen.sum(axis=2, keepdims=True), seen.shape).reshape(2, -1)
+    seen = seen.reshape(2, -1)
+    keep, wrong = np.tile(own, len(y)), np.tile(other, len(y))
+    x = seen.copy()
+    active = np.arange(x.shape[1])
     for _ in range(_MOST_STEPS):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            told = own * x / (own * x + other * (rows - x))
-            untold = (1 - own) * x / ((1 - own) * x + (1 - other) * (rows - x))
-        after = seen * np.nan_to_num(told) + (rows - seen) * np.nan_to_num(untold)
-        after = np.where(resting, x, after)
-        shift = np.abs(after - x)
-        moved = (shift > np.maximum(PAPER_TOLERANCE * x, _STILL)) | (
-            shift > np.maximum(PAPER_TOLERANCE * (rows - x), _STILL)
-        )
-        x, resting = after, resting | ~moved.any(axis=0)
-        if resting.all():
+        before, without = x[:, active], rows[:, active] - x[:, active]
+        with_s, sent = seen[:, active], rows[:, active] - seen[:, active]
+        a, b = keep[active], wrong[active]
+        after = with_s * _part(a * before, b * without)
+        after += sent * _part((1 - a) * before, (1 - b) * without)
+        x[:, active] = after
+        shift = np.abs(after - before)
+        least = PAPER_TOLERANCE * np.minimum(before, without)
+        active = active[(shift > np.maximum(least, _STILL)).any(axis=0)]
+        if not active.size:
             break
-    found: Floats = x[1]
+    found: Floats = x[1].reshape(y.shape)
+    return found
+
+
+def _part(one: Floats, other: Floats) -> Floats:
+    both = one + other
+    found: Floats = np.divide(one, both, out=np.zeros_like(both), where=both > 0)
     return found
