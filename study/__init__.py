@@ -1,6 +1,6 @@
 """The paper's empirical study, done again: its own choices beside ours and beside other methods.
 
-    data/           the table: ACS 2024, a PUMS file as the Census Bureau ships it, or the made-up census
+    data/           the table: ACS 2024, files as the Census Bureau ships them, or a made-up census
     pool            count queries: random predicates, each with every sensitive value
     measures        estimates and truth -> relative errors by selectivity
     experiments/    one file per kind of measurement; each declares its cells and measures one

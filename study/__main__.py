@@ -1,8 +1,8 @@
 """The study from the command line: measure, draw, write the page.
 
-    python -m study run [--quick] [--data FILE|census] [--only EXPERIMENT ...]
-    python -m study draw [--results FOLDER] [--figures FOLDER]
-    python -m study page
+python -m study run [--quick] [--data FILE|census] [--only EXPERIMENT ...]
+python -m study draw [--results FOLDER] [--figures FOLDER]
+python -m study page
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from countveil.version import __version__
 from study import results
 from study.data import load
 from study.experiments import EXPERIMENTS
+from study.figures import draw_all
 from study.grid import FULL, QUICK, cells
+from study.page import PAGE, study_page
 from study.runner import Runner, Spoken
 
 HERE = Path(__file__).parent
@@ -50,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--quick", action="store_true", help="a small grid, beside the results")
     run.add_argument("--data", help="PUMS zip, CSV or folder; or census (default: what is there)")
     run.add_argument("--only", nargs="*", choices=list(EXPERIMENTS), default=[])
+    run.add_argument("--again", action="store_true", help="measure anew what is kept, too")
     run.add_argument("--processes", type=int, help="default: one per core")
     run.add_argument("--kept", type=Path, default=HERE / "kept", help="where finished cells are")
     run.add_argument("--results", type=Path, help="where the CSV files go")
@@ -74,7 +77,10 @@ def _run(options: argparse.Namespace) -> None:
     print(f"{table.name}, {table.rows:,} rows", flush=True)
     todo = cells(scale, options.only)
     tell = Spoken(terminal=sys.stderr.isatty(), write=_tell)
-    found = Runner(table, options.kept, options.processes).run(todo, tell)
+    runner = Runner(table, options.kept, options.processes)
+    if options.again:
+        runner.forget(todo)
+    found = runner.run(todo, tell)
     tables = results.gathered((cell.experiment, rows) for cell, rows in found.items())
     children = os.times()
     about = {
@@ -89,7 +95,7 @@ def _run(options: argparse.Namespace) -> None:
             time.process_time() - before + children.children_user + children.children_system
         ),
     }
-    results.write(options.results, tables, about)
+    results.write(options.results, tables, table.name, {} if options.only else about)
     print(f"results in {options.results}")
     _draw(options)
 
@@ -99,16 +105,12 @@ def _tell(text: str) -> None:
 
 
 def _draw(options: argparse.Namespace) -> None:
-    from study.figures import draw_all
-
     names = draw_all(results.Results.read(options.results), options.figures)
     print(f"{len(names)} figures in {options.figures}")
 
 
 def _page(options: argparse.Namespace) -> None:
     del options
-    from study.page import PAGE, study_page
-
     PAGE.write_text(study_page(results.Results.read()))
     print(f"written: {PAGE}")
 

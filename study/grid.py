@@ -1,7 +1,7 @@
 """The grid: everything that is measured, declared in one place.
 
-Enters: a scale. Leaves: cells, in the order in which they are done: long ones first, those that read
-the clock last. Must not know: how a cell is measured.
+Enters: a scale. Leaves: cells, in the order in which they are done: long ones first, those that
+read the clock last. Must not know: how a cell is measured.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ class Cell:
     def key(self) -> str:
         """A name for it, the same in every run."""
         return f"{self.experiment} {json.dumps(self.parameters, sort_keys=True)}"
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
     @property
     def timed(self) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Band:
 
 SMALL = Band("small", 0, SMALL_COUNT)
 EDGES = (0.0001, 0.001, 0.005, 0.01, 0.02, 0.05)
-BANDS = tuple(Band("band", low, high) for low, high in zip(EDGES, EDGES[1:], strict=False))
+BANDS = tuple(Band("band", low, high) for low, high in pairwise(EDGES))
 FINE = tuple(Band("fine", low, low + 0.01) for low in (0.01, 0.02, 0.03, 0.04))
 # As the paper reports: everything that passes the threshold, up to its 5%.
 PASSING = tuple(Band("passing", low, TOP) for low in (0.005, 0.01, 0.02, 0.03, 0.04))

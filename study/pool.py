@@ -4,9 +4,9 @@ Enters: a table, which columns may be asked about, a stream. Leaves: the rows of
 true counts. Must not know: how anything is published.
 
 The paper's pool has 5,000 queries "A1 = v1 and ... and Ad = vd and SA = vs", made from random
-predicates and all values of SA; with 50 values that is 100 predicates. Here a predicate is made from
-one to three columns, all choices as likely, and the values that a random person has in them: so
-nobody is asked about combinations that do not occur, and frequent ones are asked more often. Two
+predicates and all values of SA; with 50 values that is 100 predicates. Here a predicate is made
+from one to three columns, all choices as likely, and the values that a random person has in them:
+so nobody is asked about combinations that do not occur, and frequent ones are asked more often. Two
 other ways are there to see how much that matters (`KINDS`): every predicate at most once, and each
 value drawn from the column's domain.
 

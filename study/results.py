@@ -1,6 +1,6 @@
 """Results as tidy CSV files: one per experiment, one row per measurement.
 
-Enters: the rows of cells. Leaves: files that say which data they are of; and, from files, rows again.
+Enters: the rows of cells. Leaves: files that say which data they are of; from files, rows again.
 Must not know: what the numbers mean.
 
 `about.json` beside them: the name and size of the table, the version, the machine's cores and what
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,10 @@ from study.measures import Row
 RESULTS = Path(__file__).parent / "results"
 
 
-def write(folder: Path, tables: Mapping[str, Sequence[Row]], about: Mapping[str, Any]) -> None:
-    """One CSV for each experiment."""
+def write(
+    folder: Path, tables: Mapping[str, Sequence[Row]], data: str, about: Mapping[str, Any]
+) -> None:
+    """One CSV for each experiment; `about` is empty if only some were done."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in tables.items():
         columns = list(dict.fromkeys(column for row in rows for column in row))
@@ -31,8 +33,9 @@ def write(folder: Path, tables: Mapping[str, Sequence[Row]], about: Mapping[str,
             writer.writerow(["data", *columns])
             for row in rows:
                 cells = (_text(row.get(column)) for column in columns)
-                writer.writerow([about["data"], *cells])
-    (folder / "about.json").write_text(json.dumps(about, indent=2) + "\n")
+                writer.writerow([data, *cells])
+    if about:
+        (folder / "about.json").write_text(json.dumps(about, indent=2) + "\n")
 
 
 def _text(value: object) -> str:
@@ -58,7 +61,7 @@ class Results:
                 tables[path.stem] = [{k: _value(v) for k, v in line.items()} for line in lines]
         return cls(json.loads((folder / "about.json").read_text()), tables)
 
-    def where(self, table: str, **wanted: object) -> list[Row]:
+    def where(self, table: str, /, **wanted: object) -> list[Row]:
         """The rows with these values."""
         return [
             row
@@ -66,23 +69,21 @@ class Results:
             if all(row.get(name) == value for name, value in wanted.items())
         ]
 
-    def values(self, table: str, column: str, **wanted: object) -> list[float]:
+    def values(self, table: str, column: str, /, **wanted: object) -> list[float]:
         """One column of them, without what is not there."""
         found = (row.get(column) for row in self.where(table, **wanted))
         return [float(value) for value in found if value is not None]
 
-    def different(self, table: str, column: str, **wanted: object) -> list[Any]:
+    def different(self, table: str, column: str, /, **wanted: object) -> list[Any]:
         """Which values a column has."""
         return sorted({row[column] for row in self.where(table, **wanted)})
 
 
-def gathered(
-    rows_of: Iterable[tuple[str, Sequence[Row]]], keep: Callable[[Row], bool] = lambda _row: True
-) -> dict[str, list[Row]]:
+def gathered(rows_of: Iterable[tuple[str, Sequence[Row]]]) -> dict[str, list[Row]]:
     """The rows of cells by experiment."""
     found: dict[str, list[Row]] = {}
     for name, rows in rows_of:
-        found.setdefault(name, []).extend(row for row in rows if keep(row))
+        found.setdefault(name, []).extend(rows)
     return found
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import countveil
 from study.data import StudyTable
-from study.experiments import EXPERIMENTS, Row
+from study.experiments import EXPERIMENTS, Parameters, Row
 from study.grid import Cell
 
 Progress = Callable[[int, int, Cell], None]
@@ -43,6 +43,11 @@ class Runner:
         self._processes = processes or os.cpu_count() or 1
         self._version = f"{table.digest} {code_digest()}"
 
+    def forget(self, cells: Sequence[Cell]) -> None:
+        """Measure these anew next time."""
+        for cell in cells:
+            self._path(cell).unlink(missing_ok=True)
+
     def run(self, cells: Sequence[Cell], progress: Progress | None = None) -> dict[Cell, list[Row]]:
         """The rows of all cells; those that are kept are not measured again."""
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -59,9 +64,7 @@ class Runner:
                 tell(done, len(cells), cell)
         return {cell: self._kept(cell) or [] for cell in cells}
 
-    def _measured(
-        self, cells: Sequence[Cell], processes: int
-    ) -> Iterator[tuple[Cell, list[Row]]]:
+    def _measured(self, cells: Sequence[Cell], processes: int) -> Iterator[tuple[Cell, list[Row]]]:
         if not cells:
             return
         with self._workers(processes) as pool:
@@ -134,7 +137,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _measure(experiment: str, parameters: dict[str, object]) -> list[Row]:
+def _measure(experiment: str, parameters: Parameters) -> list[Row]:
     assert _table is not None
     return EXPERIMENTS[experiment].measure(_table, **parameters)
 

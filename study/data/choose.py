@@ -66,5 +66,5 @@ def _own_columns(path: Path, rows: int) -> StudyTable:
 
 
 def _values(column: pa.ChunkedArray) -> NDArray[np.generic]:
-    values = column.to_numpy()
+    values: NDArray[np.generic] = column.to_numpy()
     return values.astype(str) if values.dtype == object else values

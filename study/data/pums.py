@@ -1,7 +1,8 @@
 """Person files of the American Community Survey, as the Census Bureau ships them.
 
 Enters: `csv_pus.zip` (the whole country, with psam_pusa.csv and psam_pusb.csv inside), the zip of a
-state, such a CSV, or a folder of them. Leaves: the study's columns. Must not know: what is measured.
+state, such a CSV, or a folder of them. Leaves: the study's columns. Must not know: what they are
+used for.
 
 The public files are at www2.census.gov, programs-surveys/acs/data/pums/YEAR/1-Year/. Of some 280
 columns these are read (names and codes as in the Bureau's data dictionary):
@@ -83,8 +84,8 @@ def _person_files(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
                 yield place.name, file
     if not some:
         raise InputError(
-            f"{path} holds no CSV of persons (psam_p*.csv). The zips of persons are named csv_p*.zip; "
-            f"those named csv_h*.zip are of households."
+            f"{path} holds no CSV of persons (psam_p*.csv). The zips of persons are named "
+            f"csv_p*.zip; those named csv_h*.zip are of households."
         )
 
 

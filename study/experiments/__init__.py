@@ -2,9 +2,9 @@
 
     cells(scale) -> what to measure, as plain parameters       measure(table, **parameters) -> rows
 
-Enters: the table, the parameters of one cell. Leaves: rows of a tidy table; the same parameters give
-the same rows, however often and in whatever order cells are done (clocks excepted). Must not know:
-files, processes, figures.
+Enters: the table, the parameters of one cell. Leaves: rows of a tidy table; the same parameters
+give the same rows, however often and in whatever order cells are done (clocks excepted, and noise
+from OpenDP, which takes no seed). Must not know: files, processes, figures.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""The sensitive attribute alone, against ell and against selectivity (figures "Relative error versus
-ell for SA querying" and "versus selectivity").
+"""The sensitive attribute alone, against ell and against selectivity.
 
-The estimate of a value's count is its published count, whatever the groups. Large counts are those
-of the usual sample; to have counts of 10 and less, a sample of 2,000 rows is published too.
+The paper's figures "Relative error versus ell for SA querying" and "versus selectivity". The
+estimate of a value's count is its published count, whatever the groups. Large counts are those of
+the usual sample; to have counts of 10 and less, a sample of 2,000 rows is published too.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,7 +20,7 @@ from study.measures import SMALL, Band, errors
 GROUPS = {"paper": "anatomy", "ours": "mixed"}
 SMALL_SAMPLE = 2_000
 EDGES = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1)
-SHARES = tuple(Band("band", low, high) for low, high in zip(EDGES, EDGES[1:], strict=False))
+SHARES = tuple(Band("band", low, high) for low, high in pairwise(EDGES))
 _DRAWS = 20
 
 

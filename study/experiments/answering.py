@@ -42,7 +42,7 @@ def measure(table: StudyTable, rows: int, method: str, asked: int) -> list[Row]:
     """One row per question."""
     table = table.first(rows)
     questions = _questions(table, asked, randomness_of("answering", rows).stream("questions"))
-    return _SQLITE[method](table, questions)
+    return _ANSWERED[method](table, questions)
 
 
 def _questions(table: StudyTable, asked: int, stream: Stream) -> list[Question]:
@@ -143,9 +143,7 @@ def _where(question: Question) -> str:
     return " AND ".join(f"{name} = {value}" for name, value in question[0].items())
 
 
-def _row(
-    method: str, number: int, tally: float, iterate: float | None, rounds: int | None
-) -> Row:
+def _row(method: str, number: int, tally: float, iterate: float | None, rounds: int | None) -> Row:
     return {
         "method": method,
         "question": number,
@@ -155,4 +153,4 @@ def _row(
     }
 
 
-_SQLITE = {"paper": _as_in_the_paper, "ours": _ours, "ours-together": _together}
+_ANSWERED = {"paper": _as_in_the_paper, "ours": _ours, "ours-together": _together}

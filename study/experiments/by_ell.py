@@ -1,5 +1,7 @@
-"""Relative error and protection against ell (the paper's figures "Relative error" and "Relative
-error for small counts")."""
+"""Relative error and protection against ell.
+
+The paper's figures "Relative error" and "Relative error for small counts".
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,7 @@ def cells(scale: Scale) -> list[Parameters]:
     ]
 
 
-def measure(
-    table: StudyTable, rows: int, ell: int, predicates: int, repetition: int
-) -> list[Row]:
+def measure(table: StudyTable, rows: int, ell: int, predicates: int, repetition: int) -> list[Row]:
     """Both methods on one pool."""
     table = table.first(rows)
     if not eligible(table.occupation, ell):

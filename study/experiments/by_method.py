@@ -1,5 +1,7 @@
-"""All methods at ell = 5, against selectivity (figure "Comparison of our method with differential
-privacy and global randomization by mechanism A").
+"""All methods at ell = 5, against selectivity.
+
+The paper's figure "Comparison of our method with differential privacy and global randomization by
+mechanism A".
 
 Beyond the paper: both estimates of mechanism A with its own channel, and two that are wrong for it
 (stopped early; the matrix printed for decoy groups); randomised response that never exceeds our

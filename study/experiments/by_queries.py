@@ -1,5 +1,8 @@
-"""Laplace noise against the number of queries that its budget has to pay for (figure "Multiple
-queries in differential privacy"), beside ours, which any number of queries may be asked of."""
+"""Laplace noise against the number of queries that its budget has to pay for.
+
+The paper's figure "Multiple queries in differential privacy", with ours beside it, of which any
+number of queries may be asked.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Anatomy, the paper's choices and ours against the size of the table (figures "Utility for
-Anatomy" and "Mechanism A'")."""
+"""Anatomy, the paper's choices and ours against the size of the table.
+
+The paper's figures "Utility for Anatomy" and "Mechanism A'".
+"""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def eligible(codes: NDArray[np.int64], ell: int) -> bool:
 def estimate_all(
     names: Sequence[str], ell: int, table: StudyTable, pool: Pool, *label: object
 ) -> dict[str, Floats]:
-    """Estimates of the whole pool by each of these choices; those with equal groups share a release."""
+    """Estimates of the whole pool by each of these choices; equal groups share a release."""
     choices = decoy_choices(ell)
     size = table.size("Occupation")
     releases: dict[str, tuple[DecoyTable, Floats]] = {}

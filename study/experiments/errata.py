@@ -1,4 +1,4 @@
-"""Which of the paper's choices costs how much: groups, printed matrix and early stop, one by one."""
+"""Which of the paper's choices costs how much: groups, printed matrix, early stop, one by one."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def cells(scale: Scale) -> list[Parameters]:
     ]
 
 
-def measure(
-    table: StudyTable, rows: int, ell: int, predicates: int, repetition: int
-) -> list[Row]:
+def measure(table: StudyTable, rows: int, ell: int, predicates: int, repetition: int) -> list[Row]:
     """All steps between the paper's choices and ours on one pool."""
     table = table.first(rows)
     if not eligible(table.occupation, ell):

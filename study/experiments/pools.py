@@ -27,9 +27,7 @@ def cells(scale: Scale) -> list[Parameters]:
     ]
 
 
-def measure(
-    table: StudyTable, rows: int, pool: str, predicates: int, repetition: int
-) -> list[Row]:
+def measure(table: StudyTable, rows: int, pool: str, predicates: int, repetition: int) -> list[Row]:
     """Both on one pool."""
     table = table.first(rows)
     label = "pools", pool, rows, repetition

@@ -1,5 +1,7 @@
-"""Two sensitive attributes: occupation, and age in ten classes of equal frequency (figure "Relative
-error for 2 sensitive attributes")."""
+"""Two sensitive attributes: occupation, and age in ten classes of equal frequency.
+
+The paper's figure "Relative error for 2 sensitive attributes".
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,7 @@ def cells(scale: Scale) -> list[Parameters]:
     ]
 
 
-def measure(
-    table: StudyTable, rows: int, ell: int, predicates: int, repetition: int
-) -> list[Row]:
+def measure(table: StudyTable, rows: int, ell: int, predicates: int, repetition: int) -> list[Row]:
     """Every pair of values under every predicate."""
     table = table.first(rows)
     columns = table.occupation, table.age_class
@@ -54,8 +54,7 @@ def measure(
     true = joint(pool, columns, shape)
     found: list[Row] = []
     for method in METHODS:
-        groups = "anatomy" if method == "paper" else "mixed"
-        estimates = _estimates(method, ell, columns, shape, pool, (*label, ell, groups))
+        estimates = _estimates(method, ell, columns, shape, pool, (*label, ell))
         found += labelled(
             errors(true, estimates, rows, (WHOLE, *PARTS, SMALL)),
             rows=rows,
@@ -74,7 +73,8 @@ def _estimates(
     pool: Pool,
     label: tuple[object, ...],
 ) -> Floats:
-    published, views = published_pair(DecoyGroups(ell, label[-1]), columns, shape, label)
+    groups = "anatomy" if method == "paper" else "mixed"
+    published, views = published_pair(DecoyGroups(ell, groups), columns, shape, (*label, groups))
     y = joint(pool, published, shape)
     if method == "ours":
         return shrunk_counts(y, views)

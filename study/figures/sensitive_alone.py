@@ -32,7 +32,9 @@ def privacy(results: Results) -> Chart:
     """The paper's figure "Expected error for small sums"."""
     lines = []
     for hue, ell in enumerate((2, 5, 10)):
-        lines.append(_guarantee(results, "privacy", ell, "exact", f"ell = {ell}, exact", hue, "solid"))
+        lines.append(
+            _guarantee(results, "privacy", ell, "exact", f"ell = {ell}, exact", hue, "solid")
+        )
         lines.append(_measured(results, "privacy", ell, f"ell = {ell}, measured", hue))
     title = "Small sums: being off by more than 30%"
     return Chart(title, "true count", "probability", lines, y_axis=Axis(0, 1))
@@ -42,7 +44,9 @@ def _guarantee(
     results: Results, question: str, ell: int, way: str, name: str, hue: int, dash: str
 ) -> Line:
     rows = _rows(results, question, ell)
-    return Line(name, [row["count"] for row in rows], [row[way] for row in rows], hue=hue, dash=dash)
+    return Line(
+        name, [row["count"] for row in rows], [row[way] for row in rows], hue=hue, dash=dash
+    )
 
 
 def _measured(results: Results, question: str, ell: int, name: str, hue: int) -> Line:
@@ -78,14 +82,14 @@ def by_selectivity(results: Results) -> Chart:
     lines = []
     for hue, ell in enumerate((2, 5, 10)):
         for method, dash in (("ours", "solid"), ("paper", "dashed")):
-            lines.append(_along_bands(results, f"{NAMES[method]}, ell = {ell}", ell, method, hue, dash))
+            lines.append(
+                _along_bands(results, f"{NAMES[method]}, ell = {ell}", ell, method, hue, dash)
+            )
     title = "Sensitive attribute alone: relative error against selectivity"
     return Chart(title, "selectivity in %", "mean relative error", lines)
 
 
-def _along_bands(
-    results: Results, name: str, ell: int, method: str, hue: int, dash: str
-) -> Line:
+def _along_bands(results: Results, name: str, ell: int, method: str, hue: int, dash: str) -> Line:
     x, y, low, high = [], [], [], []
     wanted = {"ell": ell, "method": method, "kind": "band"}
     for start in results.different("alone", "low", **wanted) if "alone" in results.tables else []:

@@ -54,15 +54,16 @@ def methods_close(results: Results) -> Chart:
     return _along(results, names, "band", "Randomisation and Anatomy at ell = 5", Axis(0, 0.5))
 
 
-def _along(
-    results: Results, names: Sequence[str], kind: str, title: str, up: Axis
-) -> Chart:
+def _along(results: Results, names: Sequence[str], kind: str, title: str, up: Axis) -> Chart:
     lines = [_selectivities(results, name, kind, hue) for hue, name in enumerate(names)]
     return Chart(title, "selectivity in %", _ERROR, lines, y_axis=up)
 
 
 def _selectivities(results: Results, method: str, kind: str, number: int) -> Line:
-    found: list[list[float]] = [[], [], [], []]
+    x: list[float] = []
+    y: list[float] = []
+    low: list[float] = []
+    high: list[float] = []
     wanted = {"method": method, "kind": kind}
     lows = results.different("by_method", "low", **wanted) if "by_method" in results.tables else []
     for start in lows:
@@ -70,12 +71,12 @@ def _selectivities(results: Results, method: str, kind: str, number: int) -> Lin
             continue
         rows = results.where("by_method", **wanted, low=start)
         values = [float(row["error"]) for row in rows]
-        width = half_width(values)
-        point = 50 * (start + rows[0]["high"]), mean(values), mean(values) - width, mean(values) + width
-        for part, value in zip(found, point, strict=True):
-            part.append(value)
+        x.append(50 * (start + rows[0]["high"]))
+        y.append(mean(values))
+        low.append(y[-1] - half_width(values))
+        high.append(y[-1] + half_width(values))
     dash = "dashed" if number >= 6 else "solid"
-    return Line(NAMES[method], *found, hue=number % 6, dash=dash)
+    return Line(NAMES[method], x, y, low, high, hue=number % 6, dash=dash)
 
 
 def queries(results: Results) -> Chart:

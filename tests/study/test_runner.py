@@ -70,7 +70,8 @@ def test_a_tiny_grid_gives_results_and_every_figure(
     assert all(found.values())
     tables = gathered((cell.experiment, rows) for cell, rows in found.items())
     assert set(tables) == set(EXPERIMENTS)
-    write(tmp_path / "results", tables, {"data": table.name, "rows": table.rows})
+    about = {"data": table.name, "rows": table.rows}
+    write(tmp_path / "results", tables, table.name, about)
     # Figures are made from the files and from nothing else.
     results = Results.read(tmp_path / "results")
     assert results.about["data"] == "made-up census"
