@@ -59,7 +59,8 @@ class Results:
             with path.open(newline="") as file:
                 lines = csv.DictReader(file)
                 tables[path.stem] = [{k: _value(v) for k, v in line.items()} for line in lines]
-        return cls(json.loads((folder / "about.json").read_text()), tables)
+        about = folder / "about.json"
+        return cls(json.loads(about.read_text()) if about.exists() else {}, tables)
 
     def where(self, table: str, /, **wanted: object) -> list[Row]:
         """The rows with these values."""

@@ -17,9 +17,9 @@ import multiprocessing
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import countveil
@@ -58,13 +58,16 @@ class Runner:
             ([cell for cell in waiting if not cell.timed], self._processes),
             ([cell for cell in waiting if cell.timed], 1),
         ):
-            for cell, rows in self._measured(some, processes):
-                self._keep(cell, rows)
-                done += 1
-                tell(done, len(cells), cell)
+            with closing(self._measured(some, processes)) as measured:
+                for cell, rows in measured:
+                    self._keep(cell, rows)
+                    done += 1
+                    tell(done, len(cells), cell)
         return {cell: self._kept(cell) or [] for cell in cells}
 
-    def _measured(self, cells: Sequence[Cell], processes: int) -> Iterator[tuple[Cell, list[Row]]]:
+    def _measured(
+        self, cells: Sequence[Cell], processes: int
+    ) -> Generator[tuple[Cell, list[Row]], None, None]:
         if not cells:
             return
         with self._workers(processes) as pool:

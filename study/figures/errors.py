@@ -40,7 +40,7 @@ def _by_ell(results: Results, method: str, title: str) -> Chart:
         for hue, (low, high) in enumerate(_BANDS)
     ]  # fmt: skip
     # The same axis for both, so that they can be held side by side.
-    return Chart(title, "ell", _ERROR, lines, y_axis=Axis(0, 0.8))
+    return Chart(title, "ell", _ERROR, lines, y_axis=Axis(0, 0.7))
 
 
 def passing_by_ell(results: Results) -> Chart:
@@ -94,7 +94,7 @@ def errata(results: Results) -> Chart:
     lines = [
         line(
             results, "errata", "ell", "error", name, number // 2 if number < 8 else 5,
-            "solid" if number % 2 else "dashed", method=step, kind="passing",
+            "solid" if number % 2 or step == "ours" else "dashed", method=step, kind="passing",
         )
         for number, (step, name) in enumerate(_STEPS.items())
     ]  # fmt: skip

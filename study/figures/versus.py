@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from countveil.report import Axis, Chart, Line
 from study.figures.lines import NAMES, half_width, line, mean, shown_band
@@ -35,7 +36,8 @@ def _rows(results: Results, method: str, title: str) -> Chart:
         )
         for hue, (low, high) in enumerate(_BANDS)
     ]  # fmt: skip
-    return Chart(title, "rows", _ERROR, lines, y_axis=Axis(0, 0.6))
+    in_thousands = [replace(each, x=[rows / 1_000 for rows in each.x]) for each in lines]
+    return Chart(title, "thousand rows", _ERROR, in_thousands, y_axis=Axis(0, 0.6))
 
 
 def methods(results: Results) -> Chart:
@@ -75,7 +77,7 @@ def _selectivities(results: Results, method: str, kind: str, number: int) -> Lin
         y.append(mean(values))
         low.append(y[-1] - half_width(values))
         high.append(y[-1] + half_width(values))
-    dash = "dashed" if number >= 6 else "solid"
+    dash = "dashed" if number >= 6 else "dotted" if method == "global-unbiased" else "solid"
     return Line(NAMES[method], x, y, low, high, hue=number % 6, dash=dash)
 
 

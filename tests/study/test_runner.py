@@ -1,4 +1,4 @@
-"""A tiny grid from end to end, ended at any moment and taken up again."""
+"""A tiny grid from end to end, and runs that are ended at any moment and taken up again."""
 
 from __future__ import annotations
 
@@ -11,40 +11,41 @@ from pathlib import Path
 
 import pytest
 
+from study.__main__ import main
 from study.data import StudyTable, load
-from study.experiments import EXPERIMENTS, Scale
+from study.experiments import EXPERIMENTS, Row, Scale
 from study.figures import FIGURES, draw_all
 from study.grid import FULL, QUICK, Cell, cells
+from study.page import study_page
 from study.results import Results, gathered, write
 from study.runner import Runner, code_digest
 
 ROOT = Path(__file__).parents[2]
+# Every ell, size and number of queries that the page speaks of, on few rows.
 TINY = Scale(
     rows=2_500,
     sizes=(2_500, 3_000),
-    ells=(2, 5),
+    ells=(2, 5, 10),
     repetitions=2,
-    predicates=6,
-    two_ells=(2, 3),
+    predicates=10,
+    two_ells=(2, 5, 8),
     two_repetitions=1,
     two_predicates=3,
-    most_queries=(2, 6),
+    most_queries=(10, 100),
     draws=20,
     times=1,
     asked=3,
 )
-# Clocks differ, and so does noise from a library that takes no seed.
-REPEATED = [name for name, e in EXPERIMENTS.items() if not e.timed and name[:4] != "by_m"]
-REPEATED.remove("by_queries")
+CHEAP = ("pools", "alone")
 _ALONE = """
 import sys
 from pathlib import Path
 from study.data import load
 from study.runner import Runner
-from tests.study.test_runner import TINY, cells
+from tests.study.test_runner import CHEAP, TINY, cells
 
 if __name__ == "__main__":
-    Runner(load("census", 3_000), Path(sys.argv[1]), 1).run(cells(TINY, ["pools", "alone"]))
+    Runner(load("census", 3_000), Path(sys.argv[1]), 1).run(cells(TINY, CHEAP))
 """
 
 
@@ -53,84 +54,71 @@ def table() -> StudyTable:
     return load("census", 3_000)
 
 
-@pytest.fixture(scope="module")
-def everything(
-    table: StudyTable, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Path, dict[Cell, list[dict[str, object]]]]:
-    folder = tmp_path_factory.mktemp("kept")
-    return folder, Runner(table, folder, 2).run(cells(TINY))
+def measured_here(table: StudyTable) -> dict[Cell, list[Row]]:
+    """What the cheap cells find, without processes and files."""
+    return {
+        cell: EXPERIMENTS[cell.experiment].measure(table, **cell.parameters)
+        for cell in cells(TINY, CHEAP)
+    }
 
 
-def test_a_tiny_grid_gives_results_and_every_figure(
-    everything: tuple[Path, dict[Cell, list[dict[str, object]]]],
-    table: StudyTable,
-    tmp_path: Path,
-) -> None:
-    _, found = everything
+def test_a_tiny_grid_gives_results_figures_and_a_page(table: StudyTable, tmp_path: Path) -> None:
+    found = Runner(table, tmp_path / "kept", 2).run(cells(TINY))
     assert all(found.values())
     tables = gathered((cell.experiment, rows) for cell, rows in found.items())
     assert set(tables) == set(EXPERIMENTS)
-    about = {"data": table.name, "rows": table.rows}
+    about = {"data": table.name, "rows": table.rows, "cores": 2, "cells": len(found)}
     write(tmp_path / "results", tables, table.name, about)
-    # Figures are made from the files and from nothing else.
+    # What follows is made from the files and from nothing else.
     results = Results.read(tmp_path / "results")
-    assert results.about["data"] == "made-up census"
     assert {row["data"] for rows in results.tables.values() for row in rows} == {"made-up census"}
+    for name, rows in tables.items():
+        assert len(results.tables[name]) == len(rows)
     names = draw_all(results, tmp_path / "figures")
     assert set(names) == set(FIGURES)
     for name in names:
         text = (tmp_path / "figures" / f"{name}.svg").read_text()
         assert text.startswith("<svg")
         assert "nan" not in text
+    page = study_page(results)
+    assert "made-up census" in page
+    assert all(f"figures/{name}.svg" in page for name in FIGURES)
 
 
-def test_finished_cells_are_not_measured_again(
-    everything: tuple[Path, dict[Cell, list[dict[str, object]]]], table: StudyTable
-) -> None:
-    folder, found = everything
-    told: list[int] = []
-    again = Runner(table, folder, 2).run(cells(TINY), lambda done, _all, _cell: told.append(done))
-    assert again == found
-    assert told == []
-
-
-def test_interrupted_and_taken_up_gives_the_same(
-    everything: tuple[Path, dict[Cell, list[dict[str, object]]]], table: StudyTable, tmp_path: Path
-) -> None:
-    _, found = everything
-    todo = cells(TINY, REPEATED)
+def test_interrupted_and_taken_up_gives_the_same(table: StudyTable, tmp_path: Path) -> None:
+    todo = cells(TINY, CHEAP)
 
     def stop(done: int, _all: int, _cell: Cell) -> None:
         if done == 5:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Runner(table, tmp_path, 2).run(todo, stop)
+        Runner(table, tmp_path, 1).run(todo, stop)
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
     assert 5 <= len(kept) < len(todo)
     told: list[int] = []
     again = Runner(table, tmp_path, 1).run(todo, lambda done, _all, _cell: told.append(done))
     assert len(told) == len(todo) - len(kept)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    assert again == {cell: found[cell] for cell in todo}
+    assert again == measured_here(table)
+    # Everything is there: nothing is measured, no process is started.
+    assert Runner(table, tmp_path, 1).run(todo, lambda *_: pytest.fail("measured")) == again
 
 
-def test_killed_and_taken_up_gives_the_same(
-    everything: tuple[Path, dict[Cell, list[dict[str, object]]]], table: StudyTable, tmp_path: Path
-) -> None:
-    _, found = everything
-    todo = cells(TINY, ["pools", "alone"])
-    script = tmp_path / "alone.py"
+def test_killed_and_taken_up_gives_the_same(table: StudyTable, tmp_path: Path) -> None:
+    todo = cells(TINY, CHEAP)
+    script, kept = tmp_path / "alone.py", tmp_path / "kept"
     script.write_text(_ALONE)
-    kept = tmp_path / "kept"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        [sys.executable, str(script), str(kept)], cwd=ROOT, env=environment, start_new_session=True
+        [sys.executable, str(script), str(kept)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        start_new_session=True,
     )
-    for _ in range(1_200):
+    for _ in range(2_400):
         if len(list(kept.glob("*.json"))) >= 3 or process.poll() is not None:
             break
-        time.sleep(0.05)
+        time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     before = len(list(kept.glob("*.json")))
@@ -138,29 +126,40 @@ def test_killed_and_taken_up_gives_the_same(
     told: list[int] = []
     again = Runner(table, kept, 1).run(todo, lambda done, _all, _cell: told.append(done))
     assert len(told) == len(todo) - before
-    assert again == {cell: found[cell] for cell in todo}
+    assert again == measured_here(table)
 
 
-def test_other_data_and_other_code_do_not_share_cells(
-    everything: tuple[Path, dict[Cell, list[dict[str, object]]]],
-    table: StudyTable,
-    monkeypatch: pytest.MonkeyPatch,
+def test_what_is_kept_of_other_data_or_code_is_not_taken(
+    table: StudyTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, _ = everything
     cell = cells(TINY, ["pools"])[0]
-    assert Runner(table, folder)._kept(cell) is not None
+    runner = Runner(table, tmp_path)
+    runner._keep(cell, [{"error": 1.0}])
+    assert runner._kept(cell) == [{"error": 1.0}]
     other = StudyTable("another", table.columns)
-    assert Runner(other, folder)._kept(cell) is None
+    assert Runner(other, tmp_path)._kept(cell) is None
     monkeypatch.setattr("study.runner.code_digest", lambda: "another")
-    assert Runner(table, folder)._kept(cell) is None
+    assert Runner(table, tmp_path)._kept(cell) is None
+    runner.forget([cell])
+    assert runner._kept(cell) is None
 
 
-def test_the_digest_covers_the_estimators_and_not_the_figures() -> None:
+def test_the_digest_changes_with_an_estimator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import shutil
+
+    import countveil
+
+    package = tmp_path / "countveil"
+    shutil.copytree(Path(countveil.__file__).parent, package)
+    monkeypatch.setattr("study.runner.countveil.__file__", str(package / "__init__.py"))
     first = code_digest()
-    path = ROOT / "study" / "figures" / "lines.py"
-    assert path.exists()
+    (package / "cli" / "app.py").write_text("# another command line")
     assert code_digest() == first
-    assert len(first) == 16
+    with (package / "estimate" / "shrunk.py").open("a") as file:
+        file.write("# another estimator\n")
+    assert code_digest() != first
 
 
 @pytest.mark.parametrize("scale", [FULL, QUICK, TINY])
@@ -170,10 +169,15 @@ def test_cells_have_names_of_their_own(scale: Scale) -> None:
     assert {cell.experiment for cell in cells(scale)} == set(EXPERIMENTS)
 
 
-def test_the_study_is_what_was_promised() -> None:
+def test_the_grid_is_the_one_of_the_paper() -> None:
     assert FULL.sizes == (100_000, 200_000, 300_000, 400_000, 500_000)
     assert tuple(FULL.ells) == tuple(range(2, 11))
     assert tuple(FULL.two_ells) == tuple(range(2, 9))
     assert tuple(FULL.most_queries) == tuple(range(10, 101, 10))
     assert FULL.repetitions >= 10
     assert FULL.predicates * 50 == 5_000
+
+
+def test_a_wrong_path_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--data", str(tmp_path / "nowhere.zip")]) == 1
+    assert capsys.readouterr().err.startswith("There is nothing at")
