@@ -55,10 +55,8 @@ def no_correlation_with_rows(numbers: Numbers) -> Judged:
 
 def against_laplace(numbers: Numbers) -> Judged:
     """The comparison with differential privacy, m = 100."""
-    found = {}
-    for method in ("paper", "ours", "laplace-0.01", "laplace-0.05"):
-        line = numbers.by("by_method", "low", method=method, kind="fine")
-        found[method] = [line[low] for low in sorted(line, reverse=True)]
+    names = ("paper", "ours", "laplace-0.01", "laplace-0.05")
+    found = {name: numbers.fine(name) for name in names}
     return Judged(
         "Laplace noise (m = 100, epsilon 0.01 and 0.05) is unacceptable at small selectivities; "
         "the impact of selectivity on ours is limited",
@@ -101,17 +99,9 @@ def linear_in_queries(numbers: Numbers) -> Judged:
 
 def against_mechanism_a(numbers: Numbers) -> Judged:
     """The comparison with global randomisation, at the selectivities of the figure."""
-    found = {}
-    for name in (
-        "paper",
-        "ours",
-        "global-bayes",
-        "global-unbiased",
-        "global-stopped",
-        "global-printed",
-    ):
-        line = numbers.by("by_method", "low", method=name, kind="fine")
-        found[name] = [line[low] for low in sorted(line, reverse=True)]
+    kinds = ("bayes", "unbiased", "stopped", "printed")
+    names = ("paper", "ours", *(f"global-{kind}" for kind in kinds))
+    found = {name: numbers.fine(name) for name in names}
     return Judged(
         "Mechanism A' has much better utility than global randomisation (mechanism A, p = 1/ell) at all selectivities from 1% to 5%",
         f"from 4-5% to 1-2%: {_ends(found['paper'])}; A with its own channel {_ends(found['global-bayes'])} (Bayes) and {_ends(found['global-unbiased'])} (unbiased), stopped at 1% {_ends(found['global-stopped'])}, with the matrix printed for A' {_ends(found['global-printed'])}",

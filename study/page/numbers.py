@@ -36,6 +36,15 @@ class Numbers:
         """The errors at 2-5%, 1-2% and 0.5-1%."""
         return [self.mean(table, kind="band", low=low, **wanted) for low, _ in BANDS]
 
+    def fine(self, method: str) -> list[float]:
+        """The errors at 4-5%, 3-4%, 2-3% and 1-2%, as far as there are such queries."""
+        line = self.by("by_method", "low", method=method, kind="fine")
+        return [line[low] for low in sorted(line, reverse=True)]
+
+    def has(self, table: str, /, **wanted: object) -> bool:
+        """Are there such rows?"""
+        return bool(self.results.where(table, **wanted))
+
     def by(self, table: str, along: str, /, **wanted: object) -> dict[float, float]:
         """The error for each value of a column."""
         places = self.results.different(table, along, **wanted)

@@ -69,13 +69,8 @@ everything was measured stands [at the end](#how-it-was-measured), the mathemati
 
 def explained(n: Numbers) -> str:
     """Where the paper's picture differs, and why."""
-    fine = {
-        name: [
-            n.mean("by_method", method=name, kind="fine", low=low)
-            for low in (0.04, 0.03, 0.02, 0.01)
-        ]
-        for name in ("paper", "global-bayes", "global-stopped", "global-printed")
-    }
+    names = ("paper", "global-bayes", "global-stopped", "global-printed")
+    fine = {name: n.fine(name) for name in names}
     below = sum(
         n.mean("by_rows", method="paper", kind="band", low=low, rows=rows)
         < n.mean("by_rows", method="anatomy", kind="band", low=low, rows=rows)
@@ -169,7 +164,8 @@ def lost(n: Numbers) -> str:
             f"{100 * low:g}-{100 * high:g}% ({n.mean('by_method', method=name, kind=kind, low=low):.3f} "
             f"against {n.mean('by_method', method='ours', kind=kind, low=low):.3f})"
             for kind, low, high in _COMPARED
-            if n.mean("by_method", method=name, kind=kind, low=low)
+            if n.has("by_method", kind=kind, low=low)
+            and n.mean("by_method", method=name, kind=kind, low=low)
             < n.mean("by_method", method="ours", kind=kind, low=low)
         ]
         if ahead:
