@@ -12,6 +12,7 @@ The names, in the order of the flow:
 - `Release`        which answers questions: `.sql(...)`, `.count(...)`; each answer is an
 - `Estimate`       with its standard error, interval and verdict
 - `audit`          attack a planned or finished release of ours, claimed beside measured
+- `compare`        other ways to publish, tried out on the same table
 - `CountveilError` is the base of everything that countveil refuses
 
 Nothing heavy is imported until it is used.
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from countveil.adversaries.summary import Audit as _Audit
     from countveil.adviser import Advice as _Advice
     from countveil.analyst import Release
+    from countveil.comparison import Comparison as _Comparison
     from countveil.engines.contract import Progress as _Progress
     from countveil.estimate import Estimate
     from countveil.guarantees import Guarantee as _Guarantee
@@ -45,6 +47,7 @@ __all__ = [
     "__version__",
     "advise",
     "audit",
+    "compare",
     "generate",
     "guarantee",
     "inspect",
@@ -242,6 +245,52 @@ def audit(
         seed=seed,
         progress=progress,
     )  # fmt: skip
+
+
+def compare(
+    table: object,
+    sensitive: _Mapping[str, int] | str,
+    *,
+    ell: int | None = None,
+    epsilon: float = 0.05,
+    queries: int = 100,
+    releases: int = 5,
+    drop: _Sequence[str] | str = (),
+    bins: _Mapping[str, object] | None = None,
+    domain: _Mapping[str, _Sequence[object] | str | _os.PathLike[str]] | None = None,
+    merge: _Mapping[str, _Mapping[object, str] | str | _os.PathLike[str]] | None = None,
+    missing: _Sequence[str] | str = (),
+    seed: int | None = None,
+    progress: _Progress | None = None,
+) -> _Comparison:
+    """Compare ways to publish one sensitive column: errors by selectivity, and what is given away.
+
+    Every method publishes `releases` times and is asked the same predicates. `epsilon` is the whole
+    budget of differential privacy for `queries` predicates. The other options bring the table into
+    shape as `publish` does. What comes back has `.methods`, `.table()` and `.to_html()`; print it.
+    """
+    from countveil.comparer import run_compare
+    from countveil.errors import SettingsError
+    from countveil.publisher import column_settings
+    from countveil.source import Choices
+
+    settings = column_settings(sensitive, ell, "mixed", "absorb")
+    if len(settings) != 1:
+        raise SettingsError(
+            f"Methods are compared on one sensitive column at a time; {len(settings)} were named."
+        )
+    ((column, chosen),) = settings.items()
+    return run_compare(
+        table,
+        column,
+        chosen.ell,
+        epsilon=epsilon,
+        queries=queries,
+        releases=releases,
+        choices=Choices.of(drop=drop, bins=bins, merge=merge, domain=domain, missing=missing),
+        seed=seed,
+        progress=progress,
+    )
 
 
 def __getattr__(name: str) -> object:

@@ -78,7 +78,7 @@ def run_advise(
     prepared = shape(table, names, choices or Choices(), Reading(progress=report))
     published = [column.name for column in prepared.roles.published]
     sample = prepared.source.sample(_MOST_ROWS, published)
-    plain = _plain(prepared, sample, names)
+    plain = plain_codes(prepared, sample, names)
     randomness = Randomness(seed)
     found = {}
     for name in names:
@@ -98,6 +98,11 @@ def feasible_ells(largest: int, values: int) -> list[int]:
     every = range(2, min(largest, _EVERY) + 1) if values <= _MANY_VALUES else ()
     some = [ell for ell in (*_SOME, largest) if 2 <= ell <= largest]
     return sorted({*every, *some})
+
+
+def number_of_predicates(values: int) -> int:
+    """How many predicates are asked about a column with so many values."""
+    return max(_LEAST_PREDICATES, min(_PREDICATES, _CELLS // max(values, 1)))
 
 
 def _advise(
@@ -136,7 +141,7 @@ def _advise(
     )
 
 
-def _plain(
+def plain_codes(
     prepared: Prepared, sample: Mapping[str, CodedColumn], sensitive: Sequence[str]
 ) -> dict[str, Any]:
     """The columns that predicates are made of: their codes."""
@@ -151,7 +156,7 @@ def _task(
 ) -> Task | None:
     """What is tried out; None where the sample's values cannot be found in the histogram."""
     values = histogram.counts.size
-    number = max(_LEAST_PREDICATES, min(_PREDICATES, _CELLS // max(values, 1)))
+    number = number_of_predicates(values)
     codes = coded.codes
     if codes.size < int(histogram.counts.sum()) and int(codes.max(initial=-1)) + 1 < values:
         known = [None] * bool(coded.missing) + list(coded.examples)

@@ -18,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_commands_are_pinned() -> None:
     assert COMMANDS == (
         "demo", "generate", "inspect", "advise", "publish", "show", "verify", "query", "audit",
+        "compare",
         "guarantee utility", "guarantee privacy",
     )  # fmt: skip
 

@@ -66,6 +66,24 @@ def test_the_guide_to_ell_runs_and_shows_what_comes_out(
             assert f"| {' | '.join(map(shown, row))} |" in text
 
 
+def test_the_guide_to_comparing_runs_and_shows_what_comes_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    for block in blocks("docs/guides/comparing.md", "python"):
+        exec(block, found)
+    text = (ROOT / "docs/guides/comparing.md").read_text()
+    for names, rows in (
+        found["comparison"].accuracy_table(), found["comparison"].protection_table(),
+    ):  # fmt: skip
+        for row in (names, *rows):
+            # No seed repeats the noise of OpenDP.
+            if not row[0].startswith("Laplace"):
+                assert f"| {' | '.join(map(shown, row))} |" in text
+    assert text.count("| Laplace, eps 0.05 |") == 2
+
+
 def test_the_table_of_widths_is_what_intervals_have() -> None:
     text = (ROOT / "docs/guides/asking-questions.md").read_text()
     lines = re.findall(r"^\| (\d+) \| ([\d |]+) \|$", text, flags=re.MULTILINE)

@@ -45,10 +45,14 @@ LAYERS = [
     "synthetic",
     "adversaries",
     "auditor",
+    "comparison",
+    "comparer",
     "cli",
 ]
 ENGINE_LIBRARIES = {"duckdb", "pyspark"}
-PUBLISHER_ROOMS = {"source", "decoys", "mechanism", "inspection", "preparation", "advice"}
+PUBLISHER_ROOMS = {
+    "source", "decoys", "mechanism", "baselines", "inspection", "preparation", "advice",
+}  # fmt: skip
 ANALYST_ROOMS = {
     "query", "estimate", "channel", "display", "result", "crosstab", "arranging", "answering",
     "counting", "analyst",

@@ -15,6 +15,7 @@ PUBLIC = [
     "__version__",
     "advise",
     "audit",
+    "compare",
     "generate",
     "guarantee",
     "inspect",
@@ -57,8 +58,8 @@ def test_an_analyst_loads_nothing_of_the_publishers_side() -> None:
     )
     loaded = set(_run(program).split())
     rooms = {
-        "source", "decoys", "mechanism", "inspection", "preparation", "publisher", "inspector",
-        "advice", "adviser",
+        "source", "decoys", "mechanism", "baselines", "inspection", "preparation", "publisher",
+        "inspector", "advice", "adviser",
         "randomness",
     }  # fmt: skip
     assert "countveil.query" in loaded

@@ -30,8 +30,9 @@ from countveil.estimate.bayes import PAPER_TOLERANCE
 from countveil.randomness import Stream
 
 ESTIMATES = ("bayes", "unbiased", "stopped", "printed")
-_WORDS = 2**64
-_TOLERANCE, _MOST_STEPS = 1e-6, 2_000
+_LAST_WORD, _ROUNDING = np.uint64(2**64 - 1), 1e-15
+# Where the likelihood is flat the rest of the way takes long and changes no figure.
+_TOLERANCE, _MOST_STEPS = 1e-5, 2_000
 _STILL = 1e-7
 _INVERTIBLE, _MIXED = 1e8, 0.01
 # No longer step than so many rounds, and no count shrinks by more than this in one.
@@ -56,9 +57,10 @@ def randomise(codes: Codes, channel: Floats, stream: Stream) -> Codes:
 
     A uniform 64-bit word is compared with the cumulative probabilities, as whole numbers.
     """
-    cumulative = np.cumsum(channel, axis=1)
-    limits = [[min(int(p * _WORDS), _WORDS - 1) for p in line] for line in cumulative[:, :-1]]
-    edges = np.array(limits, np.uint64).reshape(channel.shape[0], channel.shape[1] - 1)
+    edges = np.full((channel.shape[0], channel.shape[1] - 1), _LAST_WORD)
+    cumulative = np.cumsum(channel, axis=1)[:, :-1]
+    within = cumulative < 1 - _ROUNDING
+    edges[within] = (cumulative[within] * 2.0**64).astype(np.uint64)
     words = stream.words(codes.size)
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=channel.shape[0]))

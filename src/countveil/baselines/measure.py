@@ -24,7 +24,8 @@ from countveil.randomness import Randomness
 BINS = ((0.001, 0.005), (0.005, 0.01), (0.01, 0.02), (0.02, 0.05))
 SMALL, OFF = 10, 0.3
 _LEAST_CELLS = 5
-_MOST_EXPOSED = 0.99
+# The parts of the rows up to which beliefs are told; the last are the most exposed.
+PARTS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,9 @@ class Figures:
 
     `errors` by bin, None where the table has too few counts of that selectivity. `small_off`: how
     likely a count of 1 to 10 is off by more than 30%. `belief` in the true value of a linked row,
-    on average, and `most_believed` for the 1% most exposed rows (that of the least of them).
-    `candidates`: among how many values the true one hides, for half of the rows.
+    on average, and `most_believed` for the 1% most exposed rows (that of the least of them);
+    `beliefs` are those that each of `PARTS` of the rows does not exceed. `candidates`: among how
+    many values the true one hides, for half of the rows.
     """
 
     errors: Sequence[Mean | None]
@@ -69,6 +71,7 @@ class Figures:
     belief: Mean
     most_believed: Mean
     candidates: Mean
+    beliefs: Sequence[float]
 
 
 def answers(method: Method, asked: Asked, randomness: Randomness) -> tuple[Floats, Published]:
@@ -121,18 +124,21 @@ def measure(
     true = asked.true_counts()
     errors: list[list[float | None]] = []
     small: list[float | None] = []
-    beliefs: list[tuple[float, float, float]] = []
+    averages: list[tuple[float, float, float]] = []
+    beliefs = []
     for source in randomness:
         estimates, published = answers(method, asked, source)
         errors.append(errors_by_bin(true, estimates, asked.codes.size, bins))
         small.append(share_off(true, estimates))
         belief = published.belief()
         in_truth = belief.in_truth(asked.codes)
-        exposed = float(np.quantile(in_truth, _MOST_EXPOSED))
-        beliefs.append((float(in_truth.mean()), exposed, float(np.median(belief.candidates()))))
-    average, most, candidates = (Mean.of(values) for values in zip(*beliefs, strict=True))
+        beliefs.append(np.quantile(in_truth, PARTS))
+        left = float(np.median(belief.candidates()))
+        averages.append((float(in_truth.mean()), float(beliefs[-1][-1]), left))
+    average, most, candidates = (Mean.of(values) for values in zip(*averages, strict=True))
     by_bin = [_mean(values) for values in zip(*errors, strict=True)]
-    return Figures(by_bin, _mean(small), average, most, candidates)
+    usual = np.mean(beliefs, axis=0).tolist()
+    return Figures(by_bin, _mean(small), average, most, candidates, usual)
 
 
 def _mean(values: Sequence[float | None]) -> Mean | None:

@@ -12,6 +12,7 @@ import typer
 from countveil.cli import (
     advise,
     audit,
+    compare,
     demo,
     generate,
     guarantee,
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for module in (demo, generate, inspect, advise, publish, show, verify, query, audit):
+for module in (demo, generate, inspect, advise, publish, show, verify, query, audit, compare):
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
 app.add_typer(guarantee.app, name="guarantee")
 
