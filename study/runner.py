@@ -15,6 +15,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -31,6 +32,7 @@ Progress = Callable[[int, int, Cell], None]
 
 # What a result depends on; pictures, pages and commands are not among it.
 _MEASURING = ("baselines", "channel", "decoys", "estimate", "guarantees", "mechanism")
+_OTHERS = re.compile(r"^from study\.experiments\.(\w+) import", re.MULTILINE)
 _table: StudyTable | None = None
 
 
@@ -41,7 +43,8 @@ class Runner:
         self._table = table
         self._folder = folder
         self._processes = processes or os.cpu_count() or 1
-        self._version = f"{table.digest} {code_digest()}"
+        self._digest = table.digest
+        self._code = {name: code_digest(name) for name in EXPERIMENTS}
 
     def forget(self, cells: Sequence[Cell]) -> None:
         """Measure these anew next time."""
@@ -84,7 +87,7 @@ class Runner:
     @contextmanager
     def _workers(self, processes: int) -> Iterator[ProcessPoolExecutor]:
         """Processes that have the table."""
-        codes = self._folder / f"table-{self._table.digest}.npz"
+        codes = self._folder / f"table-{self._digest}.npz"
         if not codes.exists():
             aside = codes.with_name(f"{os.getpid()}-{codes.name}")
             self._table.save(aside)
@@ -97,7 +100,8 @@ class Runner:
             yield pool
 
     def _path(self, cell: Cell) -> Path:
-        name = hashlib.sha256(f"{self._version} {cell.key}".encode()).hexdigest()[:24]
+        text = f"{self._digest} {self._code[cell.experiment]} {cell.key}"
+        name = hashlib.sha256(text.encode()).hexdigest()[:24]
         return self._folder / f"{cell.experiment}-{name}.json"
 
     def _kept(self, cell: Cell) -> list[Row] | None:
@@ -114,14 +118,19 @@ class Runner:
         aside.replace(path)
 
 
-def code_digest() -> str:
-    """A fingerprint of the code that decides what a cell finds."""
+def code_digest(experiment: str) -> str:
+    """A fingerprint of the code that decides what a cell of this experiment finds."""
     package, study = Path(countveil.__file__).parent, Path(__file__).parent
     files = [package / "randomness.py", study / "pool.py", study / "measures.py"]
     files += [path for room in _MEASURING for path in sorted((package / room).rglob("*.py"))]
-    files += sorted((study / "experiments").glob("*.py"))
+    waiting = [experiment, "common"]
+    while waiting:
+        path = study / "experiments" / f"{waiting.pop()}.py"
+        if path not in files:
+            files.append(path)
+            waiting += _OTHERS.findall(path.read_text())
     found = hashlib.sha256()
-    for path in files:
+    for path in sorted(files):
         found.update(path.name.encode() + path.read_bytes())
     return found.hexdigest()[:16]
 

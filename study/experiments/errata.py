@@ -23,7 +23,7 @@ def cells(scale: Scale) -> list[Parameters]:
     """Half of the repetitions: the differences are large."""
     return [
         {"rows": scale.rows, "ell": ell, "predicates": scale.predicates, "repetition": repetition}
-        for repetition in range(max(2, scale.repetitions // 2))
+        for repetition in range(max(1, scale.repetitions // 2))
         for ell in ELLS
         if ell in scale.ells
     ]

@@ -18,8 +18,9 @@ from study.experiments.common import Parameters, Row, Scale, randomness_of
 
 ELLS = (2, 5, 10)
 UTILITY_ERROR, PRIVACY_ERROR = 0.2, 0.3
-# Where 0.2 f is whole, the probability does not jump with the rounding.
-LARGE = (5, 10, 15, 20, 30, 40, 60, 80, 100, 150, 200, 300, 400, 600, 900)
+# 11 is the paper's example, 126 where its guarantee really begins; where 0.2 f is whole, the
+# probability does not jump with the rounding.
+LARGE = (5, 10, 11, 15, 20, 30, 40, 60, 80, 100, 126, 150, 200, 300, 400, 600, 900)
 SUMS = tuple(range(1, 41))
 
 

@@ -22,7 +22,7 @@ def cells(scale: Scale) -> list[Parameters]:
     """Every kind of pool."""
     return [
         {"rows": scale.rows, "pool": kind, "predicates": scale.predicates, "repetition": repetition}
-        for repetition in range(max(2, scale.repetitions // 2))
+        for repetition in range(max(1, scale.repetitions // 2))
         for kind in KINDS
     ]
 

@@ -138,7 +138,7 @@ def test_what_is_kept_of_other_data_or_code_is_not_taken(
     assert runner._kept(cell) == [{"error": 1.0}]
     other = StudyTable("another", table.columns)
     assert Runner(other, tmp_path)._kept(cell) is None
-    monkeypatch.setattr("study.runner.code_digest", lambda: "another")
+    monkeypatch.setattr("study.runner.code_digest", lambda _experiment: "another")
     assert Runner(table, tmp_path)._kept(cell) is None
     runner.forget([cell])
     assert runner._kept(cell) is None
@@ -154,12 +154,13 @@ def test_the_digest_changes_with_an_estimator(
     package = tmp_path / "countveil"
     shutil.copytree(Path(countveil.__file__).parent, package)
     monkeypatch.setattr("study.runner.countveil.__file__", str(package / "__init__.py"))
-    first = code_digest()
+    first = {name: code_digest(name) for name in EXPERIMENTS}
+    assert len(set(first.values())) == len(EXPERIMENTS)
     (package / "cli" / "app.py").write_text("# another command line")
-    assert code_digest() == first
+    assert {name: code_digest(name) for name in EXPERIMENTS} == first
     with (package / "estimate" / "shrunk.py").open("a") as file:
         file.write("# another estimator\n")
-    assert code_digest() != first
+    assert all(code_digest(name) != before for name, before in first.items())
 
 
 @pytest.mark.parametrize("scale", [FULL, QUICK, TINY])
