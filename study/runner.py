@@ -16,11 +16,13 @@ import json
 import multiprocessing
 import os
 import re
+import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import closing, contextmanager
+from itertools import islice
 from pathlib import Path
 
 import countveil
@@ -73,16 +75,18 @@ class Runner:
     ) -> Generator[tuple[Cell, list[Row]], None, None]:
         if not cells:
             return
+        left = iter(cells)
+        running: dict[Future[list[Row]], Cell] = {}
         with self._workers(processes) as pool:
-            futures: dict[Future[list[Row]], Cell] = {
-                pool.submit(_measure, cell.experiment, cell.parameters): cell for cell in cells
-            }
-            try:
-                for future in as_completed(futures):
-                    yield futures[future], future.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+            # Few are handed out at a time: whoever stops the run waits for those alone.
+            while True:
+                for cell in islice(left, processes + 1 - len(running)):
+                    running[pool.submit(_measure, cell.experiment, cell.parameters)] = cell
+                if not running:
+                    return
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield running.pop(future), future.result()
 
     @contextmanager
     def _workers(self, processes: int) -> Iterator[ProcessPoolExecutor]:
@@ -138,6 +142,8 @@ def code_digest(experiment: str) -> str:
 def _begin(codes: str) -> None:
     global _table  # noqa: PLW0603 - one table for each process
     _table = StudyTable.saved(Path(codes))
+    # Ctrl-C reaches every process of a terminal: the cells at hand are finished, then all end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -15,17 +15,17 @@ _BANDS = ((0.02, 0.05), (0.01, 0.02), (0.005, 0.01), (0.001, 0.005))
 
 def rows_anatomy(results: Results) -> Chart:
     """The paper's figure "Utility for Anatomy"."""
-    return _rows(results, "anatomy", "Anatomy, ell = 5: relative error against the rows")
+    return _rows(results, "anatomy", "Anatomy, ell = 5: error against the rows")
 
 
 def rows_paper(results: Results) -> Chart:
     """The paper's figure for its mechanism."""
-    return _rows(results, "paper", "The paper's choices, ell = 5: relative error against the rows")
+    return _rows(results, "paper", "The paper's choices, ell = 5: error against the rows")
 
 
 def rows_ours(results: Results) -> Chart:
     """The same with ours."""
-    return _rows(results, "ours", "countveil, ell = 5: relative error against the rows")
+    return _rows(results, "ours", "countveil, ell = 5: error against the rows")
 
 
 def _rows(results: Results, method: str, title: str) -> Chart:

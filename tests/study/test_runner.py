@@ -63,7 +63,13 @@ def measured_here(table: StudyTable) -> dict[Cell, list[Row]]:
 
 
 def test_a_tiny_grid_gives_results_figures_and_a_page(table: StudyTable, tmp_path: Path) -> None:
-    found = Runner(table, tmp_path / "kept", 2).run(cells(TINY))
+    todo = [
+        cell
+        for cell in cells(TINY)
+        # Iterations that hardly converge take longest.
+        if cell.experiment != "errata" or cell.parameters["ell"] != 10
+    ]
+    found = Runner(table, tmp_path / "kept", 2).run(todo)
     assert all(found.values())
     tables = gathered((cell.experiment, rows) for cell, rows in found.items())
     assert set(tables) == set(EXPERIMENTS)
@@ -85,48 +91,36 @@ def test_a_tiny_grid_gives_results_figures_and_a_page(table: StudyTable, tmp_pat
     assert all(f"figures/{name}.svg" in page for name in FIGURES)
 
 
-def test_interrupted_and_taken_up_gives_the_same(table: StudyTable, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_ended_and_taken_up_gives_the_same(
+    table: StudyTable, tmp_path: Path, how: signal.Signals
+) -> None:
     todo = cells(TINY, CHEAP)
-
-    def stop(done: int, _all: int, _cell: Cell) -> None:
-        if done == 5:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        Runner(table, tmp_path, 1).run(todo, stop)
-    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
-    assert 5 <= len(kept) < len(todo)
+    script, folder = tmp_path / "alone.py", tmp_path / "kept"
+    script.write_text(_ALONE)
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    for _ in range(6_000):
+        if len(list(folder.glob("*.json"))) >= 3 or process.poll() is not None:
+            break
+        time.sleep(0.01)
+    # As a terminal does: every process of the group.
+    os.killpg(process.pid, how)
+    assert process.wait(120) != 0
+    kept = {path: path.stat().st_mtime_ns for path in folder.glob("*.json")}
+    assert 3 <= len(kept) < len(todo)
     told: list[int] = []
-    again = Runner(table, tmp_path, 1).run(todo, lambda done, _all, _cell: told.append(done))
+    again = Runner(table, folder, 1).run(todo, lambda done, _all, _cell: told.append(done))
     assert len(told) == len(todo) - len(kept)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
     assert again == measured_here(table)
     # Everything is there: nothing is measured, no process is started.
-    assert Runner(table, tmp_path, 1).run(todo, lambda *_: pytest.fail("measured")) == again
-
-
-def test_killed_and_taken_up_gives_the_same(table: StudyTable, tmp_path: Path) -> None:
-    todo = cells(TINY, CHEAP)
-    script, kept = tmp_path / "alone.py", tmp_path / "kept"
-    script.write_text(_ALONE)
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(kept)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        start_new_session=True,
-    )
-    for _ in range(2_400):
-        if len(list(kept.glob("*.json"))) >= 3 or process.poll() is not None:
-            break
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    before = len(list(kept.glob("*.json")))
-    assert before >= 3
-    told: list[int] = []
-    again = Runner(table, kept, 1).run(todo, lambda done, _all, _cell: told.append(done))
-    assert len(told) == len(todo) - before
-    assert again == measured_here(table)
+    assert Runner(table, folder, 1).run(todo, lambda *_: pytest.fail("measured")) == again
 
 
 def test_what_is_kept_of_other_data_or_code_is_not_taken(
