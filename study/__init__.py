@@ -7,7 +7,7 @@
     grid            all cells: what is measured, and how often
     runner          cells done in parallel, kept on disk, skipped when they are there
     results         cells -> tidy CSV files (results/), and back
-    figures/        CSV files -> SVG files; sees nothing else
+    charts/         CSV files -> SVG files (figures/); sees nothing else
     page/           CSV files -> docs/study.md: every number and every verdict
 
 `python -m study --help` says how to run it. Not part of the installed package.

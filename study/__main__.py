@@ -11,16 +11,15 @@ import argparse
 import os
 import platform
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from countveil.errors import CountveilError
 from countveil.version import __version__
 from study import results
+from study.charts import draw_all
 from study.data import load
 from study.experiments import EXPERIMENTS
-from study.figures import draw_all
 from study.grid import FULL, QUICK, cells
 from study.page import PAGE, study_page
 from study.runner import Runner, Spoken
@@ -72,7 +71,6 @@ def _run(options: argparse.Namespace) -> None:
     base = _QUICK if options.quick else HERE
     options.results = options.results or base / "results"
     options.figures = options.figures or base / "figures"
-    start, before = time.perf_counter(), time.process_time()
     table = load(options.data, max(scale.sizes))
     print(f"{table.name}, {table.rows:,} rows", flush=True)
     todo = cells(scale, options.only)
@@ -81,8 +79,7 @@ def _run(options: argparse.Namespace) -> None:
     if options.again:
         runner.forget(todo)
     found = runner.run(todo, tell)
-    tables = results.gathered((cell.experiment, rows) for cell, rows in found.items())
-    children = os.times()
+    tables = results.gathered((cell.experiment, one["rows"]) for cell, one in found.items())
     about = {
         "data": table.name,
         "rows": table.rows,
@@ -90,10 +87,7 @@ def _run(options: argparse.Namespace) -> None:
         "python": platform.python_version(),
         "cores": os.cpu_count(),
         "cells": len(todo),
-        "last_run_seconds": round(time.perf_counter() - start),
-        "last_run_cpu_seconds": round(
-            time.process_time() - before + children.children_user + children.children_system
-        ),
+        "cpu_seconds": round(sum(one["cpu_seconds"] for one in found.values())),
     }
     results.write(options.results, tables, table.name, {} if options.only else about)
     print(f"results in {options.results}")

@@ -3,8 +3,8 @@
 Enters: the rows of cells. Leaves: files that say which data they are of; from files, rows again.
 Must not know: what the numbers mean.
 
-`about.json` beside them: the name and size of the table, the version, the machine's cores and what
-the run cost. Numbers have six significant digits, which is more than any of them means.
+`about.json` beside them: the name and size of the table, versions, the machine's cores and what all
+cells cost. Numbers have six significant digits, which is more than any of them means.
 """
 
 from __future__ import annotations

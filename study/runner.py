@@ -24,6 +24,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import TypedDict
 
 import countveil
 from study.data import StudyTable
@@ -31,6 +32,14 @@ from study.experiments import EXPERIMENTS, Parameters, Row
 from study.grid import Cell
 
 Progress = Callable[[int, int, Cell], None]
+
+
+class Measured(TypedDict):
+    """What is kept of a cell: its rows, and what they cost."""
+
+    rows: list[Row]
+    cpu_seconds: float
+
 
 # What a result depends on; pictures, pages and commands are not among it.
 _MEASURING = ("baselines", "channel", "decoys", "estimate", "guarantees", "mechanism")
@@ -53,8 +62,8 @@ class Runner:
         for cell in cells:
             self._path(cell).unlink(missing_ok=True)
 
-    def run(self, cells: Sequence[Cell], progress: Progress | None = None) -> dict[Cell, list[Row]]:
-        """The rows of all cells; those that are kept are not measured again."""
+    def run(self, cells: Sequence[Cell], progress: Progress | None = None) -> dict[Cell, Measured]:
+        """What all cells found; those that are kept are not measured again."""
         self._folder.mkdir(parents=True, exist_ok=True)
         tell: Progress = progress or (lambda _done, _all, _cell: None)
         waiting = [cell for cell in cells if self._kept(cell) is None]
@@ -64,19 +73,19 @@ class Runner:
             ([cell for cell in waiting if cell.timed], 1),
         ):
             with closing(self._measured(some, processes)) as measured:
-                for cell, rows in measured:
-                    self._keep(cell, rows)
+                for cell, one in measured:
+                    self._keep(cell, one)
                     done += 1
                     tell(done, len(cells), cell)
-        return {cell: self._kept(cell) or [] for cell in cells}
+        return {cell: found for cell in cells if (found := self._kept(cell)) is not None}
 
     def _measured(
         self, cells: Sequence[Cell], processes: int
-    ) -> Generator[tuple[Cell, list[Row]], None, None]:
+    ) -> Generator[tuple[Cell, Measured], None, None]:
         if not cells:
             return
         left = iter(cells)
-        running: dict[Future[list[Row]], Cell] = {}
+        running: dict[Future[Measured], Cell] = {}
         with self._workers(processes) as pool:
             # Few are handed out at a time: whoever stops the run waits for those alone.
             while True:
@@ -108,17 +117,17 @@ class Runner:
         name = hashlib.sha256(text.encode()).hexdigest()[:24]
         return self._folder / f"{cell.experiment}-{name}.json"
 
-    def _kept(self, cell: Cell) -> list[Row] | None:
+    def _kept(self, cell: Cell) -> Measured | None:
         try:
-            rows: list[Row] = json.loads(self._path(cell).read_text())
+            found: Measured = json.loads(self._path(cell).read_text())
         except FileNotFoundError:
             return None
-        return rows
+        return found
 
-    def _keep(self, cell: Cell, rows: list[Row]) -> None:
+    def _keep(self, cell: Cell, found: Measured) -> None:
         path = self._path(cell)
         aside = path.with_suffix(f".{os.getpid()}")
-        aside.write_text(json.dumps(rows))
+        aside.write_text(json.dumps(found))
         aside.replace(path)
 
 
@@ -155,9 +164,11 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _measure(experiment: str, parameters: Parameters) -> list[Row]:
+def _measure(experiment: str, parameters: Parameters) -> Measured:
     assert _table is not None
-    return EXPERIMENTS[experiment].measure(_table, **parameters)
+    before = time.process_time()
+    rows = EXPERIMENTS[experiment].measure(_table, **parameters)
+    return {"rows": rows, "cpu_seconds": time.process_time() - before}
 
 
 class Spoken:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from study.figures import FIGURES
+from study.charts import FIGURES
 from study.page import about_errors, about_others, sections
 from study.page.captions import CAPTIONS
 from study.page.claims import Claim, Judged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from study.figures.lines import half_width
+from study.charts.lines import half_width
 from study.page.claims import Judged
 from study.page.numbers import BANDS, Numbers, slope, span
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from study.figures.lines import half_width, mean
+from study.charts.lines import half_width, mean
 from study.results import Results
 
 BANDS = ((0.02, 0.05), (0.01, 0.02), (0.005, 0.01))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from study.figures import FIGURES, draw_all
+from study.charts import FIGURES, draw_all
 from study.grid import FULL
 from study.page import CLAIMS, PAGE, judged, study_page
 from study.page.captions import CAPTIONS

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from study.__main__ import main
+from study.charts import FIGURES, draw_all
 from study.data import StudyTable, load
 from study.experiments import EXPERIMENTS, Row, Scale
-from study.figures import FIGURES, draw_all
 from study.grid import FULL, QUICK, Cell, cells
 from study.page import study_page
 from study.results import Results, gathered, write
@@ -70,10 +70,10 @@ def test_a_tiny_grid_gives_results_figures_and_a_page(table: StudyTable, tmp_pat
         if cell.experiment != "errata" or cell.parameters["ell"] != 10
     ]
     found = Runner(table, tmp_path / "kept", 2).run(todo)
-    assert all(found.values())
-    tables = gathered((cell.experiment, rows) for cell, rows in found.items())
+    assert all(one["rows"] for one in found.values())
+    tables = gathered((cell.experiment, one["rows"]) for cell, one in found.items())
     assert set(tables) == set(EXPERIMENTS)
-    about = {"data": table.name, "rows": table.rows, "cores": 2, "cells": len(found)}
+    about = {"data": table.name, "rows": table.rows, "cores": 2, "cells": 9, "cpu_seconds": 600}
     write(tmp_path / "results", tables, table.name, about)
     # What follows is made from the files and from nothing else.
     results = Results.read(tmp_path / "results")
@@ -118,7 +118,7 @@ def test_ended_and_taken_up_gives_the_same(
     again = Runner(table, folder, 1).run(todo, lambda done, _all, _cell: told.append(done))
     assert len(told) == len(todo) - len(kept)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    assert again == measured_here(table)
+    assert {cell: one["rows"] for cell, one in again.items()} == measured_here(table)
     # Everything is there: nothing is measured, no process is started.
     assert Runner(table, folder, 1).run(todo, lambda *_: pytest.fail("measured")) == again
 
@@ -128,8 +128,8 @@ def test_what_is_kept_of_other_data_or_code_is_not_taken(
 ) -> None:
     cell = cells(TINY, ["pools"])[0]
     runner = Runner(table, tmp_path)
-    runner._keep(cell, [{"error": 1.0}])
-    assert runner._kept(cell) == [{"error": 1.0}]
+    runner._keep(cell, {"rows": [{"error": 1.0}], "cpu_seconds": 1.0})
+    assert runner._kept(cell) == {"rows": [{"error": 1.0}], "cpu_seconds": 1.0}
     other = StudyTable("another", table.columns)
     assert Runner(other, tmp_path)._kept(cell) is None
     monkeypatch.setattr("study.runner.code_digest", lambda _experiment: "another")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from countveil.report import Axis, Chart
-from study.figures.lines import NAMES, line, shown_band
+from study.charts.lines import NAMES, line, shown_band
 from study.results import Results
 
 _ERROR = "mean relative error"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from countveil.report import Axis, Chart, Line
-from study.figures.lines import NAMES, line
+from study.charts.lines import NAMES, line
 from study.results import Results
 
 _WORK = {"mechanism": "groups, draw and dealing", "publish": "table to release"}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from countveil.report import Axis, Chart, Line
-from study.figures.lines import NAMES, half_width, line, mean, shown_band
+from study.charts.lines import NAMES, half_width, line, mean, shown_band
 from study.results import Results
 
 _ERROR = "mean relative error"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from countveil.report import Chart, picture
-from study.figures import costs, errors, sensitive_alone, versus
+from study.charts import costs, errors, sensitive_alone, versus
 from study.results import Results
 
 Figure = Callable[[Results], Chart]

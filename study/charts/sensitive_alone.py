@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from countveil.report import Axis, Chart, Line
-from study.figures.lines import NAMES, half_width, line, mean
+from study.charts.lines import NAMES, half_width, line, mean
 from study.results import Results
 
 _ELL = 10
