@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from study.data import PLAIN, StudyTable
 from study.experiments.common import (
+    DEFAULT_ELL,
     Parameters,
     Row,
     Scale,
@@ -19,14 +20,16 @@ from study.measures import errors
 from study.pool import draw_pool
 
 METHODS = ("paper", "ours")
+_MORE = 3
 
 
 def cells(scale: Scale) -> list[Parameters]:
-    """Every ell, so many releases and pools."""
+    """Every ell, so many releases and pools; of the usual ell more, since others look at it."""
     return [
         {"rows": scale.rows, "ell": ell, "predicates": scale.predicates, "repetition": repetition}
-        for repetition in range(scale.repetitions)
+        for repetition in range(_MORE * scale.repetitions)
         for ell in scale.ells
+        if repetition < scale.repetitions or ell == DEFAULT_ELL
     ]
 
 

@@ -64,7 +64,7 @@ groups, the exact channel, shrunk estimates). Occupation with 50 values is sensi
 claims, {count[HOLDS]} hold, {count[WITH_ERRATUM]} hold only with the erratum (that is: not with what the
 paper prints, but with the corrected method), {count[FAILS]} do not hold.
 
-This page is made from `study/results` by `python -m study page`; no number on it was typed. How
+This page is made from `study/results` by `python -m study page`; no measured number on it was typed. How
 everything was measured stands [at the end](#how-it-was-measured), the mathematics of the errata in
 [the channel](theory/channel.md) and [the estimates](theory/estimates.md).
 

@@ -18,7 +18,7 @@ from study.experiments import EXPERIMENTS, Row, Scale
 from study.grid import FULL, QUICK, Cell, cells
 from study.page import study_page
 from study.results import Results, gathered, write
-from study.runner import Runner, code_digest
+from study.runner import Runner, Spoken, code_digest
 
 ROOT = Path(__file__).parents[2]
 # Every ell, size and number of queries that the page speaks of, on few rows.
@@ -176,3 +176,16 @@ def test_the_grid_is_the_one_of_the_paper() -> None:
 def test_a_wrong_path_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--data", str(tmp_path / "nowhere.zip")]) == 1
     assert capsys.readouterr().err.startswith("There is nothing at")
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_is_told(terminal: bool) -> None:
+    said: list[str] = []
+    tell = Spoken(terminal=terminal, write=said.append)
+    some = cells(TINY, ["pools"])
+    for done, cell in enumerate(some, start=1):
+        tell(done, len(some), cell)
+    # A log gets the last line at least, a terminal every one.
+    assert len(said) == (len(some) if terminal else 1)
+    assert f"{len(some)} of {len(some)} cells" in said[-1]
+    assert said[-1].endswith("\n")
