@@ -141,6 +141,7 @@ def publish(
     progress: _Progress | None = None,
     memory: str | int | None = None,
     spill: str | _os.PathLike[str] | None = None,
+    private_report: str | _os.PathLike[str] | None = None,
 ) -> Release:
     """Publish a table as a release in the folder `to`, and open the release.
 
@@ -154,6 +155,7 @@ def publish(
     `domain` declares a column's values (a list, or a file), `missing` lists texts that stand for
     missing values, `sign` is the file of an Ed25519 private key.
     `memory` ("1GB") bounds what is held at once; more goes, encrypted, through a file in `spill`.
+    `private_report` is an HTML file for your own eyes: the truth beside what was published.
     """
     from pathlib import Path
     from warnings import warn
@@ -176,6 +178,7 @@ def publish(
         progress=progress,
         memory=memory,
         spill=spill,
+        private_report=private_report,
     )  # fmt: skip
     for text in done.warnings:
         warn(text, stacklevel=2)

@@ -34,8 +34,11 @@ _MOST_ROWS = 200_000
 # columns with many values, whose groups take seconds to form, only these are.
 _EVERY, _SOME = 20, (2, 3, 5, 8, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1_000)
 # Values times predicates that are estimated at once, so that many values do not take long.
-_CELLS, _PREDICATES, _LEAST_PREDICATES = 12_000, 240, 20
-_RELEASES, _FEWER_RELEASES, _MANY_VALUES = 4, 1, 300
+_CELLS, _PREDICATES, _LEAST_PREDICATES = 12_000, 240, 80
+# A release of many values takes long to undo, however few the predicates; so there are fewer.
+_MANY_VALUES, _VERY_MANY_VALUES = 150, 300
+_RELEASES, _FEWER_RELEASES = 4, 1
+_MORE, _FEWER_MORE = 5, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def run_advise(
 
 def feasible_ells(largest: int, values: int) -> list[int]:
     """The ells that are tried, for a column with so many values."""
-    every = range(2, min(largest, _EVERY) + 1) if values <= _MANY_VALUES else ()
+    every = range(2, min(largest, _EVERY) + 1) if values <= _VERY_MANY_VALUES else ()
     some = [ell for ell in (*_SOME, largest) if 2 <= ell <= largest]
     return sorted({*every, *some})
 
@@ -116,14 +119,15 @@ def _advise(
     counts = histogram.counts
     ells = feasible_ells(largest_ell(counts), counts.size)
     shares = sorted({*SHARES, *(wish.accuracy[:1] if wish.accuracy else ())})
-    releases = _RELEASES if counts.size <= _MANY_VALUES else _FEWER_RELEASES
+    few = counts.size <= _MANY_VALUES
+    releases, more = (_RELEASES, _MORE) if few else (_FEWER_RELEASES, _FEWER_MORE)
     lines = []
     for number, ell in enumerate(ells, 1):
         report(f"{name}: trying ell = {ell} ({number} of {len(ells)})", 0, 0)
         tried: Tried | None = None
         if task is not None and task.predicates:
             stream = randomness.stream("try", name, str(ell))
-            tried = try_out(task, ell, releases, shares, stream)
+            tried = try_out(task, ell, releases, shares, stream, more)
         lines.append(figures_of(counts, ell, tried, shares))
     chosen = recommend(lines, wish)
     call = namer(histogram)

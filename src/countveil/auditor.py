@@ -15,11 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from countveil.adversaries import (
     columns,
     correlation,
     elimination,
+    files,
     implementation,
     layout,
     linkage,
@@ -28,20 +30,26 @@ from countveil.adversaries import (
     neighbours,
     reconstruction,
     repetition,
+    secrets,
     small_counts,
 )
-from countveil.adversaries.findings import Outcome, judged
+from countveil.adversaries.findings import Outcome, judged, too_few
 from countveil.adversaries.summary import Audit
 from countveil.adversaries.target import LEAST_LINKED, Target
 from countveil.decoys import ColumnSettings, check_eligible
 from countveil.engines.contract import Progress
-from countveil.engines.embedded.release_rows import file_notes
-from countveil.errors import SettingsError
+from countveil.engines.embedded.release_files import (
+    everything_in,
+    file_notes,
+    times_in,
+    times_of_source,
+)
+from countveil.errors import ReleaseError, SettingsError
 from countveil.preparation import Prepared, Reading, prepare
 from countveil.publisher import run_publish
 from countveil.randomness import Randomness
-from countveil.release import Manifest, read_manifest
-from countveil.source import Choices
+from countveil.release import NOT_PART, Manifest, read_manifest, verify_release
+from countveil.source import Choices, FileSource, describe_source
 
 ATTACKS = (
     "linkage",
@@ -54,7 +62,12 @@ ATTACKS = (
     "implementation",
 )
 _TEXT = ("string", "large_string")
-_NEED_ROWS = ("linkage", "neighbours", "repetition", "correlation")
+_NEED_ROWS = {
+    "linkage": linkage.NAME,
+    "neighbours": neighbours.NAME,
+    "repetition": repetition.NAME,
+    "correlation": correlation.NAME,
+}
 
 
 def run_audit(
@@ -76,6 +89,7 @@ def run_audit(
         )
     tell: Progress = progress or (lambda _stage, _done, _total: None)
     tell("reading", 0, 0)
+    manifest = None if release is None else _fitting_manifest(Path(release), settings)
     chosen = choices or Choices()
     prepared = prepare(table, list(settings), chosen, Reading(progress=tell))
     for name, choice in settings.items():
@@ -85,26 +99,30 @@ def run_audit(
     randomness = Randomness(seed)
     with tempfile.TemporaryDirectory(prefix="audit-") as scratch:
         place = Path(scratch)
-        if release is not None:
+        if release is not None and manifest is not None:
             folder = Path(release)
-            manifest = _fitting_manifest(folder, settings)
             settings = {
                 name: ColumnSettings(own.ell, own.groups, own.residue)
                 for name, own in manifest.sensitive.items()
                 if name in settings
             }
             tell("linking rows", 0, 0)
+            _check_columns(prepared, manifest)
             target = links.linked_by_values(truth, manifest, folder, list(settings))
+            linked = folder
         else:
             tell("publishing a trial", 0, 0)
             folder = place / "trial"
             run_publish(table, settings, folder, choices=chosen, seed=seed)
             manifest = read_manifest(folder)
-            number = links.publish_twin(truth, settings, place / "twin", seed)
-            target = links.linked_by_number(truth, settings, place / "twin", number)
+            linked = place / "twin"
+            number = links.publish_twin(truth, settings, linked, seed)
+            target = links.linked_by_number(truth, settings, linked, number)
+        source = describe_source(table)
+        paths = source.paths if isinstance(source, FileSource) else ()
         scene = _Scene(
-            target, truth, settings, manifest, folder, place, randomness,
-            _secrets(table, prepared, target, folder), planned=release is None,
+            target, prepared, truth, settings, manifest, folder, linked, place, randomness, paths,
+            planned=release is None,
         )  # fmt: skip
         outcome = Outcome()
         for name in (name for name in ATTACKS if name in wanted):
@@ -128,23 +146,29 @@ def _checked(attacks: Sequence[str]) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class _Scene:
-    """Everything that an attack may need."""
+    """Everything that an attack may need.
+
+    `folder` is the release, or its trial; `linked` is where the rows of the target are stored.
+    """
 
     target: Target
+    prepared: Prepared
     truth: Mapping[str, links.TrueColumn]
     settings: Mapping[str, ColumnSettings]
     manifest: Manifest
     folder: Path
+    linked: Path
     scratch: Path
     randomness: Randomness
-    secrets: Mapping[str, Sequence[str]]
+    paths: Sequence[Path]
     planned: bool
 
     def stages(self, name: str) -> list[tuple[str, Callable[[], Outcome]]]:
         """The parts of one of the `ATTACKS`."""
         target, stream = self.target, self.randomness.stream(name)
         if target.n_linked < LEAST_LINKED and name in _NEED_ROWS:
-            return [(name, lambda: linkage.too_few(target))] if name == "linkage" else []
+            left_out = too_few(_NEED_ROWS[name], target.n_linked, LEAST_LINKED)
+            return [(name, lambda: Outcome([left_out]))]
         parts: dict[str, list[tuple[str, Callable[[], Outcome]]]] = {
             "linkage": [
                 ("linkage", lambda: linkage.attack(target, stream)),
@@ -165,28 +189,55 @@ class _Scene:
             "repetition": [("repeated release", lambda: repetition.attack(target, stream))],
             "correlation": [("correlation", lambda: correlation.attack(target, stream))],
             "implementation": [
-                ("bytes of the release", lambda: implementation.attack_release(
-                    self.folder, self.secrets, planned=self.planned)),
+                ("bytes of the release", self._bytes),
                 ("canaries", lambda: implementation.attack_with_canaries(self.scratch, stream)),
             ],
         }  # fmt: skip
         return parts[name]
 
     def _files(self) -> Outcome:
-        files = [file.path for file in self.manifest.files]
+        names = [file.path for file in self.manifest.files]
         texts = [c.name for c in self.manifest.columns if c.type in _TEXT]
         stored = links.read_stored(self.folder, list(self.settings))
         codes = {name: column.codes for name, column in stored.items()}
-        return layout.attack_files(file_notes(self.folder, files, texts), codes)
+        outcome = files.attack(file_notes(self.folder, names, texts), codes)
+        of_source = times_of_source(self.paths)
+        outcome.add(files.attack_times(times_in(self.folder), of_source, planned=self.planned))
+        times = times_in(self.linked)
+        parts = [
+            files.Part(file.rows, file.bytes, times[file.path])
+            for file in read_manifest(self.linked).files
+        ]
+        outcome.add(files.attack_parts(self.target, parts))
+        return outcome
+
+    def _bytes(self) -> Outcome:
+        public = [value for own in self.manifest.sensitive.values() for value in own.domain]
+        sought = secrets.secrets(
+            self.prepared, self.truth, self.target, self.paths,
+            public=public, program=_program_text(self.scratch / "program"),
+        )  # fmt: skip
+        return implementation.attack_release(self.folder, sought, planned=self.planned)
+
+
+def _check_columns(prepared: Prepared, manifest: Manifest) -> None:
+    known = {column.name for column in prepared.source.columns}
+    for column in manifest.columns:
+        if column.name not in known:
+            raise ReleaseError(
+                f"The release has a column {column.name!r} that the table does not have, so it is "
+                f"not a release of this table."
+            )
 
 
 def _fitting_manifest(folder: Path, settings: Mapping[str, ColumnSettings]) -> Manifest:
-    manifest = read_manifest(folder)
+    manifest = _sound(folder)
     for name, choice in settings.items():
         entry = manifest.sensitive.get(name)
         if entry is None:
             named = ", ".join(repr(column) for column in manifest.sensitive)
-            raise SettingsError(f"Column {name!r} is not protected in the release; {named} is.")
+            verb = "is" if len(manifest.sensitive) == 1 else "are"
+            raise SettingsError(f"Column {name!r} is not protected in the release; {named} {verb}.")
         if entry.ell != choice.ell:
             raise SettingsError(
                 f"Column {name!r} was published with ell = {entry.ell}, not {choice.ell}. Give the "
@@ -195,29 +246,19 @@ def _fitting_manifest(folder: Path, settings: Mapping[str, ColumnSettings]) -> M
     return manifest
 
 
-def _secrets(
-    table: object, prepared: Prepared, target: Target, folder: Path
-) -> dict[str, list[str]]:
-    """Texts of the publisher that no byte of the release may hold, by kind."""
-    published = {column.name for column in prepared.roles.published}
-    nothing = np.zeros(0, np.int64)
-    public = {
-        str(value) for column in read_manifest(folder).sensitive.values() for value in column.domain
-    }
-    hidden: list[str] = []
-    for column in prepared.source.columns:
-        if column.name in published or column.type not in _TEXT:
-            continue
-        values = prepared.source.histogram(column.name, nothing).values
-        hidden += [str(value) for value in values[:200] if value is not None]
-    removed: list[str] = []
-    for own in target.sensitive:
-        values = prepared.source.histogram(own.name, nothing).values
-        gone = np.flatnonzero((own.counts > 0) & (own.published == 0))
-        removed += [str(values[place]) for place in gone.tolist() if values[place] is not None]
-    path = table if isinstance(table, str) else None
-    return {
-        "values of dropped columns": [text for text in hidden if text not in public],
-        "sensitive values that the draw removed": [t for t in removed if t not in public],
-        "names of this place": implementation.own_names(path),
-    }
+def _sound(folder: Path) -> Manifest:
+    """The manifest of a release that is still what was published; other files may lie beside it."""
+    wrong = [found for found in verify_release(folder) if found.problem != NOT_PART]
+    if wrong:
+        raise ReleaseError(
+            f"{folder} is not what was published ({wrong[0].file}: {wrong[0].problem}), and an "
+            f"audit of it would say nothing about the publication. 'countveil verify' says more."
+        )
+    return read_manifest(folder)
+
+
+def _program_text(folder: Path) -> str:
+    """What the program writes into a release of anything."""
+    table = pa.table({"a": list(range(4)), "b": ["0", "1", "2", "3"]})
+    run_publish(table, {"b": ColumnSettings(2)}, folder, choices=Choices.of(keep=["a", "b"]))
+    return everything_in(folder).decode(errors="replace")

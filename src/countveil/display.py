@@ -21,6 +21,9 @@ _LONGEST_CELL = 200
 
 def visible(text: str, most: int | None = None) -> str:
     """The text with everything that could steer a terminal made visible; newlines stay."""
+    if text.isprintable():
+        # None of the kinds below is: nothing to look for.
+        return text if most is None or len(text) <= most else text[: most - 1] + "…"
     shown = "".join(
         char
         if char == "\n" or unicodedata.category(char) not in _STEERING

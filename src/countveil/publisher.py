@@ -1,7 +1,7 @@
 """The publisher's path, from a table to a release.
 
     prepare -> count -> (drop the residue) -> check -> form groups -> draw -> deal and shuffle ->
-    write -> commit
+    write -> report -> commit
 
 Enters: a table and the publisher's choices. Leaves: a release folder, complete or not there at all.
 Must not know: how an engine reads, how groups are formed, how a draw is made.
@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,14 @@ from countveil.release import (
     open_draft,
 )
 from countveil.release.verify import file_sha256
+from countveil.report.files import check_file, held_file
+from countveil.report.private import Stages, private_page
+from countveil.report.released import release_page
 from countveil.source import Choices, Classes
 from countveil.version import __version__
 
 MOST_VALUES = 100_000
+_OWN = "the private report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +76,18 @@ def run_publish(
     before_commit: Callable[[], None] | None = None,
     memory: str | int | None = None,
     spill: str | os.PathLike[str] | None = None,
+    private_report: str | os.PathLike[str] | None = None,
 ) -> Published:
     """Publish `table` to the folder `to`; in a dry run do everything but write.
 
+    `private_report` is a file for the publisher's own page: the truth beside what is published.
     `memory` bounds what is held at once; more rows go, encrypted, through a file in `spill` (or
     beside the target) that no other process can open.
     """
-    report: Progress = progress or (lambda _stage, _done, _total: None)
+    report = Stages(progress)
+    own = None if private_report is None else Path(private_report)
+    if own is not None:
+        check_file(own, _OWN, replace=force, outside=Path(to))
     randomness = Randomness(seed)
     with contextlib.ExitStack() as stack:
         # First of all, so that nobody waits for a target that cannot be written.
@@ -92,9 +102,11 @@ def run_publish(
         without, histograms = _count(source, settings, randomness)
         dealers, drawn = {}, {}
         for name, histogram in histograms.items():
-            report(f"grouping {name}", 0, 0)
             groups = form_groups(
-                histogram.counts, settings[name], randomness.stream("groups", name)
+                histogram.counts,
+                settings[name],
+                randomness.stream("groups", name),
+                _rows_done(report, f"grouping {name}", int(histogram.counts.sum())),
             )
             drawn[name] = draw_published(groups, randomness.stream("draw", name))
             dealers[name] = Dealer(drawn[name], randomness.stream("deal", name))
@@ -104,13 +116,44 @@ def run_publish(
             columns = prepared.roles.published
             written = source.publish(columns, dealers, without, shuffle, draft.data, report)
         rows = source.rows - without.size
-        manifest = _manifest(rows, prepared, settings, histograms, drawn, written, randomness)
+        published = {name: _published(histograms[name], drawn[name]) for name in settings}
+        manifest = _manifest(rows, prepared, settings, published, written, randomness)
         if draft is not None:
-            draft.commit(manifest, before_commit, sign)
+            page = draft.add_report(release_page(manifest, published))
+            put = None
+            if own is not None:
+                report("measuring", 0, 0)
+                counted = {name: (histograms[name], drawn[name]) for name in settings}
+                files = [file.path for file in written]
+                text = _own_report(prepared, settings, counted, without, files, randomness, report)
+                put = stack.enter_context(held_file(own, text, _OWN, private=True))
+            draft.commit(replace(manifest, report=page), before_commit, sign)
+            if put is not None:
+                put()
     ells = {name: choice.ell for name, choice in settings.items()}
     return Published(
         Path(to), rows, int(without.size), ells, randomness.seeded, prepared.warnings, manifest
     )
+
+
+def _own_report(
+    prepared: Prepared,
+    settings: Mapping[str, ColumnSettings],
+    counted: Mapping[str, tuple[Histogram, PublishedTable]],
+    without: NDArray[np.int64],
+    files: Sequence[Path],
+    randomness: Randomness,
+    stages: Stages,
+) -> str:
+    # Only for those who ask for it.
+    from countveil.measuring import measured_columns
+
+    # Measuring reads the table once more, which is not part of the other stages.
+    seconds, started = stages.seconds(), time.perf_counter()
+    columns = measured_columns(prepared, settings, counted, without, files, randomness)
+    seconds["measuring"] = time.perf_counter() - started
+    rows = prepared.source.rows - without.size
+    return private_page(rows, int(without.size), columns, seconds)
 
 
 def column_settings(
@@ -134,6 +177,12 @@ def column_settings(
         name: ColumnSettings(own if own is not None else _given(ell), groups, residue)
         for name, own in chosen.items()
     }
+
+
+def _rows_done(report: Progress, stage: str, rows: int) -> Callable[[float], None]:
+    """Tell of a share of the work as of that share of the rows."""
+    report(stage, 0, 0)
+    return lambda share: report(stage, int(share * rows), rows)
 
 
 def _given(ell: int | None) -> int:
@@ -183,20 +232,17 @@ def _manifest(
     rows: int,
     prepared: Prepared,
     settings: Mapping[str, ColumnSettings],
-    histograms: Mapping[str, Histogram],
-    drawn: Mapping[str, PublishedTable],
+    published: Mapping[str, Mapping[Any, int]],
     written: Sequence[WrittenFile],
     randomness: Randomness,
 ) -> Manifest:
     sensitive = {}
     for name, choice in settings.items():
-        occurring = np.flatnonzero(drawn[name].published())
-        published = [histograms[name].values[i] for i in occurring.tolist()]
         sensitive[name] = SensitiveColumn(
             choice.ell,
             choice.groups,
             choice.residue,
-            domain=_domain(published, prepared.domains.get(name)),
+            domain=_domain(list(published[name]), prepared.domains.get(name)),
             guarantee=tuple(guarantee_table(choice.ell)),
             declared=name in prepared.domains,
             classes=_class_edges(prepared.classes.get(name)),
@@ -223,9 +269,17 @@ def _manifest(
         sensitive=sensitive,
         files=files,
         randomness="seeded" if randomness.seeded else "cryptographic",
-        statement=tuple(statement(rows, ells)),
+        statement=tuple(
+            statement(rows, ells, {name: counts.values() for name, counts in published.items()})
+        ),
         written_by=f"countveil {__version__}",
     )
+
+
+def _published(histogram: Histogram, drawn: PublishedTable) -> dict[Any, int]:
+    """How many rows publish each of the values that were drawn: what the release itself says."""
+    counts = drawn.published()
+    return {histogram.values[i]: int(counts[i]) for i in np.flatnonzero(counts).tolist()}
 
 
 def _domain(published: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, ...]:

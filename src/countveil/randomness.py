@@ -176,7 +176,7 @@ class Stream:
         return said
 
     def uniform(self, count: int) -> NDArray[np.float64]:
-        """`count` numbers on [0, 1), 53 random bits each. For made-up data, not for mechanisms."""
+        """`count` numbers on [0, 1), 53 random bits each. Not where exact chances matter."""
         return (self.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def permutation(self, count: int) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ what, or in which order. Row `row` of the table is known by its number.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from countveil.decoys import ColumnSettings
+from countveil.channel import Templates
+from countveil.decoys import ColumnSettings, form_groups
+from countveil.mechanism import PublishedTable, draw_published
 from countveil.publisher import run_publish
+from countveil.randomness import Stream
+from countveil.release import MANIFEST_NAME, DataFile, read_manifest
+from countveil.release.verify import file_sha256
 
 Codes = NDArray[np.int64]
 Publish = Callable[..., Any]
@@ -42,7 +48,8 @@ def rewritten(change: Callable[[pa.Table, pa.Table, int], pa.Table]) -> Publish:
         published = pq.read_table(path)
         if isinstance(table, pa.Table) and "row" in published.column_names:
             ell = next(iter(settings.values())).ell
-            pq.write_table(change(table, published, ell), path, write_statistics=False)
+            changed = change(table, published, ell).cast(published.schema)
+            pq.write_table(changed, path, write_statistics=False, store_schema=False)
         return done
 
     return publish
@@ -137,3 +144,80 @@ def leaks(what: str) -> Publish:
         return done
 
     return publish
+
+
+def draws_the_truth_too_often(groups: Templates, stream: Stream) -> PublishedTable:
+    """P(own value) = 2/ell: of the tuples that would publish another value, some do not."""
+    ell = int(groups.sizes.max())
+    drawn = draw_published(groups, stream)
+    table = np.zeros((drawn.n_values, drawn.n_values), np.int64)
+    true = np.repeat(np.arange(drawn.n_values), np.diff(drawn.indptr))
+    table[true, drawn.values] = drawn.counts
+    kept = np.diag(table).copy()
+    np.fill_diagonal(table, 0)
+    back = np.random.default_rng().binomial(table, 1 / (ell - 1))
+    table -= back
+    np.fill_diagonal(table, kept + back.sum(axis=1))
+    return _sparse(table)
+
+
+def draws_the_first_value_too_often(groups: Templates, stream: Stream) -> PublishedTable:
+    """A third of what the last value of the domain should publish, the first one publishes."""
+    drawn = draw_published(groups, stream)
+    table = np.zeros((drawn.n_values, drawn.n_values), np.int64)
+    true = np.repeat(np.arange(drawn.n_values), np.diff(drawn.indptr))
+    table[true, drawn.values] = drawn.counts
+    moved = (table[:, -1] + 2) // 3
+    table[:, -1] -= moved
+    table[:, 0] += moved
+    return _sparse(table)
+
+
+def _sparse(table: Codes) -> PublishedTable:
+    true, shown = np.nonzero(table)
+    indptr = np.searchsorted(true, np.arange(table.shape[0] + 1)).astype(np.int64)
+    return PublishedTable(indptr, shown.astype(np.int64), table[true, shown])
+
+
+def forms_groups_of_one_less(counts: Codes, settings: ColumnSettings, stream: Stream) -> Templates:
+    """Groups of ell - 1 under a manifest that says ell."""
+    return form_groups(counts, ColumnSettings(settings.ell - 1, settings.groups), stream)
+
+
+def buckets_in_order(_stream: Stream, n_buckets: int, rows: int) -> Codes:
+    """Every stretch of the source goes to its own bucket: blocks stay together."""
+    return np.arange(rows) * n_buckets // rows
+
+
+def keeps_for_the_old(table: pa.Table, published: pa.Table, _ell: int) -> pa.Table:
+    """1/ell of all rows publish the truth, but only people above 50."""
+    rng = np.random.default_rng()
+    truth, values = _codes(_by_row(table), "job")
+    ordered = _by_row(published)
+    shown, _ = _codes(ordered, "job")
+    old = _by_row(table)["age"].to_numpy() > 50
+    for value in range(len(values)):
+        own = np.flatnonzero(truth == value)
+        first = np.concatenate([own[old[own]], own[~old[own]]])
+        dealt = shown[own]
+        shown[first] = dealt[np.lexsort((rng.random(dealt.size), dealt != value))]
+    place = ordered.column_names.index("job")
+    changed = ordered.set_column(place, "job", values.take(pa.array(shown)))
+    return changed.take(pa.array(rng.permutation(changed.num_rows)))
+
+
+def reseal(folder: Path) -> None:
+    """Let the manifest of a changed release fit its data again."""
+    manifest = read_manifest(folder)
+    files = []
+    for file in manifest.files:
+        path = folder / file.path
+        rows = pq.read_metadata(path).num_rows
+        files.append(DataFile(file.path, rows, path.stat().st_size, file_sha256(path)))
+    whole = pq.read_table(folder / "data")
+    sensitive = {
+        name: replace(entry, domain=tuple(sorted(set(whole[name].to_pylist()))))
+        for name, entry in manifest.sensitive.items()
+    }
+    changed = replace(manifest, files=tuple(files), sensitive=sensitive)
+    (folder / MANIFEST_NAME).write_text(changed.to_json())

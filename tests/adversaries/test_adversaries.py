@@ -10,21 +10,32 @@ import pytest
 
 from countveil.adversaries import (
     columns,
+    correlation,
     elimination,
     layout,
     linkage,
     neighbours,
     reconstruction,
     repetition,
+    small_counts,
 )
 from countveil.adversaries.beliefs import score, update
-from countveil.adversaries.findings import EXCEEDS, FALSE_ALARM, HOLDS, KNOWN_LIMIT, Finding, judged
+from countveil.adversaries.findings import (
+    EXCEEDS,
+    FALSE_ALARM,
+    HOLDS,
+    KNOWN_LIMIT,
+    NOT_RUN,
+    Finding,
+    judged,
+)
 from countveil.adversaries.links import TrueColumn
 from countveil.adversaries.model import cross_fitted
 from countveil.adversaries.repetition import deal_again
 from countveil.adversaries.summary import Audit
 from countveil.adversaries.target import PlainColumn, SensitiveColumn, Target
-from countveil.decoys import ColumnSettings
+from countveil.channel import channel_matrix, design_channel, greedy_templates
+from countveil.decoys import ColumnSettings, form_groups
 from countveil.randomness import Randomness
 from countveil.report import Chart, Line
 
@@ -139,10 +150,94 @@ def test_every_further_release_tells_more(seed: int, monkeypatch: pytest.MonkeyP
     assert agree.verdict == KNOWN_LIMIT
 
 
+def test_differencing_sees_rows_that_publish_the_truth(seed: int) -> None:
+    target = make_target(seed)
+    bare = replace(target.sensitive[0], seen=target.sensitive[0].truth)
+    open_table = replace(target, sensitive=[bare])
+    found = small_counts.attack(open_table, Randomness(seed).stream("d")).findings
+    assert by_attack(found, "two queries").p_value < 1e-8  # type: ignore[operator]
+    found = small_counts.attack(target, Randomness(seed).stream("d")).findings
+    assert by_attack(found, "two queries").p_value > 1e-8  # type: ignore[operator]
+
+
+def test_the_better_guess_of_a_small_count_is_reported_and_nothing_is_claimed(seed: int) -> None:
+    found = small_counts.attack(make_target(seed), Randomness(seed).stream("d")).findings
+    published = by_attack(found, "count a value")
+    better = by_attack(found, "the same, by the best guess")
+    assert "of the published count" in published.claimed
+    assert better.measured < published.measured
+    assert better.p_value is None
+    assert better.verdict == KNOWN_LIMIT
+    within = by_attack(found, "count (P, s)")
+    assert within.p_value is None
+    assert within.claimed.startswith("nothing; the lemma says")
+
+
+def test_groups_stay_within_what_the_tests_concede() -> None:
+    """Whatever groups come about, a bet on a rule is no better than fair on average."""
+    shares = 1 / np.arange(1, 31) ** 0.7
+    for rows, ell in ((6_000, 4), (60_000, 5), (60_000, 2)):
+        counts = np.floor(rows * shares / shares.sum()).astype(np.int64)
+        counts = np.minimum(counts, int(counts.sum()) // (ell + 1))
+        counts[-1] += -int(counts.sum()) % ell
+        groups = form_groups(counts, ColumnSettings(ell), Randomness(None).stream("g"))
+        truth = np.repeat(np.arange(30), counts)
+        column = SensitiveColumn("x", ell, "mixed", counts, counts, truth, truth)
+        design = design_channel(counts, ell)
+        rule = channel_matrix(greedy_templates(counts, ell))
+        for part in (0.5, 0.005):
+            ratio, mean = reconstruction.fair_mean(column, design, rule, part)
+            real = (channel_matrix(groups) * ratio).sum(axis=1)
+            assert np.all(real <= mean + 1e-12)
+
+
+def test_a_fifth_of_the_groups_made_by_a_rule_is_found(seed: int) -> None:
+    stream = Randomness(seed).stream("mixture")
+    truth = np.minimum(stream.below(40, 100_000), stream.below(40, 100_000))
+    counts = np.bincount(truth, minlength=40)
+    for greedy, found in ((20_000, True), (0, False)):
+        parts = [(truth[:greedy], "anatomy"), (truth[greedy:], "mixed")]
+        seen = np.concatenate(
+            [
+                deal_again(part, ColumnSettings(5, groups), 40, stream)
+                for part, groups in parts
+                if part.size
+            ]
+        )
+        published = np.bincount(seen, minlength=40)
+        column = SensitiveColumn("x", 5, "mixed", counts, published, truth, seen)
+        target = Target(np.arange(truth.size), stream.permutation(truth.size), [], [column], 10**5)
+        rule = by_attack(reconstruction.attack(target).findings, "explain the release")
+        assert (rule.p_value < 1e-8) == found  # type: ignore[operator]
+
+
+def test_what_is_too_large_is_said_not_hidden(seed: int) -> None:
+    stream = Randomness(seed).stream("large")
+    truth = np.arange(8_000) % 2_500
+    counts = np.bincount(truth)
+    seen = deal_again(truth, ColumnSettings(4), 2_500, stream)
+    column = SensitiveColumn("code", 4, "mixed", counts, np.bincount(seen), truth, seen)
+    target = Target(np.arange(8_000), stream.permutation(8_000), [], [column], 8_000)
+    found = []
+    for attack in (reconstruction.attack, elimination.attack):
+        found += attack(target).findings
+    for attack in (linkage.attack, neighbours.attack, correlation.attack, repetition.attack):  # type: ignore[assignment]
+        found += attack(target, stream).findings  # type: ignore[call-arg]
+    left_out = {finding.adversary for finding in found if finding.verdict == NOT_RUN}
+    assert left_out == {
+        "reconstruction", "elimination", "linkage", "known neighbours", "correlation",
+        "repeated release",
+    }  # fmt: skip
+    audit = Audit(8_000, 8_000, {"code": 4}, {"code": "mixed"}, True, found, [])
+    said = next(sentence for sentence in audit.sentences() if sentence.startswith("Not run"))
+    assert "2,500 values" in said
+    assert any(NOT_RUN in row for row in audit.table()[1])
+
+
 def test_a_classifier_learns_through_the_channel(seed: int) -> None:
     target = make_target(seed)
     column = target.sensitive[0]
-    beliefs = cross_fitted(
+    beliefs, _ = cross_fitted(
         target.plain, column.shares, column.seen, column.channel,
         Randomness(seed).stream("m"), asked=np.arange(ROWS),
     )  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 import countveil as cv
@@ -52,3 +54,52 @@ def test_what_cannot_be_served_is_refused_in_one_paragraph(census: Path, tmp_pat
     assert_refused(run(*words, "--report", tmp_path / "no" / "a.html"), "no folder")
     assert_refused(run("audit", census, "-s", "occupation:40"), "not eligible")
     assert run("audit", census, "-s", "occupation").code == 2
+
+
+def test_a_release_that_does_not_fit_is_refused(census: Path, tmp_path: Path) -> None:
+    release = tmp_path / "release"
+    cv.publish(census, {"occupation": 4}, release)
+    table = pyarrow.csv.read_csv(census)
+    ages = table["age"].to_pylist()
+    for other, sensitive, said in (
+        (table, {"occupation": 5}, "ell = 4, not 5"),
+        (table, {"gender": 2}, "'gender' is not protected in the release; 'occupation' is"),
+        (table.slice(1), {"occupation": 4}, "3,000 rows and the table 2,999"),
+        (table.drop_columns(["race"]), {"occupation": 4}, "'race' that the table does not have"),
+        (
+            table.set_column(0, "age", pa.array([*ages[1:], ages[0]])),
+            {"occupation": 4},
+            "other non-sensitive values",
+        ),
+    ):
+        with pytest.raises(cv.CountveilError, match=said):
+            cv.audit(other, sensitive, release=release, attacks="linkage")
+    with (release / "data" / "part-00000.parquet").open("ab") as data:
+        data.write(b"x")
+    words = ("audit", census, "-s", "occupation:4", "--release", release)
+    assert_refused(run(*words), "not what was published", "longer", "verify")
+
+
+def test_tables_of_every_kind_can_be_audited(tmp_path: Path) -> None:
+    few = "age,sick,job\n" + "".join(
+        f"{20 + row},{'yn'[row % 2]},{('', 'a', 'b')[row % 3]}\n" for row in range(20)
+    )
+    (tmp_path / "few.csv").write_text(few)
+    words = ("audit", tmp_path / "few.csv", "-s", "sick:2", "-s", "job:2", "--keep", "age")
+    found = run(*words)
+    assert found.code == 0, found.err
+    assert "Not run, and so nothing is known: linkage" in " ".join(found.out.split())
+
+
+def test_a_release_with_classes_is_audited_with_the_same_options(
+    census: Path, tmp_path: Path
+) -> None:
+    edges = [30, 40, 50, 60]
+    cv.publish(census, {"age": 3}, tmp_path / "release", bins={"age": edges})
+    words = ("audit", census, "-s", "age:3", "--release", tmp_path / "release")
+    assert_refused(run(*words, "--attacks", "linkage"), "'age'", "--bins")
+    found = cv.audit(
+        census, {"age": 3}, release=tmp_path / "release", bins={"age": edges},
+        attacks="implementation",
+    )  # fmt: skip
+    assert found.passed

@@ -173,7 +173,7 @@ def test_the_command(quick: Quick, census: Path, tmp_path: Path) -> None:  # noq
         assert done.out.count(f" {name} ") >= 2
         assert f"- {name}: " in done.out
     page = report.read_text()
-    assert page.count("<svg") == 2
+    assert page.count("<figure") == 2
     assert "<script" not in page
     assert "the paper&#x27;s choices" in page
 

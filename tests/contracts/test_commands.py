@@ -8,7 +8,7 @@ import pytest
 
 from countveil.channel import CHANNELS
 from countveil.channel.groups import GROUP_METHODS, RESIDUES
-from countveil.cli import asking, publish
+from countveil.cli import asking, options
 from countveil.estimate import METHODS
 from docs.reference_pages import COMMANDS, PAGES, help_text
 
@@ -47,7 +47,7 @@ def test_a_reference_page_is_what_the_code_says(name: str) -> None:
 
 
 def test_the_choices_on_the_command_line_are_the_ones_that_exist() -> None:
-    assert tuple(publish.Groups) == GROUP_METHODS
-    assert tuple(publish.Residue) == RESIDUES
+    assert tuple(options.Groups) == GROUP_METHODS
+    assert tuple(options.Residue) == RESIDUES
     assert tuple(asking.Method) == METHODS
     assert tuple(asking.Channel) == CHANNELS

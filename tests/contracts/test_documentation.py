@@ -14,6 +14,7 @@ from countveil.advice.words import accuracy_table, protection_table
 from countveil.channel import ChannelView
 from countveil.display import shown
 from countveil.estimate import bayes_counts, unbiased_counts
+from countveil.guarantees import statement
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,6 +65,13 @@ def test_the_guide_to_ell_runs_and_shows_what_comes_out(
         names, rows = table(found["salary"])
         for row in (names, *rows):
             assert f"| {' | '.join(map(shown, row))} |" in text
+
+
+def test_the_promise_is_the_statement_of_a_release() -> None:
+    text = (ROOT / "docs/guides/promise.md").read_text()
+    said = " ".join(text.replace("\n> ", " ").replace("\n>", " ").replace("**", "").split())
+    for paragraph in statement(100_000, {"occupation": 5}, {"occupation": [15, 1_500, 6_000]}):
+        assert paragraph in said
 
 
 def test_the_guide_to_comparing_runs_and_shows_what_comes_out(

@@ -31,9 +31,10 @@ LAYERS = [
     "preparation",
     "display",
     "report",
+    "advice",
+    "measuring",
     "publisher",
     "guarantee_figures",
-    "advice",
     "inspector",
     "adviser",
     "result",
@@ -52,6 +53,7 @@ LAYERS = [
 ENGINE_LIBRARIES = {"duckdb", "pyspark"}
 PUBLISHER_ROOMS = {
     "source", "decoys", "mechanism", "baselines", "inspection", "preparation", "advice",
+    "measuring",
 }  # fmt: skip
 ANALYST_ROOMS = {
     "query", "estimate", "channel", "display", "result", "crosstab", "arranging", "answering",

@@ -168,13 +168,35 @@ def test_where_errors_are_large_pairs_may_be_off_by_a_small_part_of_them() -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_values", "ell"), [(529, 5), (200, 100)])
-def test_many_values_and_wide_groups_at_ten_million_rows(n_values: int, ell: int) -> None:
+@pytest.mark.parametrize(
+    ("n_values", "ell", "rows"),
+    [(529, 5, 10**7), (200, 100, 10**7), (400, 10, 10**9), (800, 5, 10**9)],
+)
+def test_many_values_and_wide_groups_in_large_tables(n_values: int, ell: int, rows: int) -> None:
     shares = 1 / np.arange(1, n_values + 1) ** (0.1 if ell == 100 else 0.7)
-    counts = (10**7 * shares / shares.sum()).astype(np.int64)
+    counts = (rows * shares / shares.sum()).astype(np.int64)
     counts = np.minimum(counts, counts.sum() // (ell + 1))
     groups = mixed_groups(counts, ell, a_stream())
     assert_valid(groups, counts, ell)
+    assert worst_shift(counts, ell, groups) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("n_values", "ell", "rows", "spread"),
+    [(62, 2, 587_160_683, 1.7), (66, 3, 48_249_449, 2.0), (80, 6, 939_582_350, 2.3)],
+)
+def test_counts_that_differ_by_powers_of_ten(
+    n_values: int, ell: int, rows: int, spread: float
+) -> None:
+    """Skewed, and no multiple of ell: a few larger groups among millions of others."""
+    shares = np.exp(np.random.default_rng(3).normal(0, spread, n_values))
+    counts = (rows * shares / shares.sum()).astype(np.int64)
+    for _ in range(60):
+        counts = np.minimum(counts, counts.sum() // ell)
+    counts[np.argmin(counts)] += (1 - counts.sum()) % ell
+    groups = mixed_groups(counts, ell, a_stream())
+    assert_valid(groups, counts, ell)
+    assert groups.multiplicity[groups.sizes > ell].sum() == 1
     assert worst_shift(counts, ell, groups) < 0.2
 
 
@@ -192,6 +214,22 @@ def test_the_order_of_the_values_does_not_matter_for_how_they_meet() -> None:
     order = np.random.default_rng(3).permutation(50)
     renamed = mixed_groups(counts[order], 5, a_stream())
     assert worst_shift(counts[order], 5, renamed) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("rows", "n_values"), [(5_000, 20), (10**7, 20), (10**6, 3_000)], ids=["all", "pool", "levels"]
+)
+def test_who_waits_is_told_how_far_it_is(rows: int, n_values: int) -> None:
+    shares = 1 / np.arange(1, n_values + 1) ** 0.5
+    counts = np.minimum((rows * shares / shares.sum()).astype(np.int64) + 1, rows // 10)
+    told: list[float] = []
+    mixed_groups(counts, 4, a_stream(), told.append)
+    assert len(told) > 5
+    assert told == sorted(told)
+    assert 0 <= told[0] < 0.1
+    assert 0.5 < told[-1] <= 1
+    quiet = mixed_groups(counts, 4, a_stream())
+    assert np.array_equal(quiet.members, mixed_groups(counts, 4, a_stream(), told.append).members)
 
 
 def test_ineligible_counts_are_refused() -> None:

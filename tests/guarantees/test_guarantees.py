@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from math import comb
 
@@ -9,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countveil.guarantees import chance_off, chance_within, guarantee_table, statement
+from countveil.guarantees import (
+    chance_failing,
+    chance_off,
+    chance_within,
+    guarantee_table,
+    statement,
+)
 from countveil.guarantees.binomial import binomial_pmf
 
 
@@ -39,15 +46,46 @@ def test_the_table_of_a_release_falls_with_the_count_from_two_on() -> None:
 
 
 def test_the_statement_says_the_promise_and_its_limits() -> None:
-    text = " ".join(statement(1_000, {"job": 5, "illness": 3}))
-    for words in (
-        "job (ell = 5)",
-        "illness (ell = 3)",
-        "exactly the same probability",
-        "1/3",
-        "multiplies the odds",
-        "not differential privacy",
-        "second, independent release",
-        "gives the protected value away",
-    ):
-        assert words in text
+    published = {"job": [10, 90, 400, 500], "illness": [1, 300, 699]}
+    told = statement(1_000, {"job": 5, "illness": 3}, published)
+    heads = [paragraph.split(". ")[0] for paragraph in told]
+    assert heads == [
+        "What was done",
+        "Who is protected, against whom",
+        "What holds exactly",
+        "What the published value of one person tells",
+        "What is open by design",
+        "What breaks it",
+    ]
+    for paragraph, words in (
+        (0, ("1,000 rows", "job (ell = 5)", "illness (ell = 3)")),
+        (1, ("unit of protection is one row", "whose row is whose", "does not know the groups")),
+        (2, ("fixed, secret grouping", "exactly the same probability")),
+        (3, ("1/5 for job, 1/3 for illness", "multiplies the odds", "(N - f) / ((ell - 1) f)",
+             "not differential privacy")),
+        (4, ("the published count of a value that 5 rows have", "not of every guess",
+             f"with probability {chance_off(5, 3, 0.3):.2f}")),
+        (5, ("drawn independently", "the key, the seed, the groups", "closely associated",
+             "gives the protected value away", "several rows of one person")),
+    ):  # fmt: skip
+        for text in words:
+            assert text in told[paragraph], text
+
+
+def test_the_statement_has_the_odds_of_the_release() -> None:
+    """(1,000 - f) / (4 f) for f = 10, 400, 500; (1,000 - f) / (2 f) for f = 1, 300, 699."""
+    published = {"job": [500, 10, 400, 90], "illness": [300, 1, 699]}
+    text = " ".join(statement(1_000, {"job": 5, "illness": 3}, published))
+    assert (
+        "that factor is for job 25 (f = 10) at the rarest published value, 0.4 (f = 400) at the "
+        "median one and 0.2 (f = 500) at the most frequent one"
+    ) in text
+    assert "for illness 500 (f = 1) at the rarest published value, 1.2 (f = 300)" in text
+
+
+def test_the_count_in_the_statement_is_the_first_that_is_right_enough() -> None:
+    text = " ".join(statement(1_000, {"job": 5}, {"job": [1_000]}))
+    (said,) = re.findall(r"from (\d+) rows on it is within 10% with probability 95%", text)
+    first = int(said)
+    assert chance_failing(first - 1, 5, 0.1) > 0.05
+    assert all(chance_failing(count, 5, 0.1) <= 0.05 for count in range(first, first + 200))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from countveil.errors import SettingsError
 from countveil.guarantees import Guarantee, chance_failing, chance_off
-from countveil.guarantees.binomial import chance_far
+from countveil.guarantees.binomial import MOST_COUNT, chance_far
 from countveil.guarantees.bounds import chebyshev_count, chebyshev_error, chebyshev_probability
 from countveil.guarantees.searches import (
     hidden_up_to,
@@ -160,3 +162,40 @@ def test_the_papers_second_example() -> None:
     assert f"{float(near):.2f}" == "0.52"
     assert found.chebyshev == 1
     assert found.printed == pytest.approx(1 / (10 * 0.09 * 25))
+
+
+@pytest.mark.parametrize("ell", [2, 7, 1_000])
+@pytest.mark.parametrize("probability", [1e-300, 1e-9, 0.999])
+def test_every_third_number_is_found_soon_at_the_ends(ell: int, probability: float) -> None:
+    """Bounds beyond what is computed have no true probability; none takes long."""
+    started = time.monotonic()
+    guarantee = Guarantee(ell)
+    for count in (1, 3, 10**9):
+        error = guarantee.utility(count=count, probability=probability)
+        assert all(way.truly is None or 0 <= way.truly <= 1 for way in error.ways)
+        guarantee.privacy(count=count, probability=probability)
+    for error_wished in (0.001, 0.9):
+        found = guarantee.utility(error=error_wished, probability=probability)
+        assert found.exact is not None
+        for way in found.ways:
+            assert (way.truly is None) == (way.count is not None and way.count > MOST_COUNT)
+    assert time.monotonic() - started < 60
+
+
+def test_an_error_that_cannot_be_has_no_probability() -> None:
+    """With ell = 3 a count of f is published as 0 to 3 f: off by at most twice itself."""
+    assert worst_failure(1, 3, 2.5) == 0
+    assert worst_failure(1, 3, 7e149) == 0
+    assert worst_failure(1, 3, 2.0) == pytest.approx(3**-3)
+    each = [chance_failing(count, 3, 1.4) for count in range(2, 60)]
+    assert worst_failure(2, 3, 1.4) == max(each)
+
+
+def test_what_is_too_small_to_be_computed_is_refused() -> None:
+    guarantee = Guarantee(5)
+    for ask in (guarantee.utility, guarantee.privacy):
+        with pytest.raises(SettingsError, match="error must be at least 1e-10"):
+            ask(count=7, error=1e-300)
+        with pytest.raises(SettingsError, match="probability must be at least 1e-300"):
+            ask(count=7, probability=1e-310)
+        assert 0.8 < ask(count=7, error=1e-10) <= 1

@@ -20,6 +20,7 @@ import pytest
 from numpy.typing import NDArray
 
 import countveil as cv
+from countveil.guarantees import statement
 from tests.robustness.tools import CANARY, JOBS, repeated, run
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -223,13 +224,20 @@ def test_the_manifest_holds_no_count_and_no_group(tmp_path: Path, seed: int | No
     manifest = json.loads((tmp_path / "release" / "manifest.json").read_text())
     assert set(manifest) == {
         "rows", "columns", "sensitive", "files", "randomness", "statement", "written_by",
-        "format", "format_version", "checksum",
+        "report", "format", "format_version", "checksum",
     }  # fmt: skip
     assert set(manifest["sensitive"]["job"]) == {"ell", "groups", "residue", "domain", "guarantee"}
-    told = {key: manifest[key] for key in manifest if key not in ("files", "checksum")}
-    published = pq.read_table(tmp_path / "release" / "data")["job"].value_counts().to_pylist()
-    drawn = {entry["counts"] for entry in published}
+    apart = ("files", "report", "checksum", "statement")
+    told = {key: manifest[key] for key in manifest if key not in apart}
+    drawn = published_counts(tmp_path / "release", "job")
     assert set(numbers_in(told)).isdisjoint({*COUNTS.values(), *drawn})
+    # The statement is made of what is published, and of nothing else.
+    assert manifest["statement"] == statement(len(values), {"job": 3}, {"job": drawn})
+
+
+def published_counts(release: Path, column: str) -> list[int]:
+    found = pq.read_table(release / "data")[column].value_counts().to_pylist()
+    return [entry["counts"] for entry in found]
 
 
 def test_the_guarantee_depends_on_nothing_but_ell(tmp_path: Path) -> None:
@@ -238,7 +246,7 @@ def test_the_guarantee_depends_on_nothing_but_ell(tmp_path: Path) -> None:
         target = tmp_path / str(number)
         cv.publish(pa.table({"job": jobs}), {"job": 4}, target)
         manifest = json.loads((target / "manifest.json").read_text())
-        told.append((manifest["sensitive"]["job"]["guarantee"], manifest["statement"]))
+        told.append(manifest["sensitive"]["job"]["guarantee"])
     assert told[0] == told[1] == told[2]
 
 

@@ -13,6 +13,7 @@ chance, means that a published value tells more about its person than the channe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,11 +36,7 @@ class Score:
     successes: int
     rows: int
     expected: float
-
-    @property
-    def p_value(self) -> float:
-        """Bound on the probability of so many successes, or more."""
-        return dealt_upper(self.successes, self.expected)
+    p_value: float
 
 
 @dataclass(frozen=True)
@@ -84,8 +81,20 @@ def dealt_chances(column: SensitiveColumn) -> Floats:
     return chances
 
 
-def score(right: NDArray[np.bool_], column: SensitiveColumn) -> Score:
-    """`right[i, v]`: would the guess about row i be counted as right if it published v?"""
+def score(right: NDArray[np.bool_], column: SensitiveColumn, parts: Sequence[Codes] = ()) -> Score:
+    """`right[i, v]`: would the guess about row i be counted as right if it published v?
+
+    A guess must not depend on what other rows of the same score publish. If it was learnt from the
+    release, give the `parts` of the rows that learnt from each other; each is scored by itself.
+    """
+    if parts:
+        each = [score(right[rows], column.rows_at(rows)) for rows in parts if rows.size]
+        return Score(
+            sum(own.successes for own in each),
+            sum(own.rows for own in each),
+            sum(own.expected for own in each),
+            min(1.0, len(each) * min(own.p_value for own in each)),
+        )
     chances = dealt_chances(column)
     expected = 0.0
     step = max(1, _CHUNK_NUMBERS // column.n_values)
@@ -93,4 +102,5 @@ def score(right: NDArray[np.bool_], column: SensitiveColumn) -> Score:
         rows = slice(start, start + step)
         expected += float(chances[column.truth[rows]][right[rows]].sum())
     rows_all: Codes = np.arange(column.truth.size)
-    return Score(int(right[rows_all, column.seen].sum()), column.truth.size, expected)
+    successes = int(right[rows_all, column.seen].sum())
+    return Score(successes, column.truth.size, expected, dealt_upper(successes, expected))

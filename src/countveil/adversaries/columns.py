@@ -11,12 +11,13 @@ other are, among the rows of each true value, a random choice.
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
 from countveil.adversaries.beliefs import Score, score
 from countveil.adversaries.chance import interval, parts_tail
-from countveil.adversaries.findings import Finding, Outcome
+from countveil.adversaries.findings import Finding, Outcome, not_run, tried_text
 from countveil.adversaries.target import SensitiveColumn, Target
 
 NAME = "linkage"
@@ -31,7 +32,14 @@ def attack(target: Target) -> Outcome:
     outcome = Outcome()
     for one, two in itertools.permutations(target.sample(_MOST_ROWS).sensitive, 2):
         if one.n_values**2 * two.n_values <= _NUMBERS:
-            outcome.findings += _joint_guess(one, two)
+            tried = tried_text(one.truth.size, target.n_linked)
+            outcome.findings += [replace(own, tried=tried) for own in _joint_guess(one, two)]
+        else:
+            most = int((_NUMBERS / two.n_values) ** 0.5)
+            names = f"{one.name}, {two.name}"
+            outcome.findings.append(
+                not_run(NAME, f"both columns to guess {one.name}", names, one.n_values, most)
+            )
     for one, two in itertools.combinations(target.sensitive, 2):
         outcome.findings.append(_same_rows(one, two))
     return outcome
@@ -46,15 +54,18 @@ def _joint_guess(one: SensitiveColumn, two: SensitiveColumn) -> list[Finding]:
     with_second = pairs @ two.channel
     joint = [with_second * like[:, None] for like in one.channel.T]
     guess = np.stack([table.argmax(axis=0) for table in joint])
-    belief = np.stack([table.max(axis=0) / table.sum(axis=0) for table in joint])
+    # What cannot be seen of anybody is believed by nobody.
+    belief = np.stack(
+        [table.max(axis=0) / np.maximum(table.sum(axis=0), 1e-300) for table in joint]
+    )
     right = guess[one.seen] == one.truth[:, None]
     sure = belief[one.seen] >= _SURE
     shown = int(sure[np.arange(two.truth.size), two.seen].sum())
-    found = [_finding(one, two, "both columns", score(right, two), one.truth.size)]
-    if shown:
-        attack = f"both columns, where his belief is {_SURE} or more,"
-        found.append(_finding(one, two, attack, score(right & sure, two), shown))
-    return found
+    attack = f"both columns, where his belief is {_SURE} or more,"
+    return [
+        _finding(one, two, "both columns", score(right, two), one.truth.size),
+        _finding(one, two, attack, score(right & sure, two), shown),
+    ]
 
 
 def _finding(
@@ -63,8 +74,8 @@ def _finding(
     low, high = interval(found.successes, rows)
     return Finding(
         NAME, f"{attack} to guess {one.name}", _KNOWS, "exact Bayes, evidence multiplied",
-        f"{found.expected:,.1f} rows right (exact Bayes)", found.successes / rows, "share right",
-        low, high, found.p_value, column=f"{one.name}, {two.name}",
+        f"{found.expected:,.1f} rows right (exact Bayes)", found.successes / max(1, rows),
+        "share right", low, high, found.p_value, column=f"{one.name}, {two.name}",
         note=f"right in {found.successes:,} of {rows:,} rows; one column alone: {1 / one.ell:.4f}",
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from countveil.adversaries.beliefs import attacked_rows, update
 from countveil.adversaries.chance import interval
-from countveil.adversaries.findings import BY_DESIGN, Finding, Outcome
+from countveil.adversaries.findings import BY_DESIGN, Finding, Outcome, not_run, tried_text
 from countveil.adversaries.linkage import informed_findings, reliability
 from countveil.adversaries.model import cross_fitted
 from countveil.adversaries.target import SensitiveColumn, Target
@@ -33,7 +33,11 @@ def attack(target: Target, stream: Stream) -> Outcome:
     """Attack every sensitive column."""
     outcome = Outcome()
     for column in target.sensitive:
-        if column.n_values <= _MOST_VALUES and target.plain:
+        if column.n_values > _MOST_VALUES:
+            outcome.findings.append(
+                not_run(NAME, "train a classifier", column.name, column.n_values, _MOST_VALUES)
+            )
+        elif target.plain:
             outcome.add(_infer(target, column, stream))
     return outcome
 
@@ -41,7 +45,7 @@ def attack(target: Target, stream: Stream) -> Outcome:
 def _infer(target: Target, column: SensitiveColumn, stream: Stream) -> Outcome:
     most = attacked_rows(column.n_values, target.n_linked)
     asked = np.linspace(0, target.n_linked - 1, most).astype(np.int64)
-    prior = cross_fitted(
+    prior, parts = cross_fitted(
         list(target.plain), column.shares, column.seen, column.channel, stream, asked=asked
     )
     own = column.rows_at(asked)
@@ -53,11 +57,14 @@ def _infer(target: Target, column: SensitiveColumn, stream: Stream) -> Outcome:
         "nothing: large counts are open", right / own.truth.size, "share right", low, high,
         verdict=BY_DESIGN, column=column.name,
         note=f"the most frequent value alone is right for {flat:.4f}",
+        tried=tried_text(most, target.n_linked),
     )  # fmt: skip
     beliefs = update(prior, column.channel)
     added = [
         replace(finding, attack=f"{finding.attack}, own row added")
-        for finding in informed_findings(NAME, _AND_OWN, beliefs, prior, own)
+        for finding in informed_findings(
+            NAME, _AND_OWN, beliefs, prior, own, parts, linked=target.n_linked
+        )
     ]
     title = f"Classifier trained on the release, own row added: {column.name}"
     return Outcome([by_others, *added], [reliability(title, beliefs, own)])

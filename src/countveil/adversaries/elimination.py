@@ -2,10 +2,11 @@
 
 Enters: a target. Leaves: findings and the curve. Must not know: files, values.
 
-Knows: whose row is whose, and k values that the person does not have: those that he would otherwise
-believe most. With published groups (Anatomy, ell-diversity) a person has one of ell values, all as
-likely, and ell - 1 eliminations leave the true one: success 1/(ell - k). Here all values of the
-domain stay possible; he succeeds if at most k wrong values are more believable than the true one.
+Knows: whose row is whose, the share of each value, and k values that the person does not have:
+those that he would otherwise believe most. With published groups (Anatomy, ell-diversity) a person
+has one of ell values, all as likely, and ell - 1 eliminations leave the true one: success
+1/(ell - k). Here all values of the domain stay possible; he succeeds if at most k wrong values are
+more believable than the true one.
 
 Slices: the premise of a minimality attack is that groups depend on the other columns. Then some
 slices by these columns would publish the truth more often than 1/ell. Given how many rows of each
@@ -14,36 +15,48 @@ value publish the truth, which ones do is a random choice: exact tests, slice by
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.adversaries.chance import LEVEL, interval, parts_tail
-from countveil.adversaries.findings import Finding, Outcome
-from countveil.adversaries.reconstruction import MEETINGS, MEETINGS_PART, beliefs_by_rule
+from countveil.adversaries.findings import Finding, Outcome, not_run, too_few
+from countveil.adversaries.reconstruction import (
+    MEETINGS,
+    MEETINGS_PART,
+    MOST_VALUES,
+    beliefs_by_rule,
+)
 from countveil.adversaries.target import LEAST_LINKED, Codes, Floats, SensitiveColumn, Target
 from countveil.channel import channel_matrix, design_channel, greedy_templates
 from countveil.report.chart import Chart, Line
 
 NAME = "elimination"
-_KNOWS = "whose row is whose, and k values that the person does not have"
-_MOST_VALUES = 1_000
+_KNOWS = "whose row is whose, the share of each value, and k values that the person does not have"
 
 
 def attack(target: Target) -> Outcome:
     """Attack every sensitive column."""
     outcome = Outcome()
     if target.n_linked < LEAST_LINKED:
+        outcome.findings.append(too_few(NAME, target.n_linked, LEAST_LINKED))
         return outcome
     for column in target.sensitive:
-        if column.n_values <= _MOST_VALUES:
+        if column.n_values <= MOST_VALUES:
             outcome.add(_eliminate(column))
+        else:
+            outcome.findings.append(
+                not_run(NAME, "rule out values", column.name, column.n_values, MOST_VALUES)
+            )
         if target.plain:
             outcome.findings.append(_slices(target, column))
     return outcome
 
 
 def _eliminate(column: SensitiveColumn) -> Outcome:
-    beliefs = beliefs_by_rule(column, column.groups)
+    # By the table's own shares: a ranking that no draw has changed can be tested exactly.
+    beliefs = beliefs_by_rule(replace(column, published=column.counts), column.groups)
     if beliefs is None:
         return Outcome()
     # How many values are more believable than u once v is seen.

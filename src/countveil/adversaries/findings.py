@@ -9,6 +9,7 @@ A verdict is
 - `exceeds`       it is not: the claim is wrong, or the release is
 - `by design`     open on purpose, and said so; nothing to test
 - `known limit`   a way to harm that the promise names; nothing to test
+- `not run`       too large, or too few rows: nothing is known
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from countveil.report.chart import Chart
 FALSE_ALARM = 1e-4
 
 HOLDS, EXCEEDS, BY_DESIGN, KNOWN_LIMIT = "holds", "exceeds", "by design", "known limit"
+NOT_RUN = "not run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Finding:
     """One figure. `unit` says what it is a figure of.
 
     `p_value` bounds the probability of a figure like this under the claim; None if there is no
-    claim that could be wrong, and then `verdict` says why.
+    claim that could be wrong, and then `verdict` says why. `tried` says how many were, if not all.
     """
 
     adversary: str
@@ -44,6 +46,29 @@ class Finding:
     verdict: str = HOLDS
     column: str = ""
     note: str = ""
+    tried: str = ""
+
+
+def not_run(adversary: str, attack: str, column: str, n_values: int, most: int) -> Finding:
+    """An attack that is left out, as a column has more values than it can look at."""
+    return Finding(
+        adversary, attack, "-", "-", "-", float(n_values), "values of the column",
+        verdict=NOT_RUN, column=column, note=f"at most {most:,} can be looked at pair by pair",
+    )  # fmt: skip
+
+
+def too_few(adversary: str, rows: int, least: int) -> Finding:
+    """An attack that is left out, as hardly anybody can be linked to a row."""
+    return Finding(
+        adversary, "linked rows", "all other columns of everybody",
+        "combinations that one person alone has", "-", float(rows), "rows linked",
+        verdict=NOT_RUN, note=f"at least {least:,} are needed",
+    )  # fmt: skip
+
+
+def tried_text(tried: int, of: int, what: str = "rows") -> str:
+    """How many were tried, unless all were."""
+    return f"{tried:,} of {of:,} {what}" if tried < of else ""
 
 
 @dataclass(slots=True)
@@ -63,7 +88,8 @@ def judged(findings: Sequence[Finding]) -> list[Finding]:
     """The findings with their verdicts.
 
     Each test gets an equal part of the false-alarm rate, so that all of them together raise a false
-    alarm with at most that probability, however they depend on each other.
+    alarm with at most that probability, however they depend on each other. How many tests there are
+    must not depend on the draws: an attack that has nothing to test reports a p-value of 1.
     """
     tests = sum(finding.p_value is not None for finding in findings)
     level = FALSE_ALARM / max(1, tests)

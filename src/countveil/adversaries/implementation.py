@@ -4,19 +4,18 @@ Enters: a release, and what must not be in it; or a stream, to plant canaries. L
 Must not know: statistics.
 
 Canaries are texts that cannot occur by chance. They are planted where software leaks: dropped id
-columns, sensitive values that the draw removes, paths, names and metadata of CSV, Parquet, Arrow
-and pandas input, unused categories. Each form of input is published as a user would do it, and
-every byte of the release is searched, as stored and decompressed, plain, in hexadecimal and in
-base 64.
+columns, sensitive values that the draw removes, paths, comments, names and metadata of CSV (plain
+and packed), Parquet, Arrow and pandas input, unused categories. Each form of input is published as
+a user would do it, and every byte of the release is searched, as stored and decompressed, plain, in
+hexadecimal and in base 64. A CSV file with lines of comment is refused; then the message and the
+place of the release are searched.
 """
 
 from __future__ import annotations
 
-import base64
-import getpass
+import gzip
 import json
-import socket
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +25,10 @@ import pyarrow.parquet as pq
 
 from countveil.adversaries.findings import Finding, Outcome
 from countveil.adversaries.links import read_stored
+from countveil.adversaries.secrets import chance_p_value, found_in
 from countveil.decoys import ColumnSettings
-from countveil.engines.embedded.release_rows import everything_in
+from countveil.engines.embedded.release_files import everything_in
+from countveil.errors import InputError
 from countveil.publisher import run_publish
 from countveil.randomness import Stream
 from countveil.release import read_manifest
@@ -36,18 +37,6 @@ from countveil.source import Choices
 NAME = "implementation"
 _KNOWS = "every byte of the release"
 _ROWS, _COMMON, _ELL = 240, 8, 3
-_LEAST_LETTERS = 6
-_MOST_SOUGHT = 400
-
-
-def found_in(content: bytes, needles: Iterable[str]) -> int:
-    """How many of these texts occur, in any of their forms, upper or lower case."""
-    lower, found = content.lower(), 0
-    for needle in needles:
-        raw = needle.encode()
-        forms = (raw, raw.hex().encode(), base64.b64encode(raw).rstrip(b"="))
-        found += any(form.lower() in lower for form in forms)
-    return found
 
 
 def attack_release(folder: Path, secrets: Mapping[str, Sequence[str]], *, planned: bool) -> Outcome:
@@ -55,10 +44,12 @@ def attack_release(folder: Path, secrets: Mapping[str, Sequence[str]], *, planne
     content = everything_in(folder)
     findings = []
     for kind, texts in secrets.items():
-        sought = [text for text in texts if len(text) >= _LEAST_LETTERS][:_MOST_SOUGHT]
-        if sought:
-            found, note = found_in(content, sought), f"{len(sought):,} texts sought"
-            findings.append(_check(f"find {kind}", "search every byte", found, "texts found", note))
+        found = found_in(content, texts)
+        findings.append(Finding(
+            NAME, f"find {kind}", _KNOWS, "search every byte", "0", float(len(found)),
+            "texts found", p_value=chance_p_value(content, texts, found),
+            note=f"{len(texts):,} texts sought in {len(content):,} bytes, stored and unpacked",
+        ))  # fmt: skip
     if not planned:
         seeded = read_manifest(folder).randomness == "seeded"
         findings.append(_check(
@@ -66,14 +57,6 @@ def attack_release(folder: Path, secrets: Mapping[str, Sequence[str]], *, planne
             "a seeded release is for experiments: who knows or guesses the seed undoes it",
         ))  # fmt: skip
     return Outcome(findings)
-
-
-def own_names(path: str | None) -> list[str]:
-    """Names of this place that have no business in a release."""
-    names = [socket.gethostname(), getpass.getuser(), str(Path.home())]
-    if path is not None:
-        names += [path, str(Path(path).resolve().parent)]
-    return [name for name in names if name != "localhost"]
 
 
 def attack_with_canaries(folder: Path, stream: Stream) -> Outcome:
@@ -88,18 +71,25 @@ def attack_with_canaries(folder: Path, stream: Stream) -> Outcome:
             continue
         forms += 1
         target = folder / f"release-{name}"
+        needles = [f"{canary}-{what}" for what in ("id", "note", "input", "unused", "comment")]
         # Every other release is seeded, and must say so.
         seed = int(stream.below(1 << 62, 1)[0]) if forms % 2 else None
-        run_publish(table, {"job": ColumnSettings(_ELL)}, target,
-                    choices=Choices.of(drop="person"), seed=seed)  # fmt: skip
+        try:
+            run_publish(table, {"job": ColumnSettings(_ELL)}, target,
+                        choices=Choices.of(drop="person"), seed=seed)  # fmt: skip
+        except InputError as refused:
+            # The publisher's own path may be named to him; a cell of his file may not.
+            left = everything_in(target) if target.exists() else b""
+            told = str(refused).replace(str(place), "").encode()
+            found += len(found_in(told + left, [f"{canary}-comment", f"{canary}-id"]))
+            continue
         flagged = read_manifest(target).randomness == "seeded"
         unflagged += flagged != (seed is not None)
         shown = {str(value) for value in read_stored(target, ["job"])["job"].values}
         removed = [value for value in _rare_values(canary) if value not in shown]
         vanished += len(removed)
-        needles = [f"{canary}-id", f"{canary}-note", f"{canary}-input", f"{canary}-unused"]
         needles += removed if seed is None else [*removed, str(seed)]
-        found += found_in(everything_in(target), needles)
+        found += len(found_in(everything_in(target), needles))
     return Outcome([
         _check("find planted canaries", "plant, publish, search every byte", found,
                "canaries found", f"{forms} forms of input: {', '.join(_FORMS)}; "
@@ -139,7 +129,7 @@ def _arrow(canary: str, _place: Path) -> Any:
         pa.array([cities.index(name) for name in columns["city"]], pa.int8()),
         pa.array([*cities, f"{canary}-unused"]),
     )
-    note = {"note": f"{canary}-note"}
+    note = {"note": f"{canary}-note", "comment": f"{canary}-comment"}
     fields = [
         pa.field("person", pa.string(), metadata=note),
         pa.field("age", pa.int64(), metadata=note),
@@ -152,12 +142,42 @@ def _arrow(canary: str, _place: Path) -> Any:
                                 schema=schema)  # fmt: skip
 
 
-def _csv(canary: str, place: Path) -> Any:
+def _csv_text(canary: str) -> str:
     columns = _columns(canary)
-    path = place / f"{canary}-note.csv"
     lines = [",".join(columns)]
     lines += [",".join(map(str, row)) for row in zip(*columns.values(), strict=True)]
-    path.write_text("\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
+
+
+def _csv(canary: str, place: Path) -> Any:
+    path = place / f"{canary}-note.csv"
+    path.write_text(_csv_text(canary))
+    return str(path)
+
+
+def _commented_csv(canary: str, place: Path) -> Any:
+    """A line of comment above the header, and one below the rows."""
+    path = place / f"{canary}-note-2.csv"
+    comment = f"# {canary}-comment\n"
+    path.write_text(comment + _csv_text(canary) + comment)
+    return str(path)
+
+
+def _ending_csv(canary: str, place: Path) -> Any:
+    """A line of comment below the rows only."""
+    path = place / f"{canary}-note-3.csv"
+    path.write_text(_csv_text(canary) + f"# {canary}-comment\n")
+    return str(path)
+
+
+def _packed_csv(canary: str, place: Path) -> Any:
+    """The name and the comment that a gzip file carries in its head."""
+    path = place / f"{canary}-note.csv.gz"
+    packed = gzip.compress(_csv_text(canary).encode(), mtime=0)
+    name, comment = f"{canary}-input.csv".encode(), f"{canary}-comment".encode()
+    has_name, has_comment = 8, 16
+    head = packed[:3] + bytes([has_name | has_comment]) + packed[4:10]
+    path.write_bytes(head + name + b"\0" + comment + b"\0" + packed[10:])
     return str(path)
 
 
@@ -183,12 +203,16 @@ def _pandas(canary: str, _place: Path) -> Any:
     frame["city"] = pd.Categorical(frame["city"], cities)
     frame.index = pd.Index([f"{canary}-id-{row}" for row in range(_ROWS)], name=f"{canary}-note")
     frame.attrs["note"] = f"{canary}-note"
+    frame.attrs["comment"] = f"{canary}-comment"
     frame.columns.name = f"{canary}-note"
     return frame
 
 
 _FORMS: dict[str, Callable[[str, Path], Any]] = {
     "CSV": _csv,
+    "CSV with comments": _commented_csv,
+    "CSV with a last comment": _ending_csv,
+    "CSV in gzip": _packed_csv,
     "Parquet": _parquet,
     "Feather": _feather,
     "Arrow": _arrow,

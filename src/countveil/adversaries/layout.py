@@ -1,29 +1,24 @@
-"""The order of rows and the form of files: do they tell groups, or the order of the source?
+"""The order of rows: does it tell groups, or the order of the source?
 
-Enters: a target, the files' notes. Leaves: findings. Must not know: how files are read.
+Enters: a target. Leaves: findings. Must not know: files.
 
-Knows: the files of the release, byte by byte; for scoring, the order of the source. Claim: rows are
-in uniformly random order and the files hold nothing beside them. All tests are exact:
+Knows: the release; for scoring, the order of the source. Claim: rows are in uniformly random order.
+All tests are exact:
 
 - neighbours: reading row by row, the next row is any of the rest with equal chances, so bets on
   "it has the same value" and "it stood near this one in the source" are fair bets
 - parts: where a part of the source went, in 64 parts of the release: hypergeometric counts
-- size: no code stores a random order of given values in fewer than log2(number of orders) - t bits,
-  except with probability 2^-t. Ordered rows would take less room.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from countveil.adversaries.chance import bet, parts_tail
-from countveil.adversaries.findings import Finding, Outcome
+from countveil.adversaries.findings import Finding, Outcome, too_few
 from countveil.adversaries.target import Codes, Target
-from countveil.engines.embedded.release_rows import FileNotes
 
 NAME = "reconstruction"
 _KNOWS = "every byte of the files; for scoring, the source's order"
@@ -36,6 +31,7 @@ def attack_order(target: Target) -> Outcome:
     """Attack the order of the rows."""
     outcome = Outcome()
     if target.n_linked < _FEW_ROWS:
+        outcome.findings.append(too_few(NAME, target.n_linked, _FEW_ROWS))
         return outcome
     order = np.argsort(target.release_place)
     ranks = np.argsort(np.argsort(target.source_place))[order]
@@ -103,56 +99,4 @@ def _parts(ranks: Codes) -> Finding:
         NAME, "where parts of the source went", _KNOWS, f"{parts} parts against {parts} parts",
         f"{expected:,.1f} in each, give or take", float(cells.max()), "rows in the fullest cell",
         p_value=min(1.0, parts**2 * worst),
-    )  # fmt: skip
-
-
-def attack_files(notes: FileNotes, stored: Mapping[str, Codes]) -> Outcome:
-    """Attack the form of the files; `stored` are the sensitive columns as they are stored."""
-    beside = notes.statistics + len(notes.metadata)
-    disordered = [
-        name
-        for name, lists in notes.dictionaries.items()
-        if any(list(values) != _sorted(values) for values in lists)
-    ]
-    findings = [
-        _plain_check(
-            "statistics and metadata of the files", "read what stands beside the rows", beside,
-            "entries that tell of rows",
-            f"{len(notes.row_groups):,} row groups; found: {', '.join(notes.metadata) or '-'}",
-        ),
-        _plain_check(
-            "order of dictionaries", "compare with the values' own order", len(disordered),
-            "columns in another order", "an order of first appearance would tell of rows",
-        ),
-    ]  # fmt: skip
-    return Outcome(findings + [_size(notes, name, codes) for name, codes in stored.items()])
-
-
-def _plain_check(attack: str, method: str, found: int, unit: str, note: str) -> Finding:
-    return Finding(
-        NAME, attack, _KNOWS, method, "0", float(found), unit,
-        p_value=0.0 if found else 1.0, note=note,
-    )  # fmt: skip
-
-
-def _sorted(values: Sequence[object]) -> list[object]:
-    known: list[Any] = [value for value in values if value is not None]
-    return [None] * (len(values) - len(known)) + sorted(known)
-
-
-def _size(notes: FileNotes, name: str, codes: Codes) -> Finding:
-    """Bits that the column takes, beside the bits that a random order needs."""
-    start, needed, taken = 0, 0.0, 0
-    for group in notes.row_groups:
-        counts = np.bincount(codes[start : start + group.rows])
-        start += group.rows
-        logs = math.lgamma(group.rows + 1) - sum(math.lgamma(c + 1) for c in counts.tolist())
-        needed += logs / math.log(2)
-        taken += 8 * group.bytes.get(name, 0)
-    saved = needed - taken
-    return Finding(
-        NAME, "size of the stored column", _KNOWS, "compare with the number of orders",
-        f"{needed / max(1, codes.size):.3f} bits or more", taken / max(1, codes.size),
-        "bits per row", p_value=min(1.0, 2.0 ** -min(saved, 1000.0)) if saved > 0 else 1.0,
-        column=name, note="less room than a random order needs would mean that the order tells",
     )  # fmt: skip

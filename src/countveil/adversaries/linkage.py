@@ -13,6 +13,9 @@ With a good prior, beliefs after the update are right as often as exact Bayes sa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,9 +27,10 @@ from countveil.adversaries.beliefs import (
     update,
 )
 from countveil.adversaries.chance import binomial_lower, binomial_upper, interval
-from countveil.adversaries.findings import BY_DESIGN, Finding, Outcome
+from countveil.adversaries.findings import Finding, Outcome, not_run, tried_text
 from countveil.adversaries.model import cross_fitted
 from countveil.adversaries.target import Codes, SensitiveColumn, Target
+from countveil.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.randomness import Stream
 from countveil.report.chart import Chart, Line
 
@@ -42,20 +46,15 @@ def attack(target: Target, stream: Stream) -> Outcome:
     outcome = Outcome()
     for column in target.sensitive:
         outcome.findings += [_flat(column), _rare(column), _odds(column, target)]
-        if column.small_domain and target.plain:
+        if not column.small_domain:
+            outcome.findings.append(
+                not_run(
+                    NAME, "guess with a prior", column.name, column.n_values, WHOLE_DOMAIN_LIMIT
+                )
+            )
+        elif target.plain:
             outcome.add(_with_prior(target, column, stream))
     return outcome
-
-
-def too_few(target: Target) -> Outcome:
-    """Hardly anybody can be linked: say so, and attack nothing."""
-    found = Finding(
-        NAME, "link rows by their other columns", "all other columns of everybody",
-        "combinations that one person alone has", "nothing", float(target.n_linked),
-        "rows linked", verdict=BY_DESIGN,
-        note="too few to attack; without a release, a plan is attacked with every row linked",
-    )  # fmt: skip
-    return Outcome([found])
 
 
 def kept_p_value(kept: int, rows: int, column: SensitiveColumn) -> float:
@@ -101,7 +100,7 @@ def _rare(column: SensitiveColumn) -> Finding:
         NAME, "believe a published rare value", _KNOWS, "prior odds x a/b, prior = share",
         f"{1 / column.ell:.4f} (1/ell)", right / max(1, believed), "share right", low, high,
         kept_p_value(int(column.kept[has].sum()), int(has.sum()), column), column=column.name,
-        note=f"{int(rare.sum())} values with at most {most:,} rows; before seeing it the belief "
+        note=f"{int(rare.sum())} such values, of at most {most:,} rows; before, the belief "
         f"was below {most / column.rows:.4%}: odds rise by {factor:,.0f} or more",
     )  # fmt: skip
 
@@ -144,55 +143,71 @@ def _with_prior(target: Target, column: SensitiveColumn, stream: Stream) -> Outc
     ).astype(np.int64)
     shares = np.maximum(column.counts, 0.5) / column.counts.sum()
     identity = np.eye(column.n_values)
-    prior = cross_fitted(
-        list(target.plain), shares, column.truth, identity, stream, asked=asked
-    )  # fmt: skip
+    prior, _ = cross_fitted(list(target.plain), shares, column.truth, identity, stream, asked=asked)
     beliefs = update(prior, column.channel)
     chosen = column.rows_at(asked)
     return Outcome(
-        [*informed_findings(NAME, _WITH_PRIOR, beliefs, prior, chosen)],
+        informed_findings(NAME, _WITH_PRIOR, beliefs, prior, chosen, linked=target.n_linked),
         [reliability(f"Linkage with a good prior: {column.name}", beliefs, chosen)],
     )
 
 
 def informed_findings(
-    name: str, knows: str, beliefs: Beliefs, prior: NDArray[np.float32], column: SensitiveColumn
+    name: str,
+    knows: str,
+    beliefs: Beliefs,
+    prior: NDArray[np.float32],
+    column: SensitiveColumn,
+    parts: Sequence[Codes] = (),
+    *,
+    linked: int,
 ) -> list[Finding]:
-    """Overall and for the most exposed: right as often as exact Bayes should be, not more."""
+    """Overall and for the most exposed: right as often as exact Bayes should be, not more.
+
+    `parts` are the rows whose beliefs were learnt from what other rows publish, kept apart.
+    """
     rows = np.arange(column.truth.size)
+    tried = tried_text(rows.size, linked)
     right = beliefs.guess == column.truth[:, None]
-    overall = score(right, column)
+    overall = score(right, column, parts)
+    # What he starts from: the chance to publish the truth.
+    kept = kept_p_value(int(column.kept.sum()), rows.size, column)
     without = int((prior.argmax(axis=1) == column.truth).sum())
     low, high = interval(overall.successes, overall.rows)
     found = [
         Finding(
             name, "best guess with a prior", knows, "exact Bayes, belief of the classifier x W",
             f"{overall.expected / overall.rows:.4f} (what the channel gives him)",
-            overall.successes / overall.rows, "share right", low, high, overall.p_value,
-            column=column.name,
+            overall.successes / overall.rows, "share right", low, high,
+            min(1.0, 2 * min(overall.p_value, kept)), column=column.name,
             note=f"{overall.rows:,} rows; without the release he is right for "
-            f"{without / overall.rows:.4f}",
+            f"{without / overall.rows:.4f}", tried=tried,
         )
     ]  # fmt: skip
     # The threshold must not depend on what was dealt to whom: take the 1% in expectation.
-    level = _exposed_level(beliefs, column)
-    exposed = beliefs.belief >= level
-    hit = score(right & exposed, column)
+    levels = np.empty(rows.size, np.float32)
+    for part in parts or [rows]:
+        levels[part] = _exposed_level(beliefs.belief[part], column.rows_at(part))
+    exposed = beliefs.belief >= levels[:, None]
+    hit = score(right & exposed, column, parts)
     shown = exposed[rows, column.seen]
     believed = float(beliefs.belief[rows, column.seen][shown].mean()) if shown.any() else 0.0
     low, high = interval(hit.successes, int(shown.sum()))
     exposed_finding = Finding(
-        name, "the most exposed 1%", knows, f"the same, where his belief is {level:.2f} or more",
+        name, "the most exposed 1%", knows, f"the same, belief {levels.min():.2f} or more",
         f"{believed:.4f} (his own belief); right in {hit.expected:,.1f} rows",
         hit.successes / max(1, int(shown.sum())), "share right", low, high, hit.p_value,
         column=column.name,
         note=f"right in {hit.successes:,} of {int(shown.sum()):,} rows; open by design to whoever "
-        "has such a prior",
+        "has such a prior", tried=tried,
     )  # fmt: skip
-    return [*found, exposed_finding, _calibration(name, knows, beliefs, column)]
+    by_tenths = _calibration(name, knows, beliefs, column, parts)
+    return [*found, exposed_finding, replace(by_tenths, tried=tried)]
 
 
-def _calibration(name: str, knows: str, beliefs: Beliefs, column: SensitiveColumn) -> Finding:
+def _calibration(
+    name: str, knows: str, beliefs: Beliefs, column: SensitiveColumn, parts: Sequence[Codes]
+) -> Finding:
     """Beliefs by tenths: how near to the belief, and as often right as exact Bayes is."""
     rows = np.arange(column.truth.size)
     tenth = np.minimum((beliefs.belief * 10).astype(np.int8), 9)
@@ -200,7 +215,7 @@ def _calibration(name: str, knows: str, beliefs: Beliefs, column: SensitiveColum
     gap, tests = 0.0, []
     for number in range(10):
         inside = tenth == number
-        found = score(right & inside, column)
+        found = score(right & inside, column, parts)
         shown = inside[rows, column.seen]
         tests.append(found.p_value)
         gap += abs(found.successes - float(beliefs.belief[rows, column.seen][shown].sum()))
@@ -212,9 +227,9 @@ def _calibration(name: str, knows: str, beliefs: Beliefs, column: SensitiveColum
     )  # fmt: skip
 
 
-def _exposed_level(beliefs: Beliefs, column: SensitiveColumn) -> float:
+def _exposed_level(belief: NDArray[np.float32], column: SensitiveColumn) -> float:
     chances = dealt_chances(column)[column.truth]
-    flat, weight = beliefs.belief.ravel(), chances.ravel()
+    flat, weight = belief.ravel(), chances.ravel()
     order = np.argsort(-flat)
     passed = np.cumsum(weight[order])
     place = int(np.searchsorted(passed, _EXPOSED * column.truth.size))

@@ -118,13 +118,32 @@ def linked_by_values(
         joint = np.concatenate([ours * size + truth[name].codes, theirs * size + there])
         codes = np.unique(joint, return_inverse=True)[1]
         ours, theirs = codes[:rows], codes[rows:]
-    n_keys = int(max(ours.max(), theirs.max())) + 1
-    alone = np.bincount(ours, minlength=n_keys) == 1
-    once = alone & (np.bincount(theirs, minlength=n_keys) == 1)
+    n_keys = int(max(ours.max(initial=0), theirs.max(initial=0))) + 1
+    n_ours, n_theirs = (np.bincount(keys, minlength=n_keys) for keys in (ours, theirs))
+    _check_same_rows(n_ours, n_theirs, manifest)
+    once = (n_ours == 1) & (n_theirs == 1)
     where = np.full(n_keys, -1, np.int64)
     where[theirs] = np.arange(theirs.size)
     linked = np.flatnonzero(once[ours])
     return _target(truth, settings, plain, seen, (linked, where[ours[linked]]))
+
+
+def _check_same_rows(ours: Codes, theirs: Codes, manifest: Manifest) -> None:
+    """Other columns are published unchanged, so a release has its table's combinations of them."""
+    table, release = int(ours.sum()), int(theirs.sum())
+    may_drop = any(entry.residue == "drop" for entry in manifest.sensitive.values())
+    strange = int(np.maximum(theirs - ours, 0).sum())
+    if release > table or (release < table and not may_drop):
+        raise ReleaseError(
+            f"The release has {release:,} rows and the table {table:,}, so it is not a release of "
+            f"this table."
+        )
+    if strange:
+        raise ReleaseError(
+            f"{strange:,} rows of the release have other non-sensitive values than any row of the "
+            f"table. Is it a release of this table, and were --bins, --merge or --missing given "
+            f"when it was published? Give the same here."
+        )
 
 
 def _target(

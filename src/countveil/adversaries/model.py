@@ -95,19 +95,22 @@ def cross_fitted(
     stream: Stream,
     *,
     asked: Codes,
-) -> Floats32:
+) -> tuple[Floats32, list[Codes]]:
     """Beliefs about the `asked` rows from models that never saw the row in question.
 
-    Two models, each learns from one half of all rows and is asked about the other.
+    Two models, each learns from one half of all rows and is asked about the other. Also leaves, as
+    places among the asked, which rows were asked of which model.
     """
     half = stream.below(2, seen.size)
+    parts = []
     found = np.zeros((asked.size, shares.size), np.float32)
     for side in (0, 1):
         model = Model(columns, shares)
         model.learn(np.flatnonzero(half != side), seen, channel, stream)
         own = np.flatnonzero(half[asked] == side)
         found[own] = model.beliefs(asked[own])
-    return found
+        parts.append(own)
+    return found, parts
 
 
 def _softmax(scores: Floats32) -> Floats32:

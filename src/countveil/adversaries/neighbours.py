@@ -10,7 +10,8 @@ persons, and cannot tell the rows of the cell apart: he sees only which values w
 One of the j is the person he is after.
 
 Claim: he is right as often as exact Bayes with the channel is on average over all orders in which
-the published values could have been dealt (`beliefs`): knowing all others adds nothing to it.
+the published values could have been dealt (`beliefs`), and the people he is after publish the truth
+with probability 1/ell: knowing all others adds nothing to it.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ import numpy as np
 
 from countveil.adversaries.beliefs import Score, score
 from countveil.adversaries.chance import interval
-from countveil.adversaries.findings import Finding, Outcome
+from countveil.adversaries.findings import Finding, Outcome, not_run, tried_text
+from countveil.adversaries.linkage import kept_p_value
 from countveil.adversaries.target import Codes, SensitiveColumn, Target
+from countveil.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.randomness import Stream
 from countveil.report.chart import Chart, Line
 
@@ -36,20 +39,27 @@ def attack(target: Target, stream: Stream) -> Outcome:
     outcome = Outcome()
     for column in target.sensitive:
         if not column.small_domain:
+            outcome.findings.append(
+                not_run(NAME, "all others known", column.name, column.n_values, WHOLE_DOMAIN_LIMIT)
+            )
             continue
         outcome.findings.append(_all_but_two(column, stream))
-        cells = _cells(target, stream)
+        cells, n_cells = _cells(target, stream)
         if len(cells) >= 10:
-            outcome.add(_all_but_some(column, cells))
+            outcome.add(_all_but_some(column, cells, n_cells))
     return outcome
 
 
-def _finding(attack: str, knows: str, method: str, found: Score, column: str, note: str) -> Finding:
+def _finding(
+    attack: str, knows: str, method: str, found: Score, kept: float, column: str, note: str,
+    tried: str,
+) -> Finding:  # fmt: skip
+    """`kept` is the p-value of how often these people publish the truth: what he starts from."""
     low, high = interval(found.successes, found.rows)
     return Finding(
         NAME, attack, knows, method, f"{found.expected / found.rows:.4f} (exact Bayes)",
-        found.successes / found.rows, "share right", low, high, found.p_value, column=column,
-        note=note,
+        found.successes / found.rows, "share right", low, high,
+        min(1.0, 2 * min(found.p_value, kept)), column=column, note=note, tried=tried,
     )  # fmt: skip
 
 
@@ -70,13 +80,22 @@ def _all_but_two(column: SensitiveColumn, stream: Stream) -> Finding:
     right = (true_way > other_way) | ((true_way == other_way) & coin)
     return _finding(
         "who of two has which of two values", "the true values of everybody else",
-        "both rows by the channel", score(right, column.rows_at(two)), column.name,
+        "both rows by the channel", score(right, column.rows_at(two)),
+        _kept(column.rows_at(np.concatenate([one, two]))), column.name,
         f"{one.size:,} pairs; a coin is right for 0.5",
+        tried_text(one.size, int(differ.sum()), "pairs"),
     )  # fmt: skip
 
 
-def _cells(target: Target, stream: Stream) -> list[Codes]:
-    """Small cells by other columns: finer and finer until most have between 10 and 200 rows."""
+def _kept(column: SensitiveColumn) -> float:
+    return kept_p_value(int(column.kept.sum()), column.truth.size, column)
+
+
+def _cells(target: Target, stream: Stream) -> tuple[list[Codes], int]:
+    """Small cells by other columns: finer and finer until most have between 10 and 200 rows.
+
+    At most so many as can be looked at, and how many there are.
+    """
     cell = np.zeros(target.n_linked, np.int64)
     for column in sorted(target.plain, key=lambda c: c.n_levels):
         finer = np.unique(cell * column.n_levels + column.codes, return_inverse=True)[1]
@@ -88,10 +107,10 @@ def _cells(target: Target, stream: Stream) -> list[Codes]:
     by_cell = np.argsort(cell, kind="stable")
     fitting = np.flatnonzero((sizes >= _LEAST) & (sizes <= _MOST))
     chosen = fitting[stream.permutation(fitting.size)[:_MOST_CELLS]]
-    return [by_cell[starts[c] : starts[c + 1]] for c in chosen.tolist()]
+    return [by_cell[starts[c] : starts[c + 1]] for c in chosen.tolist()], fitting.size
 
 
-def _all_but_some(column: SensitiveColumn, cells: list[Codes]) -> Outcome:
+def _all_but_some(column: SensitiveColumn, cells: list[Codes], n_cells: int) -> Outcome:
     most = max(50, _NUMBERS // column.n_values**2)
     chosen = cells[:most]
     sizes = sum(len(cell) for cell in chosen) / len(chosen)
@@ -105,8 +124,9 @@ def _all_but_some(column: SensitiveColumn, cells: list[Codes]) -> Outcome:
         _finding(
             f"a person in a cell of which {unknown} are unknown",
             f"the true values of all but {unknown} of the cell, not whose row is whose",
-            "the cell's published values by the channel", found, column.name,
+            "the cell's published values by the channel", found, _kept(own), column.name,
             f"{len(chosen):,} cells of {sizes:.0f} rows on average",
+            tried_text(len(chosen), n_cells, "cells"),
         )
         for unknown, found in zip(_UNKNOWN, scores, strict=True)
     ]  # fmt: skip

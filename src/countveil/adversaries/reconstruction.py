@@ -10,8 +10,10 @@ beliefs; the same truth would be as surprising among that many values that are e
 Claim for mixed groups: pairs of values meet as the maximum-entropy design says, and no rule that he
 could re-run explains them better. Tested by betting: for any ratio r[u, v] > 0 the product of
 r[true, published] over rows, divided by its mean under the design, is at least x with probability
-at most 1/x (Markov). The bets are on greedy groups and on groups dealt in the order of values. As
-whole groups follow the design up to a few meetings per pair, that much is conceded.
+at most 1/x (Markov). The bets are on greedy groups and on groups dealt in the order of values, in
+all of the groups or in a small part of them. As whole groups follow the design up to a few meetings
+per pair, that much is conceded: about what `benchmarks/groups.py` measures, and a test holds the
+groups to it. A fifth of the groups made by a rule would still be found (tested).
 """
 
 from __future__ import annotations
@@ -20,7 +22,14 @@ import math
 
 import numpy as np
 
-from countveil.adversaries.findings import BY_DESIGN, KNOWN_LIMIT, Finding, Outcome
+from countveil.adversaries.findings import (
+    BY_DESIGN,
+    KNOWN_LIMIT,
+    Finding,
+    Outcome,
+    not_run,
+    too_few,
+)
 from countveil.adversaries.target import LEAST_LINKED, Codes, Floats, SensitiveColumn, Target
 from countveil.channel import (
     Templates,
@@ -36,17 +45,25 @@ _KNOWS = "the program and ell, the release, whose row is whose; not the key"
 _METHODS = {"mixed": "the fitted design", "anatomy": "the greedy creation, re-run"}
 # Whole groups follow the design up to so many meetings of a pair, and this part of them.
 MEETINGS, MEETINGS_PART = 3.0, 0.005
-_MOST_VALUES = 1_000
+MOST_VALUES = 1_000
 _EVEN_COUNT = 300
+# Which part of the groups a bet supposes to follow the rule.
+_STAKES = (0.5, 0.1, 0.02, 0.005)
 
 
 def attack(target: Target) -> Outcome:
     """Attack every sensitive column."""
     outcome = Outcome()
     if target.n_linked < LEAST_LINKED:
+        outcome.findings.append(too_few(NAME, target.n_linked, LEAST_LINKED))
         return outcome
     for column in target.sensitive:
-        if not column.small_domain or column.n_values > _MOST_VALUES:
+        if not column.small_domain or column.n_values > MOST_VALUES:
+            outcome.findings.append(
+                not_run(
+                    NAME, "re-run the group creation", column.name, column.n_values, MOST_VALUES
+                )
+            )
             continue
         outcome.findings += [_candidates(column, method) for method in _METHODS]
         if column.groups != "anatomy" and column.counts.max() <= column.counts.sum() // column.ell:
@@ -104,14 +121,19 @@ def _better_rule(column: SensitiveColumn) -> Finding:
         "greedy": channel_matrix(greedy_templates(eligible, column.ell)),
         "in order": channel_matrix(Templates.from_rows(column.n_values, [(rows, times)])),
     }
-    gains = {name: _gain(column, design, rule) for name, rule in rules.items()}
-    best = max(gains, key=lambda name: gains[name])
+    gains = {
+        (name, part): _gain(column, design, rule, part)
+        for name, rule in rules.items()
+        for part in _STAKES
+    }
+    best = max(gains, key=lambda bet: gains[bet])
     p_value = min(1.0, len(gains) * math.exp(-max(0.0, gains[best])))
     return Finding(
         NAME, "explain the release by a rule", _KNOWS, "bet on greedy and on ordered groups",
         "no rule beats the design (0 or less)", gains[best], "log of the stake won",
         p_value=p_value, column=column.name,
-        note=f"best bet: groups {best}; {MEETINGS:.0f} meetings of a pair conceded",
+        note=f"best bet: {best[1]:.1%} of the groups {best[0]}; {MEETINGS:.0f} meetings of a pair "
+        f"and {MEETINGS_PART:.1%} conceded",
     )  # fmt: skip
 
 
@@ -123,18 +145,28 @@ def _fitting(column: SensitiveColumn) -> Codes:
     return counts
 
 
-def _gain(column: SensitiveColumn, design: Floats, rule: Floats) -> float:
+def fair_mean(
+    column: SensitiveColumn, design: Floats, rule: Floats, part: float
+) -> tuple[Floats, Floats]:
+    """What a bet that `part` of the groups follow the rule pays for each true and published value.
+
+    Also the most that it pays on average for each true value, if groups follow the design.
+    """
     often = column.counts >= _EVEN_COUNT
     both = often[:, None] & often[None, :] & (design > 0)
-    ratio = np.where(both, 0.5 + 0.5 * rule / np.maximum(design, 1e-300), 1.0)
-    has = np.bincount(column.truth, minlength=column.n_values)
-    pairs = np.bincount(
-        column.truth * column.n_values + column.seen, minlength=column.n_values**2
-    ).reshape(column.n_values, column.n_values)
+    ratio = np.where(both, 1 - part + part * rule / np.maximum(design, 1e-300), 1.0)
     met = design * column.ell * column.counts[:, None]
     unsure = (MEETINGS + MEETINGS_PART * met) / (column.ell * np.maximum(column.counts, 1)[:, None])
     off_diagonal = ~np.eye(column.n_values, dtype=bool)
     conceded = (unsure * np.abs(ratio - 1) * both * off_diagonal).sum(axis=1)
-    mean = (design * ratio).sum(axis=1) + conceded
+    return ratio, (design * ratio).sum(axis=1) + conceded
+
+
+def _gain(column: SensitiveColumn, design: Floats, rule: Floats, part: float) -> float:
+    ratio, mean = fair_mean(column, design, rule, part)
+    has = np.bincount(column.truth, minlength=column.n_values)
+    pairs = np.bincount(
+        column.truth * column.n_values + column.seen, minlength=column.n_values**2
+    ).reshape(column.n_values, column.n_values)
     some = has > 0
     return float((pairs * np.log(ratio)).sum() - (has[some] * np.log(mean[some])).sum())

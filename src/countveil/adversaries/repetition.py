@@ -10,10 +10,12 @@ The releases are planned ones, drawn in memory by the publisher's own groups, dr
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from countveil.adversaries.chance import interval
-from countveil.adversaries.findings import KNOWN_LIMIT, Finding, Outcome
+from countveil.adversaries.findings import KNOWN_LIMIT, Finding, Outcome, not_run, tried_text
 from countveil.adversaries.target import Codes, Floats, SensitiveColumn, Target
 from countveil.channel import view_of_release
 from countveil.decoys import ColumnSettings, form_groups, largest_ell
@@ -32,7 +34,14 @@ def attack(target: Target, stream: Stream) -> Outcome:
     outcome = Outcome()
     for column in target.sample(_MOST_ROWS).sensitive:
         if column.n_values <= _MOST_VALUES:
-            outcome.add(_repeat(column, stream))
+            found = _repeat(column, stream)
+            tried = tried_text(column.truth.size, target.n_linked)
+            found.findings = [replace(finding, tried=tried) for finding in found.findings]
+            outcome.add(found)
+        else:
+            outcome.findings.append(
+                not_run(NAME, "publish again", column.name, column.n_values, _MOST_VALUES)
+            )
     return outcome
 
 

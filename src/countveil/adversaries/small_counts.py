@@ -5,11 +5,12 @@ Enters: a target, a stream. Leaves: findings and curves. Must not know: files, v
 **A value alone.** `value_counts`.
 
 **A value within a predicate, (P, s).** The paper's lemma says that (P, s) inherits the guarantee of
-s. Measured: how often the shrunk estimate is off by more than 30%, beside T_P of a value that has
-this count, beside the answer of independence, which uses large counts only, and beside the count in
-P of the published value.
+s. That is checked, not claimed: how often the shrunk estimate is off by more than 30%, beside T_P
+of s, beside T_P of a value that has this count, beside the answer of independence, which uses large
+counts only, and beside the count in P of the published value.
 
-**Differencing.** Two queries that differ in one person; margins minus cells.
+**Differencing.** Two queries that differ in one person, one person of a predicate; margins minus
+cells. Claim: the difference tells what the person's row tells.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from numpy.typing import NDArray
 
 from countveil.adversaries import value_counts
 from countveil.adversaries.beliefs import score
-from countveil.adversaries.chance import interval, parts_tail
-from countveil.adversaries.findings import KNOWN_LIMIT, Finding, Outcome
+from countveil.adversaries.chance import interval
+from countveil.adversaries.findings import KNOWN_LIMIT, Finding, Outcome, not_run, too_few
 from countveil.adversaries.linkage import kept_p_value
 from countveil.adversaries.target import LEAST_LINKED, Codes, Floats, SensitiveColumn, Target
 from countveil.adversaries.value_counts import ERROR, MOST, NAME
+from countveil.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.estimate import shrunk_counts
 from countveil.guarantees import chance_off
 from countveil.randomness import Stream
@@ -39,9 +41,15 @@ def attack(target: Target, stream: Stream) -> Outcome:
     for column in target.sensitive:
         outcome.add(value_counts.attack(column, stream))
         if target.n_linked < LEAST_LINKED:
+            outcome.findings.append(too_few(NAME, target.n_linked, LEAST_LINKED))
+            continue
+        if not column.small_domain:
+            outcome.findings.append(
+                not_run(NAME, "count (P, s)", column.name, column.n_values, WHOLE_DOMAIN_LIMIT)
+            )
             continue
         cells = _cells(target, column, stream)
-        if column.small_domain and cells.max(initial=-1) >= 0:
+        if cells.max(initial=-1) >= 0:
             outcome.add(_in_predicates(column, cells))
             outcome.findings.append(_differencing(column, cells, stream))
     return outcome
@@ -92,14 +100,15 @@ def _in_predicates(column: SensitiveColumn, cells: Codes) -> Outcome:
         lines.append(_by_size(name, off, sizes))
     lines.append(Line("promised of a value alone", list(range(1, MOST + 1)), promised.tolist()))
     shrunk, calm = shares["shrunk"], shares["independence"]
-    inherited, p_value = _lemma(small, shrunk, column)
+    inherited = _inherited(small, column)
+    kept = "kept" if float(shrunk.mean()) >= inherited else "NOT kept"
     margins = _from_margins(estimates["shrunk"], true, small, column)
     low, high = interval(int(shrunk.sum()), shrunk.size)
     finding = Finding(
         NAME, "count (P, s) of 1 to 10 rows", "the release", "shrunk estimate",
-        f"{inherited:.4f} or more (T_P of s, by the lemma)",
-        float(shrunk.mean()), f"share off by more than {ERROR:.0%}", low, high, p_value,
-        column=column.name,
+        f"nothing; the lemma says {inherited:.4f} or more (T_P of s): {kept}",
+        float(shrunk.mean()), f"share off by more than {ERROR:.0%}", low, high,
+        verdict=KNOWN_LIMIT, column=column.name,
         note=f"{sizes.size:,} cells; a value alone that so few rows have is promised "
         f"{float(promised[sizes - 1].mean()):.4f}; independence, from large counts alone, is off "
         f"for {float(calm.mean()):.4f}, the published count in P for "
@@ -110,25 +119,11 @@ def _in_predicates(column: SensitiveColumn, cells: Codes) -> Outcome:
     return Outcome([finding, margins], [chart])
 
 
-def _lemma(
-    small: NDArray[np.bool_], off: NDArray[np.bool_], column: SensitiveColumn
-) -> tuple[float, float]:
-    """T_P of the values themselves, on average; and a test that (P, s) is off as often or more.
-
-    One cell of each predicate: given the groups, disjoint rows are drawn independently.
-    """
+def _inherited(small: NDArray[np.bool_], column: SensitiveColumn) -> float:
+    """T_P of the values themselves, on average over the small cells."""
     known = {f: chance_off(f, column.ell, ERROR) for f in set(column.counts.tolist()) if f < 5_000}
     of_value = np.array([known.get(f, 0.0) for f in column.counts.tolist()])
-    spread = np.broadcast_to(of_value, small.shape)
-    was_off = np.zeros(small.shape, bool)
-    was_off[small] = off
-    some = np.flatnonzero(small.any(axis=1))
-    first = small[some].argmax(axis=1)
-    chances, found = spread[some, first], float(was_off[some, first].sum())
-    p_value = 1.0
-    if found < chances.sum():
-        p_value = float(parts_tail(np.array([found]), np.ones((1, some.size)), chances)[0])
-    return float(spread[small].mean()), p_value
+    return float(np.broadcast_to(of_value, small.shape)[small].mean())
 
 
 def _by_size(name: str, off: NDArray[np.bool_], sizes: NDArray[np.int64]) -> Line:
@@ -167,7 +162,9 @@ def _differencing(column: SensitiveColumn, cells: Codes, stream: Stream) -> Find
     # Few true values with many persons each: the test compares persons of the same value.
     often = np.argsort(-np.bincount(column.truth[inside], minlength=column.n_values))[:_COMPARED]
     inside = inside[np.isin(column.truth[inside], often)]
-    persons = inside[stream.permutation(inside.size)[:most]]
+    # One person of a predicate, so that no guess depends on what another one publishes.
+    mixed = inside[stream.permutation(inside.size)]
+    persons = mixed[np.unique(cells[mixed], return_index=True)[1]][:most]
     seen = _tally(cells, column.seen, column.n_values)
     without = seen[cells[persons]]
     without[np.arange(persons.size), column.seen[persons]] -= 1

@@ -16,16 +16,19 @@ from countveil.adversaries.findings import (
     FALSE_ALARM,
     HOLDS,
     KNOWN_LIMIT,
+    NOT_RUN,
     Finding,
 )
 from countveil.display import text_table, visible
 from countveil.report import Chart, Section, page
 
-_MARKS = {EXCEEDS: "bad", HOLDS: "good", BY_DESIGN: "plain", KNOWN_LIMIT: "plain"}
+_MARKS = {EXCEEDS: "bad", HOLDS: "good", BY_DESIGN: "plain", KNOWN_LIMIT: "plain", NOT_RUN: "plain"}
 _CONFIDENTIAL = (
     "For the publisher: the figures are computed from the true table. They are shares and counts; "
     "no row and no value of a row is among them."
 )
+
+_COLUMNS = ("attack", "claimed", "measured", "verdict", "method and remark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +76,33 @@ class Audit:
         verdict += (
             f" All tests together raise a false alarm with probability {FALSE_ALARM:g} at most."
         )
-        return [first, verdict, _CONFIDENTIAL]
+        return [first, verdict, *self._left_out(), _CONFIDENTIAL]
+
+    def _left_out(self) -> list[str]:
+        """What was not attacked, or not with all rows."""
+        reasons: dict[str, dict[str, None]] = {}
+        parts: dict[str, dict[str, None]] = {}
+        for f in self.findings:
+            if f.verdict == NOT_RUN:
+                reason = f"{_number(f.measured)} {f.unit}, {f.note}"
+                reasons.setdefault(reason, {})[f"{_whose(f)}, {f.attack}"] = None
+            if f.tried:
+                parts.setdefault(f.tried, {})[f.adversary] = None
+        without = [f"{'; '.join(names)} ({reason})" for reason, names in reasons.items()]
+        sampled = [f"{', '.join(names)} with {tried}" for tried, names in parts.items()]
+        found = []
+        if without:
+            found.append(f"Not run, and so nothing is known: {'; '.join(without)}.")
+        if sampled:
+            found.append(f"Sampled: {'; '.join(sampled)}.")
+        return found
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """The findings for people."""
         names = ("adversary", "attack", "knows", "claimed", "measured", "verdict")
         rows = [
             (
-                f"{f.adversary}: {f.column}" if f.column else f.adversary,
+                _whose(f),
                 f.attack, f.knows, f.claimed, measured_text(f), f.verdict,
             )
             for f in self.findings
@@ -89,14 +111,12 @@ class Audit:
 
     def by_adversary(self) -> list[tuple[str, list[tuple[str, ...]]]]:
         """The findings under headings that say who attacks and what he knows."""
-        parts: list[tuple[str, list[tuple[str, ...]]]] = []
+        parts: dict[str, list[tuple[str, ...]]] = {}
         for f in self.findings:
             name = f"{f.adversary} ({f.column})" if f.column else f.adversary
-            heading = f"{name}. Knows: {f.knows}."
-            if not parts or parts[-1][0] != heading:
-                parts.append((heading, []))
-            parts[-1][1].append((f.attack, f.claimed, measured_text(f), f.verdict))
-        return parts
+            row = (f.attack, f.claimed, measured_text(f), f.verdict)
+            parts.setdefault(f"{name}. Knows: {f.knows}.", []).append(row)
+        return list(parts.items())
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the charts, for JSON."""
@@ -114,27 +134,32 @@ class Audit:
     def to_html(self) -> str:
         """A page with tables and charts."""
         sections = [Section("What was found", self.sentences())]
-        names, rows = self.table()
-        sections.append(Section("Claimed and measured", (), names, rows, marks=_MARKS))
+        parts: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+        for f in self.findings:
+            row = (f.attack, f.claimed, measured_text(f), f.verdict, _remark(f))
+            parts.setdefault((_whose(f), f.knows), []).append(row)
+        for (name, knows), rows in parts.items():
+            title = name[:1].upper() + name[1:]
+            sections.append(Section(title, [f"Knows: {knows}."], _COLUMNS, rows, marks=_MARKS))
         sections.append(Section("Charts", charts=self.charts))
-        details = [
-            (
-                f.adversary,
-                f.attack,
-                f.method,
-                f.note,
-                "-" if f.p_value is None else f"{f.p_value:.2g}",
-            )
-            for f in self.findings
-        ]
-        head = ("adversary", "attack", "method", "remark", "p-value")
-        sections.append(Section("Methods and remarks", (), head, details))
         return page("Audit of a release", sections)
 
     def __str__(self) -> str:
         names, rows = self.table()
         first, *others = map(visible, self.sentences())
         return "\n".join([first, text_table(names, rows, width=150), *others])
+
+
+def _whose(finding: Finding) -> str:
+    return f"{finding.adversary}: {finding.column}" if finding.column else finding.adversary
+
+
+def _remark(finding: Finding) -> str:
+    """Method, remark and p-value."""
+    parts = [finding.method, finding.note, finding.tried and f"sampled: {finding.tried}"]
+    if finding.p_value is not None:
+        parts.append(f"p = {finding.p_value:.2g}")
+    return "; ".join(part for part in parts if part and part != "-")
 
 
 def measured_text(finding: Finding) -> str:

@@ -84,7 +84,7 @@ def planted(column: SensitiveColumn, stream: Stream) -> Outcome:
     low, high = interval(int(off.sum()), off.size)
     finding = Finding(
         NAME, "count a value that 1 to 10 rows have", "the release", "its published count",
-        f"{float(promised.mean()):.4f} (T_P, exact)", float(off.mean()),
+        f"{float(promised.mean()):.4f} (T_P of the published count)", float(off.mean()),
         f"share off by more than {ERROR:.0%}", low, high, min(1.0, 3 * len(tests) * min(tests)),
         column=column.name,
         note=f"{sizes.size} values planted into the histogram, drawn {_DRAWS} times; "
@@ -99,7 +99,7 @@ def planted(column: SensitiveColumn, stream: Stream) -> Outcome:
             Line("hedged guess", list(range(1, MOST + 1)),
                  missed.reshape(_DRAWS, MOST, _PLANTED).mean(axis=(0, 2)).tolist()),
         ],
-        f"ell = {column.ell}; the published count is the best estimate.",
+        f"ell = {column.ell}; T_P is about the published count, not about every guess.",
     )  # fmt: skip
     return Outcome([finding, _hedged(missed, float(promised.mean()), column)], [chart])
 
@@ -107,9 +107,9 @@ def planted(column: SensitiveColumn, stream: Stream) -> Outcome:
 def _hedged(missed: NDArray[np.bool_], promised: float, column: SensitiveColumn) -> Finding:
     low, high = interval(int(missed.sum()), missed.size)
     return Finding(
-        NAME, "the same, with a hedged guess", "the release; that the count is small",
-        "the number within 30% of the most likely true counts",
-        f"nothing; T_P is {promised:.4f}", float(missed.mean()),
+        NAME, "the same, by the best guess known", "the release; that the count is small",
+        "hedged: the number within 30% of the most likely true counts",
+        f"nothing; {promised:.4f} is about the published count", float(missed.mean()),
         f"share off by more than {ERROR:.0%}", low, high, verdict=KNOWN_LIMIT, column=column.name,
         note="T_P speaks of the published count as it stands, not of every guess",
     )  # fmt: skip

@@ -30,7 +30,7 @@ Floats = NDArray[np.float64]
 
 # Cells within this factor of a size, up and down, tell the error at that size.
 _AROUND = 2**0.5
-_LEAST_CELLS, _MANY_CELLS, _MORE = 5, 200, 5
+_LEAST_CELLS, _MANY_CELLS = 5, 200
 # Counts are hidden while half of the answers are off by more than this.
 OFF, HALF = 0.3, 0.5
 _BIN_GROWTH, _BIN_CELLS = 1.25, 100
@@ -124,11 +124,13 @@ class Tried:
         return largest
 
 
-def try_out(task: Task, ell: int, releases: int, shares: Sequence[float], stream: Stream) -> Tried:
+def try_out(
+    task: Task, ell: int, releases: int, shares: Sequence[float], stream: Stream, more: int = 5
+) -> Tried:
     """Publish and estimate so many times, with the same groups, for counts of these shares.
 
     Groups are balanced so well that others would make no difference; forming them takes longest.
-    Where few cells have a size, their predicates are published some more times.
+    Where few cells have a size, their predicates are published `more` times as often.
     """
     groups = form_groups(task.counts, ColumnSettings(ell), stream)
     found = _estimated(task, groups, ell, releases, stream)
@@ -141,7 +143,7 @@ def try_out(task: Task, ell: int, releases: int, shares: Sequence[float], stream
         return found
     chosen = [task.predicates[place] for place in np.flatnonzero(few).tolist()]
     some = Task(task.counts, task.codes, chosen)
-    return replace(found, more=_estimated(some, groups, ell, _MORE * releases, stream))
+    return replace(found, more=_estimated(some, groups, ell, more * releases, stream))
 
 
 def _estimated(task: Task, groups: Templates, ell: int, releases: int, stream: Stream) -> Tried:

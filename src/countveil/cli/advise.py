@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from countveil.cli.options import (
     InputArgument,
     MergeOption,
     MissingOption,
-    pairs,
+    choices_of,
 )
 from countveil.cli.output import (
     Format,
@@ -70,18 +71,13 @@ def command(
 
     Example: countveil advise census.csv -s occupation --accuracy 1%:10% --hide 20
     """
+    # Threads of the algebra library spin while they wait, and gain nothing on such matrices.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from countveil.advice.recommend import Wish
     from countveil.adviser import run_advise
-    from countveil.source import Choices
 
     wish = Wish(None if accuracy is None else _accuracy(accuracy), hide)
-    choices = Choices.of(
-        drop=drop or (),
-        bins=pairs(bins, "=", "--bins"),
-        domain=pairs(domain, "=", "--domain"),
-        merge=pairs(merge, ":", "--merge"),
-        missing=missing or (),
-    )
+    choices = choices_of(drop=drop, bins=bins, domain=domain, merge=merge, missing=missing)
     with progress_shown() as report:
         advice = run_advise(
             table, sensitive, choices=choices, wish=wish, seed=seed, progress=report

@@ -7,7 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from countveil.cli.options import FormatOption, InputArgument, MissingOption, pairs
+from countveil.cli.options import (
+    BinsOption,
+    DomainOption,
+    DropOption,
+    EllOption,
+    FormatOption,
+    Groups,
+    GroupsOption,
+    InputArgument,
+    KeepOption,
+    MergeOption,
+    MissingOption,
+    PersonOption,
+    ProtectedOption,
+    Residue,
+    ResidueOption,
+    choices_of,
+    with_ell,
+)
 from countveil.cli.output import (
     Format,
     as_json,
@@ -16,7 +34,6 @@ from countveil.cli.output import (
     print_table,
     progress_shown,
 )
-from countveil.cli.publish import Groups, Residue, with_ell
 
 if TYPE_CHECKING:
     from countveil.adversaries.summary import Audit
@@ -24,19 +41,8 @@ if TYPE_CHECKING:
 
 def command(
     table: InputArgument,
-    sensitive: Annotated[
-        list[str],
-        typer.Option(
-            "-s",
-            "--sensitive",
-            metavar="COL[:ELL]",
-            help="A protected column, with its own ell or that of --ell. May be repeated.",
-        ),
-    ],
-    ell: Annotated[
-        int | None,
-        typer.Option("--ell", help="How many different values a row hides among (2 or more)."),
-    ] = None,
+    sensitive: ProtectedOption,
+    ell: EllOption = None,
     release: Annotated[
         Path | None,
         typer.Option(
@@ -56,36 +62,15 @@ def command(
         Path | None,
         typer.Option("--report", metavar="FILE", help="Also write an HTML page with charts."),
     ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option("--drop", metavar="COL", help="As when publishing. May be repeated."),
-    ] = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option("--keep", metavar="COL", help="As when publishing. May be repeated."),
-    ] = None,
-    person: Annotated[
-        str | None, typer.Option("--person", metavar="COL", help="As when publishing.")
-    ] = None,
-    bins: Annotated[
-        list[str] | None,
-        typer.Option("--bins", metavar="COL=SPEC", help="As when publishing."),
-    ] = None,
-    domain: Annotated[
-        list[str] | None,
-        typer.Option("--domain", metavar="COL=FILE", help="As when publishing."),
-    ] = None,
-    merge: Annotated[
-        list[str] | None,
-        typer.Option("--merge", metavar="COL:FILE", help="As when publishing."),
-    ] = None,
+    drop: DropOption = None,
+    keep: KeepOption = None,
+    person: PersonOption = None,
+    bins: BinsOption = None,
+    domain: DomainOption = None,
+    merge: MergeOption = None,
     missing: MissingOption = None,
-    groups: Annotated[
-        Groups, typer.Option(help="How decoy groups of a plan are formed.")
-    ] = Groups.MIXED,
-    residue: Annotated[
-        Residue, typer.Option(help="What a plan does with rows left over by ell.")
-    ] = Residue.ABSORB,
+    groups: GroupsOption = Groups.MIXED,
+    residue: ResidueOption = Residue.ABSORB,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Attack a release of INPUT and report what was learnt against what is promised.
@@ -104,20 +89,13 @@ def command(
     from countveil.auditor import run_audit
     from countveil.publisher import column_settings
     from countveil.report.files import check_file, write_file
-    from countveil.source import Choices
 
     if report is not None:
         check_file(report, "the report", replace=True)
     settings = column_settings(with_ell(sensitive, ell), None, groups, residue)
     named = [name for text in attacks or () for name in text.split(",") if name]
-    choices = Choices.of(
-        drop=drop or (),
-        keep=keep or (),
-        person=person,
-        bins=pairs(bins, "=", "--bins"),
-        domain=pairs(domain, "=", "--domain"),
-        merge=pairs(merge, ":", "--merge"),
-        missing=missing or (),
+    choices = choices_of(
+        drop=drop, keep=keep, person=person, bins=bins, domain=domain, merge=merge, missing=missing
     )
     with progress_shown() as tell:
         found = run_audit(

@@ -11,11 +11,14 @@ from countveil.cli.options import (
     BinsOption,
     DomainOption,
     DropOption,
+    EllOption,
     FormatOption,
     InputArgument,
     MergeOption,
     MissingOption,
-    pairs,
+    ProtectedOption,
+    choices_of,
+    with_ell,
 )
 from countveil.cli.output import (
     Format,
@@ -25,8 +28,7 @@ from countveil.cli.output import (
     print_table,
     progress_shown,
 )
-from countveil.cli.publish import with_ell
-from countveil.errors import SettingsError, TargetError
+from countveil.errors import SettingsError
 
 if TYPE_CHECKING:
     from countveil.comparison import Comparison
@@ -34,19 +36,8 @@ if TYPE_CHECKING:
 
 def command(
     table: InputArgument,
-    sensitive: Annotated[
-        list[str],
-        typer.Option(
-            "-s",
-            "--sensitive",
-            metavar="COL[:ELL]",
-            help="The protected column, with its own ell or that of --ell.",
-        ),
-    ],
-    ell: Annotated[
-        int | None,
-        typer.Option("--ell", help="How many different values a row hides among (2 or more)."),
-    ] = None,
+    sensitive: ProtectedOption,
+    ell: EllOption = None,
     epsilon: Annotated[
         float, typer.Option("--epsilon", help="The whole budget of differential privacy.")
     ] = 0.05,
@@ -84,30 +75,24 @@ def command(
     Example: countveil compare census.csv -s occupation --ell 5 --report compare.html
     """
     from countveil.comparer import run_compare
-    from countveil.source import Choices
+    from countveil.report.files import check_file, write_file
 
-    if report is not None and not report.parent.is_dir():
-        raise TargetError(f"There is no folder {report.parent} to write the report to.")
+    if report is not None:
+        check_file(report, "the report", replace=True)
     if len(sensitive) > 1:
         raise SettingsError(
             f"Methods are compared on one sensitive column at a time; {len(sensitive)} were named. "
             f"Name one; the others can stay as ordinary columns, or go with --drop."
         )
     ((column, own),) = with_ell(sensitive, ell).items()
-    choices = Choices.of(
-        drop=drop or (),
-        bins=pairs(bins, "=", "--bins"),
-        domain=pairs(domain, "=", "--domain"),
-        merge=pairs(merge, ":", "--merge"),
-        missing=missing or (),
-    )
+    choices = choices_of(drop=drop, bins=bins, domain=domain, merge=merge, missing=missing)
     with progress_shown() as tell:
         found = run_compare(
             table, column, own, epsilon=epsilon, queries=queries, releases=releases,
             choices=choices, seed=seed, progress=tell,
         )  # fmt: skip
     if report is not None:
-        _write_report(found, report)
+        write_file(report, found.to_html(), "the report", private=True)
     _print(found, style)
 
 
@@ -132,10 +117,3 @@ def _print(found: Comparison, style: Format) -> None:
     print()
     for text in found.abouts():
         print_paragraph(text, bullet="- ")
-
-
-def _write_report(found: Comparison, path: Path) -> None:
-    try:
-        path.write_text(found.to_html(), encoding="utf-8")
-    except OSError as error:
-        raise TargetError(f"The report {path} cannot be written: {error.strerror}.") from error

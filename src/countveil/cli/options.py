@@ -1,13 +1,34 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and what they say about a table."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from countveil.cli.output import Format
+
+if TYPE_CHECKING:
+    from countveil.source import Choices
+
+
+class Groups(StrEnum):
+    """How decoy groups are formed."""
+
+    MIXED = "mixed"
+    ANATOMY = "anatomy"
+
+
+class Residue(StrEnum):
+    """What happens to the rows left over when N is no multiple of ell."""
+
+    ABSORB = "absorb"
+    DROP = "drop"
+
 
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 
@@ -15,6 +36,52 @@ InputArgument = Annotated[
     str,
     typer.Argument(
         metavar="INPUT", help="CSV (also .gz, .zst), Parquet or Arrow; a file or a pattern."
+    ),
+]
+
+ProtectedOption = Annotated[
+    list[str],
+    typer.Option(
+        "-s",
+        "--sensitive",
+        metavar="COL[:ELL]",
+        help="A column to protect, with its own ell or that of --ell. May be repeated.",
+    ),
+]
+
+EllOption = Annotated[
+    int | None,
+    typer.Option("--ell", help="How many different values a row hides among (2 or more)."),
+]
+
+KeepOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="COL",
+        help="Publish a column although it looks like an identifier or gives values away.",
+    ),
+]
+
+PersonOption = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        metavar="COL",
+        help="The column that says who a row is about: each person must have one row. It is "
+        "not published.",
+    ),
+]
+
+GroupsOption = Annotated[
+    Groups,
+    typer.Option("--groups", help="How decoy groups are formed; anatomy is the paper's rule."),
+]
+
+ResidueOption = Annotated[
+    Residue,
+    typer.Option(
+        "--residue", help="Rows left over by ell: absorb them (none is lost) or drop them."
     ),
 ]
 
@@ -75,3 +142,46 @@ def pairs(given: list[str] | None, mark: str, option: str) -> dict[str, str]:
             raise typer.BadParameter(f"column {name!r} is named twice", param_hint=option)
         found[name] = value
     return found
+
+
+def choices_of(
+    *,
+    drop: list[str] | None,
+    bins: list[str] | None,
+    domain: list[str] | None,
+    merge: list[str] | None,
+    missing: list[str] | None,
+    keep: Sequence[str] | None = None,
+    person: str | None = None,
+) -> Choices:
+    """What the options say about a table's columns and values."""
+    from countveil.source import Choices
+
+    return Choices.of(
+        drop=drop or (),
+        keep=keep or (),
+        person=person,
+        bins=pairs(bins, "=", "--bins"),
+        domain=pairs(domain, "=", "--domain"),
+        merge=pairs(merge, ":", "--merge"),
+        missing=missing or (),
+    )
+
+
+def with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:
+    """COL:ELL or COL, by the last colon if a whole number follows it."""
+    chosen: dict[str, int] = {}
+    for text in sensitive:
+        name, _, number = text.rpartition(":")
+        own = re.fullmatch(r"-?[0-9]+", number) is not None and bool(name)
+        if own and len(number) > 9:
+            raise typer.BadParameter("ell is far too large", param_hint="-s")
+        column = name if own else text
+        if column in chosen:
+            raise typer.BadParameter(f"column {column!r} is named twice", param_hint="-s")
+        if not own and common is None:
+            raise typer.BadParameter(
+                f"{text!r} has no ell: write -s {text}:5, or add --ell 5", param_hint="-s"
+            )
+        chosen[column] = int(number) if own else int(common or 0)
+    return chosen

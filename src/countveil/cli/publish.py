@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shlex
 import time
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,11 +16,20 @@ from countveil.cli.options import (
     BinsOption,
     DomainOption,
     DropOption,
+    EllOption,
     FormatOption,
+    Groups,
+    GroupsOption,
     InputArgument,
+    KeepOption,
     MergeOption,
     MissingOption,
-    pairs,
+    PersonOption,
+    ProtectedOption,
+    Residue,
+    ResidueOption,
+    choices_of,
+    with_ell,
 )
 from countveil.cli.output import (
     Format,
@@ -39,71 +46,27 @@ if TYPE_CHECKING:
     from countveil.publisher import Published
 
 
-class Groups(StrEnum):
-    """How decoy groups are formed."""
-
-    MIXED = "mixed"
-    ANATOMY = "anatomy"
-
-
-class Residue(StrEnum):
-    """What happens to the rows left over when N is no multiple of ell."""
-
-    ABSORB = "absorb"
-    DROP = "drop"
-
-
 def command(
     table: InputArgument,
-    sensitive: Annotated[
-        list[str],
-        typer.Option(
-            "-s",
-            "--sensitive",
-            metavar="COL[:ELL]",
-            help="A column to protect, with its own ell or that of --ell. May be repeated.",
-        ),
-    ],
+    sensitive: ProtectedOption,
     to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder for the release.")],
-    ell: Annotated[
-        int | None,
-        typer.Option("--ell", help="How many different values a row hides among (2 or more)."),
-    ] = None,
+    ell: EllOption = None,
     drop: DropOption = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep",
-            metavar="COL",
-            help="Publish a column although it looks like an identifier or gives values away.",
-        ),
-    ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(
-            "--person",
-            metavar="COL",
-            help="The column that says who a row is about: each person must have one row. It is "
-            "not published.",
-        ),
-    ] = None,
+    keep: KeepOption = None,
+    person: PersonOption = None,
     bins: BinsOption = None,
     domain: DomainOption = None,
     merge: MergeOption = None,
     missing: MissingOption = None,
-    groups: Annotated[
-        Groups, typer.Option(help="How decoy groups are formed; anatomy is the paper's rule.")
-    ] = Groups.MIXED,
-    residue: Annotated[
-        Residue,
-        typer.Option(help="Rows left over by ell: absorb them (none is lost) or drop them."),
-    ] = Residue.ABSORB,
+    groups: GroupsOption = Groups.MIXED,
+    residue: ResidueOption = Residue.ABSORB,
     seed: Annotated[
         int | None,
         typer.Option(help="For experiments only: who knows the seed can undo the protection."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace the release that is in DIR.")
+        bool,
+        typer.Option("--force", help="Replace the release in DIR, and the private report."),
     ] = False,
     dry_run: Annotated[
         bool,
@@ -131,6 +94,15 @@ def command(
             "release.",
         ),
     ] = None,
+    private_report: Annotated[
+        Path | None,
+        typer.Option(
+            "--private-report",
+            metavar="FILE",
+            help="Also write an HTML page for your own eyes: true beside published counts, errors "
+            "measured in this release, eligibility, timings. Not inside DIR.",
+        ),
+    ] = None,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Publish a table so that large counts stay right and small counts stay hidden.
@@ -138,7 +110,7 @@ def command(
     Every row's sensitive value is put into a secret group of at least ELL rows with different
     values; each row publishes one of its group's values, all with the same probability. The other
     columns are published unchanged, the rows in random order. The release is a folder with Parquet
-    files and a manifest; it appears when it is complete.
+    files, a report.html for people and a manifest; it appears when it is complete.
 
     Columns that look like direct identifiers, and columns from which a sensitive value is known,
     stop the publication until each is named with --drop or --keep. Look at the table first:
@@ -150,18 +122,11 @@ def command(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from countveil.publisher import column_settings, run_publish
     from countveil.release import Signer
-    from countveil.source import Choices
 
     started = time.monotonic()
     settings = column_settings(with_ell(sensitive, ell), None, groups, residue)
-    choices = Choices.of(
-        drop=drop or (),
-        keep=keep or (),
-        person=person,
-        bins=pairs(bins, "=", "--bins"),
-        domain=pairs(domain, "=", "--domain"),
-        merge=pairs(merge, ":", "--merge"),
-        missing=missing or (),
+    choices = choices_of(
+        drop=drop, keep=keep, person=person, bins=bins, domain=domain, merge=merge, missing=missing
     )
     with progress_shown() as report:
         done = run_publish(
@@ -177,6 +142,7 @@ def command(
             before_commit=ignore_interrupts,
             memory=memory,
             spill=spill,
+            private_report=private_report,
         )
     seconds = round(time.monotonic() - started, 3)
     for warning in done.warnings:
@@ -186,10 +152,10 @@ def command(
     elif dry_run:
         _print_plan(done)
     else:
-        _print_done(done, seconds)
+        _print_done(done, seconds, private_report)
 
 
-def _print_done(done: Published, seconds: float) -> None:
+def _print_done(done: Published, seconds: float, own: Path | None) -> None:
     protected = ", ".join(f"{name} (ell {ell})" for name, ell in done.ell.items())
     print(visible(f"Published {done.rows:,} rows to {done.folder} in {seconds:.1f} s."))
     print(f"Protected: {visible(protected)}.")
@@ -200,6 +166,8 @@ def _print_done(done: Published, seconds: float) -> None:
             "SEEDED: this release was drawn with a seed and is for experiments only. Who knows or "
             "guesses the seed can undo the protection."
         )
+    if own is not None:
+        print(visible(f"For you only, true counts stand in it: {own}"))
     print(visible(f"Next: {own_command()} show {shlex.quote(str(done.folder))}"))
 
 
@@ -210,25 +178,6 @@ def _print_plan(done: Published) -> None:
     if done.dropped:
         print(f"{done.dropped} rows would be dropped, so that the rest divides by ell.")
     print("To publish, run the same command without --dry-run.")
-
-
-def with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:
-    """COL:ELL or COL, by the last colon if a whole number follows it."""
-    chosen: dict[str, int] = {}
-    for text in sensitive:
-        name, _, number = text.rpartition(":")
-        own = re.fullmatch(r"-?[0-9]+", number) is not None and bool(name)
-        if own and len(number) > 9:
-            raise typer.BadParameter("ell is far too large", param_hint="-s")
-        column = name if own else text
-        if column in chosen:
-            raise typer.BadParameter(f"column {column!r} is named twice", param_hint="-s")
-        if not own and common is None:
-            raise typer.BadParameter(
-                f"{text!r} has no ell: write -s {text}:5, or add --ell 5", param_hint="-s"
-            )
-        chosen[column] = int(number) if own else int(common or 0)
-    return chosen
 
 
 def _as_text(done: Published, seconds: float, style: Format) -> str:

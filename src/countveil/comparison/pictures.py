@@ -38,7 +38,7 @@ def error_chart(found: Comparison) -> Chart:
     """Error by selectivity, a line per method."""
     middles = [100 * (low * high) ** 0.5 for low, high in found.bins]
     lines, outside = [], []
-    for line in found.methods:
+    for hue, line in enumerate(found.methods):
         if line.figures is None:
             continue
         drawn = [
@@ -49,7 +49,7 @@ def error_chart(found: Comparison) -> Chart:
         if any(error is not None and error.value > _MOST_DRAWN for error in line.figures.errors):
             outside.append(line.method)
         if drawn:
-            lines.append(_line(line.method, *map(list, zip(*drawn, strict=True))))
+            lines.append(_line(line.method, hue, *map(list, zip(*drawn, strict=True))))
     beyond = f" Beyond 100%, not drawn: {'; '.join(outside)}." if outside else ""
     return Chart(
         "Average relative error by selectivity",
@@ -64,11 +64,13 @@ def belief_chart(found: Comparison) -> Chart:
     """The belief in the true value that each part of the rows does not exceed."""
     parts = [100 * part for part in PARTS]
     different: dict[tuple[float, ...], Line] = {}
-    for line in found.methods:
+    for hue, line in enumerate(found.methods):
         if line.figures is not None:
             beliefs = line.figures.beliefs
             key = tuple(round(belief, 6) for belief in beliefs)
-            different.setdefault(key, Line(line.method, parts, list(beliefs)))
+            different.setdefault(
+                key, Line(line.method, parts, list(beliefs), hue=hue, dash=_dash(hue))
+            )
     return Chart(
         "Belief in the true value of a linked row",
         "rows, from the least to the most exposed (%)",
@@ -79,8 +81,14 @@ def belief_chart(found: Comparison) -> Chart:
     )
 
 
-def _line(name: str, x: list[float], means: list[Mean]) -> Line:
+def _line(name: str, hue: int, x: list[float], means: list[Mean]) -> Line:
     reach = [2 * (mean.std_error or 0.0) for mean in means]
     y = [mean.value for mean in means]
     low = [max(0.0, value - up) for value, up in zip(y, reach, strict=True)]
-    return Line(name, x, y, low, [value + up for value, up in zip(y, reach, strict=True)])
+    high = [value + up for value, up in zip(y, reach, strict=True)]
+    return Line(name, x, y, low, high, hue=hue, dash=_dash(hue))
+
+
+def _dash(number: int) -> str:
+    """There are six colours; the next methods have them again, in broken lines."""
+    return ("solid", "dashed", "dotted")[number // 6 % 3]

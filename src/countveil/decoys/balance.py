@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.channel.templates import meetings
+from countveil.decoys.telling import Tell, nobody
 from countveil.randomness import Stream
 
 Counts = NDArray[np.int64]
@@ -80,11 +81,17 @@ class Wished:
         return Wished(self.place, left / times, self.weights * times**2, self.allowed / times**2)
 
 
-def balance(members: Counts, wished: Wished, stream: Stream, sweeps: float = MOST_SWEEPS) -> None:
+def balance(
+    members: Counts,
+    wished: Wished,
+    stream: Stream,
+    sweeps: float = MOST_SWEEPS,
+    tell: Tell = nobody,
+) -> None:
     """Swap in place until every value is within what it is allowed, or little is gained."""
     if members.shape[0] < 2 or members.shape[1] < 1 or not wished.weights.any():
         return
-    _Balance(members, wished, stream).run(sweeps)
+    _Balance(members, wished, stream).run(sweeps, tell)
 
 
 class _Balance:
@@ -106,7 +113,7 @@ class _Balance:
         self._batch = max(1, self._most // 4)
         self._order, self._next = np.zeros(0, np.int64), 0
 
-    def run(self, sweeps: float) -> None:
+    def run(self, sweeps: float, tell: Tell) -> None:
         """Until all is within what is allowed, or the sum hardly falls any more."""
         n_groups, places = self._members.shape
         a_sweep = n_groups / (2 * self._most) * max(1.0, places / _TRIED)
@@ -116,6 +123,7 @@ class _Balance:
         mark = self.total
         for number in range(rounds):
             if number % patience == 0:
+                tell(number / rounds)
                 if self.within():
                     break
                 if number and mark - self.total <= _LEAST_GAIN * mark:

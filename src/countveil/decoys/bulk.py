@@ -34,63 +34,96 @@ from numpy.typing import NDArray
 from countveil.channel.design import Design, expected_pairs, fit_design
 from countveil.channel.templates import meetings, pair_keys
 from countveil.decoys.balance import CHANCE_BELOW, Wished, balance
-from countveil.decoys.multiplicities import Fit, cost
+from countveil.decoys.multiplicities import Fit, cost, wide
+from countveil.decoys.telling import Tell, nobody, part
 from countveil.decoys.trades import mixed_rows
 from countveil.randomness import Stream
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Work of one pass over the pool, in looked-up pairs, and its size.
-_POOL_LOOKUPS, _POOL_PLACES = 10_000_000, 4_000_000
+# Work of one pass over the pool, in looked-up pairs, and its size. Where groups hold a large part
+# of all values, every pair meets often in each level: levels are as good for far less work.
+_POOL_LOOKUPS, _WIDE_LOOKUPS, _POOL_PLACES = 250_000_000, 10_000_000, 60_000_000
 # Templates per pair: with fewer, solving takes far longer; with more, each step does.
-_PER_PAIR, _PLACES_PER_PAIR, _SMALLEST_POOL = 3, 15, 300
-# All possible groups are the pool, if they are not more than this many times as many.
-_ALL = 3
+_PER_PAIR, _PLACES_PER_PAIR, _SMALLEST_POOL = 2, 10, 300
+# All possible groups are the pool, if they are not more than this many, or not more than so many
+# times the pool: nothing has to be solved for then.
+_ALL, _ALL_TIMES = 50_000, 12
 # Two rare values should share this many templates, as far as some of all places go.
-_MEET, _EXTRA_SHARE = 4.0, 0.4
+_MEET, _EXTRA_SHARE = 8.0, 0.5
 # The pool need not be quite random, nor quite balanced: sweeps of trades and of swaps.
 _TRADES, _SWAPS = 4, 2.0
 _MOST_OFF, _USED_IF_NOT_SOLVED = 5.0, 0.5
 
 
-def pool_size(places: int, n_balanced: int) -> int:
+def pool_size(places: int, n_balanced: int, n_values: int) -> int:
     """How many templates make it easy to solve for all pairs; 0 if that is too much work."""
     per_pair = max(_PER_PAIR, _PLACES_PER_PAIR / places)
     pool = max(_SMALLEST_POOL, int(per_pair * n_balanced * (n_balanced - 1) / 2))
-    affordable = pool * cost(places, n_balanced) <= _POOL_LOOKUPS and pool * places <= _POOL_PLACES
-    return pool if affordable else 0
+    if not affordable(pool, places, n_balanced):
+        return 0
+    possible = comb(n_values, places)
+    return possible if possible <= max(_ALL, _ALL_TIMES * pool) else pool
+
+
+def affordable(pool: int, places: int, n_balanced: int) -> bool:
+    """Can so many templates be solved for?"""
+    most = _WIDE_LOOKUPS if wide(places, n_balanced) else _POOL_LOOKUPS
+    return pool * cost(places, n_balanced) <= most and pool * places <= _POOL_PLACES
 
 
 def bulk(
-    counts: Counts, groups: int, pool: int, balanced: Counts, wished: Wished, stream: Stream
-) -> tuple[Counts, Counts]:
-    """Templates (rows) and multiplicities; meetings are wished for the `balanced` values."""
+    counts: Counts,
+    groups: int,
+    pool: int,
+    balanced: Counts,
+    wished: Wished,
+    stream: Stream,
+    tell: Tell = nobody,
+) -> tuple[Counts, Counts, bool]:
+    """Templates (rows), multiplicities, and whether all pairs meet as wished.
+
+    Meetings are wished for the `balanced` values.
+    """
     places = int(counts.sum()) // groups
     design = fit_design(counts, places)
     log_weights = design.log_weights
     some = (counts > 0) & (counts < groups)
-    if some.all() and comb(counts.size, places) <= _ALL * pool:
+    if some.all() and comb(counts.size, places) <= pool:
         members = np.array(list(combinations(range(counts.size), places)), np.int64)
     else:
         share = pool_counts(counts, groups, pool)
-        members = mixed_rows(share, pool, stream, _TRADES)
+        members = mixed_rows(share, pool, stream, _TRADES, part(tell, 0.0, 0.15))
         ours = fit_design(share, places)
         pairs = _proportional(design, ours, balanced, wished)
-        members = _balanced(members, ours.counts[balanced], pairs, wished, stream)
+        swaps = part(tell, 0.15, 0.45)
+        members = _balanced(members, ours.counts[balanced], pairs, wished, stream, swaps)
         log_weights = log_weights - ours.log_weights
+    members = _neighbours_together(members)
     log_times = log_weights[members].sum(axis=1)
     times = np.exp(log_times - log_times.max())
     times *= groups / times.sum()
     fixed = _nearly_always(counts, groups, pool)
-    times, solved = Fit(members, counts, wished, fixed).solve(times)
+    times, solved = Fit(members, counts, wished, fixed, part(tell, 0.45, 1.0)).solve(times)
     if not solved:
-        # Another pool makes good for it: with other templates, and with room to do so.
+        # If it is used all the same, another pool makes good for it, and needs room to do so.
         times *= _USED_IF_NOT_SOLVED
     whole = _not_too_often(members, np.floor(times).astype(np.int64), wished)
     whole = _possible(members, whole, counts, groups)
     used = whole > 0
-    return members[used], whole[used]
+    return members[used], whole[used], solved
+
+
+def _neighbours_together(members: Counts) -> Counts:
+    """The same templates in an order in which their pairs lie close together in memory.
+
+    Solving looks every pair up again and again; a table of two million pairs fits into no cache.
+    """
+    ordered = np.sort(members, axis=1)
+    some = ordered[:, :2]
+    together: Counts = ordered[np.argsort(some[:, 0] * (int(members.max()) + 1) + some[:, -1])]
+    return together
 
 
 def _proportional(design: Design, ours: Design, balanced: Counts, wished: Wished) -> Floats:
@@ -102,13 +135,13 @@ def _proportional(design: Design, ours: Design, balanced: Counts, wished: Wished
 
 
 def _balanced(
-    members: Counts, share: Counts, pairs: Floats, wished: Wished, stream: Stream
+    members: Counts, share: Counts, pairs: Floats, wished: Wished, stream: Stream, tell: Tell
 ) -> Counts:
     """The pool after some swaps, and with more templates for pairs that it lacks."""
     # Here errors in proportion count: as if the variance of a count were what is allowed.
     allowed = share.astype(np.float64) + 1.0
     aim = Wished.of(wished.place, np.maximum(pairs, _MEET), wished.pairs[:-1, :-1], allowed)
-    balance(members, aim, stream, _SWAPS)
+    balance(members, aim, stream, _SWAPS, tell)
     return np.concatenate([members, _for_missing(members, wished, stream)])
 
 

@@ -17,11 +17,14 @@ from numpy.typing import NDArray
 from countveil.channel import Templates, greedy_templates
 from countveil.decoys.mixed import mixed_groups
 from countveil.decoys.settings import ColumnSettings
+from countveil.decoys.telling import Tell, nobody
 from countveil.randomness import Stream
 
 
-def form_groups(counts: NDArray[np.int64], settings: ColumnSettings, stream: Stream) -> Templates:
-    """Decoy groups for counts that are eligible."""
+def form_groups(
+    counts: NDArray[np.int64], settings: ColumnSettings, stream: Stream, tell: Tell = nobody
+) -> Templates:
+    """Decoy groups for counts that are eligible; `tell` hears the share that is done."""
     if settings.groups == "anatomy":
         return greedy_templates(counts, settings.ell)
-    return mixed_groups(counts, settings.ell, stream)
+    return mixed_groups(counts, settings.ell, stream, tell)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.decoys.balance import MOST_SWEEPS, Wished, balance
+from countveil.decoys.telling import Tell, nobody, part
 from countveil.decoys.trades import mixed_rows
 from countveil.randomness import Stream
 
@@ -44,7 +45,13 @@ def level_size(places: int, n_balanced: int, n_values: int) -> int:
 
 
 def level(
-    counts: Counts, groups: int, size: int, wished: Wished, a_group: Floats, stream: Stream
+    counts: Counts,
+    groups: int,
+    size: int,
+    wished: Wished,
+    a_group: Floats,
+    stream: Stream,
+    tell: Tell = nobody,
 ) -> tuple[Counts, Counts]:
     """About `size` groups (rows), and how often each is used; none if they cannot be found.
 
@@ -60,12 +67,12 @@ def level(
     share = shares(counts, groups, size, times)
     if share is None:
         return np.zeros((0, places), np.int64), np.zeros(0, np.int64)
-    rows = mixed_rows(share, size, stream)
+    rows = mixed_rows(share, size, stream, tell=part(tell, 0.0, 0.2))
     sweeps = MOST_SWEEPS if n == counts.size else _FEW_SWEEPS
     aim = wished.after(a_group * (groups - size * times), times)
     # Rather too little of what is seldom: the next level can add to it, but not take away.
     aim.pairs[aim.pairs < _SELDOM] -= _LESS
-    balance(rows, aim, stream, sweeps)
+    balance(rows, aim, stream, sweeps, part(tell, 0.2, 1.0))
     return rows, np.full(size, times)
 
 

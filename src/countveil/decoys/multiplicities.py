@@ -16,14 +16,17 @@ from numpy.typing import NDArray
 
 from countveil.channel.templates import pair_keys
 from countveil.decoys.balance import Wished
+from countveil.decoys.telling import Tell, nobody
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _ROUNDS, _ITERATIONS = 12, 24
+# What it takes as a rule, to tell how far it is.
+_USUAL = 30
 _STALLED = 0.95
 # Work in all, in looked-up pairs.
-_ALL_LOOKUPS = 1_000_000_000
+_ALL_LOOKUPS = 20_000_000_000
 # A round aims at a tenth of what is missing: the factors change the task by more than that.
 _FORWARD = 0.1
 # Looking up a pair takes as long as so many multiplications in a matrix product.
@@ -35,7 +38,12 @@ _SHARE, _SQUARE = 0.1, 0.02
 
 def cost(places: int, n_balanced: int) -> float:
     """Work per template and pass, in looked-up pairs, by the cheaper of two ways."""
-    return max(1.0, min(places**2 / 2, n_balanced**2 / _LOOKUP))
+    return max(1.0, n_balanced**2 / _LOOKUP if wide(places, n_balanced) else places**2 / 2)
+
+
+def wide(places: int, n_balanced: int) -> bool:
+    """Do groups hold so many of the values that matrix products are cheaper than lookups?"""
+    return n_balanced**2 / _LOOKUP < places**2 / 2
 
 
 def _squares(parts: tuple[Floats, Floats]) -> float:
@@ -46,15 +54,21 @@ class Fit:
     """Least squares for the multiplicities, by conjugate gradients (CGLS)."""
 
     def __init__(
-        self, members: Counts, counts: Counts, wished: Wished, fixed: NDArray[np.bool_]
+        self,
+        members: Counts,
+        counts: Counts,
+        wished: Wished,
+        fixed: NDArray[np.bool_],
+        tell: Tell = nobody,
     ) -> None:
         """`fixed` values are in every template."""
-        self._members, self._counts = members, counts
+        self._members, self._counts, self._tell = members, counts, tell
+        self._a_pass = int(members.shape[0] * cost(members.shape[1], wished.allowed.size))
         place, self._n = wished.place, wished.allowed.size
         self._close = np.maximum(_SHARE * wished.allowed, _SQUARE * self._n)
         # Few values: a table of who is where and matrix products; many: the pairs of each template.
         self._incidence: Floats | None = None
-        if cost(members.shape[1], self._n) < members.shape[1] ** 2 / 2:
+        if wide(members.shape[1], self._n):
             table = np.zeros((members.shape[0], self._n + 1))
             table[np.arange(members.shape[0])[:, None], place[members]] = 1.0
             self._incidence = np.ascontiguousarray(table[:, :-1])
@@ -116,7 +130,8 @@ class Fit:
         for _ in range(_ITERATIONS):
             if _squares(left) <= enough or size == 0 or self._work > _ALL_LOOKUPS:
                 break
-            self._work += 2 * int(self._members.shape[0] * cost(self._members.shape[1], self._n))
+            self._work += 2 * self._a_pass
+            self._tell(1 - np.exp(-self._work / (_USUAL * self._a_pass)))
             counts, pairs = self._forward(root * direction)
             image = (counts * self._count_scale, pairs * self._pair_scale)
             step = size / _squares(image)

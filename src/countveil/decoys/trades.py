@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.decoys.telling import Tell, nobody
 from countveil.randomness import Stream
 
 Counts = NDArray[np.int64]
@@ -38,13 +39,16 @@ def wrap_around(counts: Counts, groups: int) -> tuple[Counts, Counts]:
     return members, np.diff(np.append(cuts, groups))
 
 
-def mixed_rows(counts: Counts, groups: int, stream: Stream, sweeps: int = SWEEPS) -> Counts:
+def mixed_rows(
+    counts: Counts, groups: int, stream: Stream, sweeps: int = SWEEPS, tell: Tell = nobody
+) -> Counts:
     """All groups, one per row, in random composition."""
     # In random order, so that no value starts beside the ones next to it.
     order = stream.permutation(counts.size)
     rows, times = wrap_around(counts[order], groups)
     members = np.repeat(order[rows], times, axis=0)
-    for _ in range(sweeps):
+    for sweep in range(sweeps):
+        tell(sweep / sweeps)
         trade(members, counts.size, stream)
     return members
 

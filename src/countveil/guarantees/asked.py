@@ -13,6 +13,8 @@ from countveil.guarantees.binomial import MOST_COUNT
 
 MOST_ELL = 100_000
 _NAMES = ("count", "error", "probability")
+# A smaller error is less than a row of the largest count.
+_LEAST = {"error": 1 / MOST_COUNT, "probability": 1e-300}
 
 
 def check_ell(ell: int) -> int:
@@ -40,6 +42,11 @@ def wanted(count: int | None, error: float | None, probability: float | None) ->
     for name, value in (("error", error), ("probability", probability)):
         if value is not None:
             check_between(name, value)
+            if value < _LEAST[name]:
+                raise SettingsError(
+                    f"{name} must be at least {_LEAST[name]:g}, which is as far as is computed, "
+                    f"got {value!r}."
+                )
     return missing[0]
 
 

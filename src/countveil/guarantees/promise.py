@@ -107,11 +107,11 @@ class Guarantee:
             return Found(asked, [
                 Way("exact", count, sure, probability, self._stays(count, sure)),
                 Way("chebyshev", count, chebyshev, probability, self._stays(count, chebyshev)),
-                Way("printed", count, printed, probability, chance_failing(count, ell, printed)),
+                Way("printed", count, printed, probability, self._fails(count, printed)),
             ])  # fmt: skip
         if probability is None:
             assert count is not None  # noqa: S101
-            worst, there = self._stays(count, error), chance_failing(count, ell, error)
+            worst, there = self._stays(count, error), self._fails(count, error)
             return Found(asked, [
                 Way("exact", count, error, worst, worst),
                 Way("chebyshev", count, error, bounds.chebyshev_probability(ell, count, error),
@@ -126,8 +126,7 @@ class Guarantee:
         return Found(asked, [
             Way("exact", counts[0], error, probability, self._stays(counts[0], error)),
             Way("chebyshev", counts[1], error, probability, self._stays(counts[1], error)),
-            Way("printed", printed_count, error, probability,
-                chance_failing(printed_count, ell, error)),
+            Way("printed", printed_count, error, probability, self._fails(printed_count, error)),
         ])  # fmt: skip
 
     def privacy(
@@ -174,6 +173,9 @@ class Guarantee:
 
     def _stays(self, count: int, error: float) -> float | None:
         return searches.worst_failure(count, self.ell, error) if count <= MOST_COUNT else None
+
+    def _fails(self, count: int, error: float) -> float | None:
+        return chance_failing(count, self.ell, error) if count <= MOST_COUNT else None
 
     def _off(self, count: int, error: float, probability: float) -> Way:
         known = 1 <= count <= MOST_COUNT

@@ -32,13 +32,17 @@ _LEEWAY = 1e-12
 def worst_failure(count: int, ell: int, error: float) -> float:
     """The largest P(off by `error` or more) of this and every larger count."""
     written = as_written(error)
+    if written > max(1, ell - 1):
+        # Nothing is published less often than never, or by more rows than there are in its groups.
+        return 0.0
     worst, steps = 0.0, math.ceil(written * count)
     while True:
         last = math.floor(steps / written)
         worst = max(worst, chance_failing(last, ell, error))
         if last >= _SMALL and _curve(last + 1, ell, written) <= worst:
             return worst
-        steps += 1
+        # The next distance, or for errors beyond 1 the next count.
+        steps = math.ceil(written * (last + 1))
 
 
 def smallest_count(ell: int, error: float, probability: float) -> int:

@@ -1,4 +1,4 @@
-"""The format that leaves the building: a folder with data files and a manifest, written last.
+"""The format that leaves the building: data files, a page for people and, last, a manifest.
 
 Enters: what is to be published. Leaves: a folder that is complete or does not exist; and, for a
 reader, its checked manifest. Must not know: the publisher's table, groups, keys, or any estimator.
@@ -6,26 +6,30 @@ reader, its checked manifest. Must not know: the publisher's table, groups, keys
 
 from countveil.release.domain import decode_value, encode_value, kind_of
 from countveil.release.draft import Draft, check_target, open_draft
-from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
+from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
 from countveil.release.manifest import (
     ClassEdges,
     DataFile,
     Manifest,
     PublishedColumn,
+    ReportFile,
     SensitiveColumn,
 )
 from countveil.release.signature import Signer
-from countveil.release.verify import Finding, verify_release
+from countveil.release.verify import NOT_PART, Finding, verify_release
 
 __all__ = [
     "DATA_FOLDER",
     "MANIFEST_NAME",
+    "NOT_PART",
+    "REPORT_NAME",
     "ClassEdges",
     "DataFile",
     "Draft",
     "Finding",
     "Manifest",
     "PublishedColumn",
+    "ReportFile",
     "SensitiveColumn",
     "Signer",
     "check_target",

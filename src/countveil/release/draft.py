@@ -5,6 +5,8 @@ or nothing. Must not know: what is in the files.
 
 The draft is a hidden folder beside the target, readable by its owner only and locked while its
 process lives. Its manifest is written last, after the data are on disk; then the draft is renamed.
+All its files and folders tell the same time: when each was written would tell in which order the
+parts were, and how long the publisher's machine worked on them.
 An old release is exchanged with the new one in a single system call where the system has one;
 elsewhere it is moved aside first, and put back if the second step fails. A process that is killed
 leaves at most a hidden draft, which the next publish to the same target removes.
@@ -17,27 +19,28 @@ import ctypes
 import errno
 import fcntl
 import glob
+import hashlib
 import os
 import shutil
 import signal
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from countveil.errors import CountveilError, ReleaseError, TargetError
-from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
-from countveil.release.manifest import Manifest
+from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
+from countveil.release.manifest import Manifest, ReportFile
 from countveil.release.signature import SIGNATURE_NAME, Signer
 from countveil.release.verify import extra_files
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
-REPORT_NAME = "report.html"
 
 
 class Draft:
-    """An open draft. Put data files into `data`, then `commit`."""
+    """An open draft. Put data files into `data`, add the report, then `commit`."""
 
     def __init__(self, target: Path, folder: Path, lock: int, *, force: bool) -> None:
         self._target = target
@@ -45,6 +48,12 @@ class Draft:
         self._folder = folder
         self._lock = lock
         self.data = folder / DATA_FOLDER
+
+    def add_report(self, page: str) -> ReportFile:
+        """Put the page for people beside the data; the manifest has to name what comes back."""
+        content = page.encode()
+        _write_synced(self._folder / REPORT_NAME, content)
+        return ReportFile(len(content), hashlib.sha256(content).hexdigest())
 
     def commit(
         self,
@@ -65,6 +74,7 @@ class Draft:
             _sync_folder(folder)
         for entry in [self._folder, *self._folder.rglob("*")]:
             entry.chmod(0o755 if entry.is_dir() else 0o644)
+        set_one_time(self._folder)
         if before is not None:
             before()
         with _signals_held():
@@ -113,6 +123,13 @@ def open_draft(target: str | os.PathLike[str], *, force: bool = False) -> Iterat
             draft.discard()
 
 
+def set_one_time(folder: Path) -> None:
+    """Let a folder and everything in it tell one time, in whole seconds."""
+    moment = int(time.time())
+    for entry in [*folder.rglob("*"), folder]:
+        os.utime(entry, (moment, moment))
+
+
 def check_target(target: Path, *, force: bool) -> Path:
     """The folder that a release at `target` would be, if one may be put there."""
     try:
@@ -142,10 +159,10 @@ def check_target(target: Path, *, force: bool) -> Path:
         raise TargetError(
             f"{target} is not a release, so --force does not replace it. Name another folder."
         ) from error
-    foreign = [found.file for found in extra_files(path, manifest) if found.file != REPORT_NAME]
+    foreign = extra_files(path, manifest)
     if foreign:
         raise TargetError(
-            f"{target} holds something that is not part of the release ({foreign[0]}), which "
+            f"{target} holds something that is not part of the release ({foreign[0].file}), which "
             f"--force would lose. Please move it away first."
         )
     return path

@@ -12,6 +12,7 @@ from countveil.release.manifest import Manifest
 
 MANIFEST_NAME = "manifest.json"
 DATA_FOLDER = "data"
+REPORT_NAME = "report.html"
 _MANIFEST_LIMIT = 256 * 1024 * 1024
 
 

@@ -70,6 +70,14 @@ class DataFile:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportFile:
+    """The page for people, `report.html`; releases of before it have none."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """Everything a reader needs to interpret the data."""
 
@@ -80,6 +88,7 @@ class Manifest:
     randomness: str
     statement: tuple[str, ...]
     written_by: str = ""
+    report: ReportFile | None = None
     format: str = field(default=FORMAT)
     format_version: int = field(default=FORMAT_VERSION)
 
@@ -97,6 +106,8 @@ class Manifest:
             for optional in ("declared", "classes"):
                 if not written[optional]:
                     del written[optional]
+        if self.report is None:
+            del content["report"]
         content["checksum"] = _checksum(content)
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
@@ -149,11 +160,12 @@ def _build(content: dict[str, Any]) -> Manifest:
         sensitive[name] = SensitiveColumn(
             **{**entry, "domain": domain, "guarantee": guarantee, "classes": classes}
         )
-    rest = {
+    rest: dict[str, Any] = {
         "columns": columns,
         "sensitive": sensitive,
         "files": tuple(DataFile(**file) for file in _listed(content, "files")),
         "statement": tuple(_listed(content, "statement")),
+        "report": None if "report" not in content else ReportFile(**content["report"]),
     }
     _texts(content["written_by"], content["randomness"], *rest["statement"])
     return Manifest(**{**content, **rest})
@@ -234,6 +246,8 @@ def _check(manifest: Manifest) -> None:
             ),
             (not _whole(file.rows, 0) or not _whole(file.bytes, 0), "a file's size is impossible"),
         ]
+    if manifest.report is not None and not _whole(manifest.report.bytes, 1):
+        problems.append((True, "the report's size is impossible"))
     for wrong, what in problems:
         if wrong:
             raise ReleaseError(f"The manifest cannot be right: {what}.")

@@ -16,11 +16,12 @@ from pathlib import Path
 
 from countveil.errors import ReleaseError
 from countveil.release.domain import python_values
-from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, read_manifest
-from countveil.release.manifest import DataFile, Manifest
+from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
+from countveil.release.manifest import DataFile, Manifest, ReportFile
 from countveil.release.signature import SIGNATURE_NAME, signature_problem
 
 _CHUNK = 1 << 20
+NOT_PART = "not part of the release"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,9 @@ def _check_files(
     folder: Path, manifest: Manifest, progress: Callable[[int, int], None] | None
 ) -> list[Finding]:
     findings = []
+    if manifest.report is not None:
+        problem = _check_file(folder / REPORT_NAME, manifest.report)
+        findings += [Finding(REPORT_NAME, problem)] if problem else []
     total = sum(file.bytes for file in manifest.files)
     done = 0
     for file in manifest.files:
@@ -119,11 +123,13 @@ def file_sha256(path: Path) -> str:
 def extra_files(folder: Path, manifest: Manifest) -> list[Finding]:
     """What lies in the folder beside the release."""
     expected = {MANIFEST_NAME, SIGNATURE_NAME, DATA_FOLDER, *(file.path for file in manifest.files)}
+    if manifest.report is not None:
+        expected.add(REPORT_NAME)
     present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    return [Finding(name, "not part of the release") for name in present if name not in expected]
+    return [Finding(name, NOT_PART) for name in present if name not in expected]
 
 
-def _check_file(path: Path, file: DataFile) -> str | None:
+def _check_file(path: Path, file: DataFile | ReportFile) -> str | None:
     if path.is_symlink():
         return "is a symbolic link; a release holds its own data"
     if not path.is_file():

@@ -17,8 +17,11 @@ from pathlib import Path
 from countveil.errors import TargetError
 
 
-def check_file(path: Path, what: str, *, replace: bool) -> None:
-    """Refuse a place where the file cannot be, before anybody works for it."""
+def check_file(path: Path, what: str, *, replace: bool, outside: Path | None = None) -> None:
+    """Refuse a place where the file cannot be, before anybody works for it.
+
+    `outside` is a folder that will be published, and in which it must not lie.
+    """
     try:
         path.lstat()
         there = True
@@ -31,6 +34,14 @@ def check_file(path: Path, what: str, *, replace: bool) -> None:
         raise TargetError(f"{path} is a folder. Name a file for {what}.")
     if not path.parent.is_dir():
         raise TargetError(f"There is no folder {path.parent} to write {what} to.")
+    inside = outside is not None and Path(os.path.realpath(path)).is_relative_to(
+        os.path.realpath(outside)
+    )
+    if inside:
+        raise TargetError(
+            f"{path} lies in the release {outside}, and would be published with it. Name a file "
+            f"elsewhere for {what}."
+        )
     if there and not replace:
         raise TargetError(
             f"{path} exists. Name another file for {what}, or replace it with --force."

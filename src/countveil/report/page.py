@@ -8,6 +8,7 @@ in the page forbids scripts and any request.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,10 +29,16 @@ h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top:
 p { max-width: 44rem; } .lead { font-size: 1.06rem; }
 .table { overflow-x: auto; margin: 1rem 0; }
 table { border-collapse: collapse; font-size: 0.86rem; } .full table { width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.7rem 0.35rem 0;
-  border-bottom: 1px solid var(--rule); }
-th { border-bottom: 2px solid var(--strong); overflow-wrap: normal; }
+th, td { text-align: left; vertical-align: top; padding: 0.35rem 1.2rem 0.35rem 0;
+  border-bottom: 1px solid var(--rule); overflow-wrap: break-word; }
+th { border-bottom: 2px solid var(--strong); vertical-align: bottom; }
 th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.number, .short { white-space: nowrap; } th.number { white-space: normal; }
+@media screen and (max-width: 44rem) { th, td { padding-right: 0.6rem; }
+  .full thead { display: none; } .full :is(table, tbody, tr, td) { display: block; }
+  .full tr { padding: 0.5rem 0; border-bottom: 1px solid var(--strong); }
+  .full td { border: 0; padding: 0.1rem 0; text-align: left; white-space: normal; }
+  .full td::before { content: attr(data-label) ": "; color: var(--soft); font-weight: 400; } }
 figure { margin: 1rem 0; max-width: 36rem; } figure svg { width: 100%; height: auto; }
 figcaption { font-size: 0.86rem; color: var(--soft); }
 .charts { display: grid; gap: 1.5rem;
@@ -46,6 +53,7 @@ summary { cursor: pointer; font-weight: 600; margin: 1rem 0; }
   .charts { display: block; } figure { max-width: 13cm; }
   details:not([open])::details-content { content-visibility: visible; height: auto; } }
 """
+_LONG, _SHORT = 40, 14
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
@@ -54,6 +62,7 @@ class Section:
     """A part of a page. `marks` colours cells of a table that hold exactly this text.
 
     `commands` are lines to copy, a block each. `folded` is long text, shown when it is asked for.
+    With `leads`, the first words of each sentence, up to a full stop, are its heading.
     """
 
     title: str
@@ -65,9 +74,10 @@ class Section:
     commands: Sequence[str] = ()
     folded: Mapping[str, str] = field(default_factory=dict)
     after: Sequence[str] = ()
+    leads: bool = False
 
 
-def page(title: str, sections: Sequence[Section], warning: str = "", lead: str = "") -> str:
+def page(title: str, sections: Sequence[Section], *, warning: str = "", lead: str = "") -> str:
     """A complete page."""
     body = "".join(_section(section) for section in sections)
     name = _escaped(title)
@@ -85,7 +95,7 @@ def page(title: str, sections: Sequence[Section], warning: str = "", lead: str =
 
 def _section(section: Section) -> str:
     parts = [f"<section><h2>{_escaped(section.title)}</h2>" if section.title else "<section>"]
-    parts += [_paragraph(sentence) for sentence in section.sentences]
+    parts += [_paragraph(sentence, section.leads) for sentence in section.sentences]
     if section.rows:
         parts.append(_table(section.columns, section.rows, section.marks))
     figures = "".join(_figure(chart) for chart in section.charts)
@@ -98,36 +108,48 @@ def _section(section: Section) -> str:
     return "".join([*parts, *(_paragraph(sentence) for sentence in section.after), "</section>"])
 
 
-def _paragraph(text: str) -> str:
-    return f"<p>{_escaped(text)}</p>"
+def _paragraph(text: str, leads: bool = False) -> str:
+    head, stop, rest = text.partition(". ")
+    if not leads or not stop:
+        return f"<p>{_escaped(text)}</p>"
+    return f"<p><b>{_escaped(head)}.</b> {_escaped(rest)}</p>"
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], marks: Mapping[str, str]) -> str:
-    right = [
-        all(isinstance(row[place], int | float | None) for row in rows)
-        and any(row[place] is not None for row in rows)
-        for place in range(len(columns))
-    ]
+    right = [all(_is_number(row[place]) for row in rows) for place in range(len(columns))]
     head = "".join(
         f'<th scope="col"{_number(to_right)}>{_escaped(name)}</th>'
         for name, to_right in zip(columns, right, strict=True)
     )
-    body = "".join(_row(row, right, marks) for row in rows)
-    # Words want the whole width; numbers are read more easily side by side.
-    full = "" if sum(right) * 2 >= len(columns) else " full"
+    # Long texts want the whole width, and on a phone a line for each cell; the rest is read more
+    # easily side by side.
+    full = any(len(shown(cell)) > _LONG for row in rows for cell in row)
+    body = "".join(_row(row, right, marks, columns if full else ()) for row in rows)
     return (
-        f'<div class="table{full}"><table><thead><tr>{head}</tr></thead>'
+        f'<div class="table{" full" if full else ""}"><table><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
 
 
-def _row(row: Sequence[Any], right: Sequence[bool], marks: Mapping[str, str]) -> str:
+def _row(
+    row: Sequence[Any], right: Sequence[bool], marks: Mapping[str, str], labels: Sequence[str]
+) -> str:
     cells = []
-    for value, to_right in zip(row, right, strict=True):
+    for place, (value, to_right) in enumerate(zip(row, right, strict=True)):
         text = shown(value)
-        kind = f' class="mark {_escaped(marks[text])}"' if text in marks else _number(to_right)
-        cells.append(f"<td{kind}>{_escaped(text)}</td>")
+        label = f' data-label="{_escaped(labels[place])}"' if labels else ""
+        short = ' class="short"' if len(text) <= _SHORT else ""
+        kind = _number(to_right) or short
+        if text in marks:
+            kind = f' class="mark {_escaped(marks[text])}"'
+        cells.append(f"<td{kind}{label}>{_escaped(text)}</td>")
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def _is_number(cell: Any) -> bool:
+    if isinstance(cell, str):
+        return re.fullmatch(r"[-+<]?[\d,]*\.?\d+%?|none|", cell) is not None
+    return cell is None or isinstance(cell, int | float)
 
 
 def _number(to_right: bool) -> str:

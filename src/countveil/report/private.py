@@ -1,0 +1,234 @@
+"""The publisher's own page about a release: the truth beside what was published.
+
+Enters: true and published counts, measured answers, seconds. Leaves: a page that must never be
+published. Must not know: engines, how anything was measured.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.report.axes import Axis
+from countveil.report.chart import Chart, Line
+from countveil.report.page import Section, page
+from countveil.report.released import value_text
+
+Floats = NDArray[np.float64]
+
+_WARNING = (
+    "For the publisher only: true counts stand here. Never publish this page, and keep it apart "
+    "from the release."
+)
+_EDGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
+_OFF, _LISTED, _DOTS = 0.3, 400, 1_500
+_MEASURED = (
+    "Random predicates over the other columns (people who agree with a random row in one to three "
+    "columns), each combined with every value of {name}: {cells:,} counts of {predicates:,} "
+    "predicates, answered from this release by the default method and compared with the truth. The "
+    "error is |estimate - truth| / truth; covered are the truths inside of their 95% intervals."
+)
+_NOT_MEASURED = (
+    "Not measured: no other column can be asked about by value (there is none, all have very many "
+    "values, or the table is too large to be held beside its release)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """Answers to random predicates: true counts, estimates and intervals, all of one shape."""
+
+    true: Floats
+    estimate: Floats
+    low: Floats
+    high: Floats
+    predicates: int
+
+
+@dataclass(frozen=True, slots=True)
+class OwnColumn:
+    """A protected column as the publisher knows it; `counts` are pairs of true and published."""
+
+    name: str
+    ell: int
+    largest_ell: int
+    counts: Mapping[Any, tuple[int, int]]
+    answered: Answered | None
+
+
+def private_page(
+    rows: int, dropped: int, columns: Sequence[OwnColumn], seconds: Mapping[str, float]
+) -> str:
+    """The page."""
+    sections = [_eligibility(rows, dropped, columns)]
+    for column in columns:
+        sections += [_true_counts(rows, column), _measured(column)]
+    total = sum(seconds.values())
+    timings = [(stage, f"{taken:.3f}") for stage, taken in seconds.items()]
+    sections.append(
+        Section(
+            "Timings",
+            [f"{total:.2f} seconds, up to the writing of this page."],
+            ("stage", "seconds"),
+            timings,
+        )
+    )
+    title = f"Private report: a release of {rows:,} rows"
+    return page(title, sections, warning=_WARNING)
+
+
+def _eligibility(rows: int, dropped: int, columns: Sequence[OwnColumn]) -> Section:
+    table = []
+    for column in columns:
+        value, (count, _) = max(column.counts.items(), key=lambda item: item[1][0])
+        groups = rows // column.ell
+        table.append(
+            (column.name, column.ell, column.largest_ell, groups, value_text(value), count,
+             f"{count / rows:.2%}", groups - count)
+        )  # fmt: skip
+    lost = f" {dropped:,} rows were dropped so that the rest divides by ell." if dropped else ""
+    return Section(
+        "Eligibility",
+        [f"No value may have more rows than there are groups.{lost}"],
+        ("column", "ell", "largest ell", "groups", "most frequent value", "its rows", "its share",
+         "room left"),
+        table,
+    )  # fmt: skip
+
+
+def _true_counts(rows: int, column: OwnColumn) -> Section:
+    ordered = sorted(column.counts.items(), key=lambda item: -item[1][0])
+    removed = sum(published == 0 for _, published in column.counts.values())
+    table = []
+    for value, (true, published) in _ends(ordered):
+        error = _std_error(true, column.ell)
+        apart = (published - true) / error if error else 0.0
+        table.append(
+            (value_text(value), true, published, published - true,
+             f"{(published - true) / max(true, 1):+.1%}", f"{apart:+.2f}")
+        )  # fmt: skip
+    sentences = [
+        (
+            f"{len(ordered):,} values in {rows:,} rows. The last column has the difference in "
+            f"standard errors, the root of f (1 - 1/ell): about two of three lie within 1."
+        )
+    ]
+    if len(table) < len(ordered):
+        sentences.append(f"Listed are the {_LISTED // 2} most and least frequent ones.")
+    if removed:
+        sentences.append(f"{removed:,} values have rows but are published by none.")
+    return Section(
+        f"True and published counts: {column.name}",
+        sentences,
+        ("value", "true", "published", "difference", "relative", "standard errors"),
+        table,
+        [_error_chart(column)],
+    )
+
+
+def _ends(ordered: Sequence[Any]) -> list[Any]:
+    if len(ordered) <= _LISTED:
+        return list(ordered)
+    return [*ordered[: _LISTED // 2], *ordered[-_LISTED // 2 :]]
+
+
+def _error_chart(column: OwnColumn) -> Chart:
+    pairs = sorted(pair for pair in column.counts.values() if pair[0] > 0)
+    step = -(-len(pairs) // _DOTS)
+    shown = pairs[::step]
+    top = max(10, pairs[-1][0])
+    smooth = sorted({round(math.exp(math.log(top) * place / 40)) for place in range(41)})
+    band = [2 * _std_error(count, column.ell) / count for count in smooth]
+    return Chart(
+        f"Relative error of the published count by true count: {column.name}",
+        "true count",
+        "(published - true) / true",
+        [
+            Line(
+                "a value",
+                [true for true, _ in shown],
+                [(published - true) / true for true, published in shown],
+                joined=False,
+                hue=0,
+            ),
+            Line("+2 standard errors", smooth, band, hue=1, dash="dashed"),
+            Line("-2 standard errors", smooth, [-b for b in band], hue=1, dash="dashed"),
+        ],
+        x_axis=Axis(1, top, log=True),
+        y_axis=Axis(-1, 1),
+    )
+
+
+def _measured(column: OwnColumn) -> Section:
+    title = f"Measured error by size of count: {column.name}"
+    answered = column.answered
+    if answered is None:
+        return Section(title, [_NOT_MEASURED])
+    table, middles, errors = [], [], []
+    for low, high in zip(_EDGES, (*_EDGES[1:], math.inf), strict=True):
+        here = (answered.true >= low) & (answered.true < high)
+        if not here.any():
+            continue
+        true = answered.true[here]
+        error = np.abs(answered.estimate[here] - true) / true
+        covered = (answered.low[here] <= true) & (true <= answered.high[here])
+        size = f"{low:,} or more" if high == math.inf else f"{low:,} to {int(high) - 1:,}"
+        table.append(
+            (size if high != low + 1 else f"{low:,}", int(here.sum()), f"{error.mean():.1%}",
+             f"{float(np.median(error)):.1%}", f"{float((error > _OFF).mean()):.1%}",
+             f"{float(covered.mean()):.1%}")
+        )  # fmt: skip
+        middles.append(float(np.exp(np.log(true).mean())))
+        errors.append(float(error.mean()))
+    chart = Chart(
+        f"Mean relative error by true count: {column.name}, ell = {column.ell}",
+        "true count",
+        "mean relative error",
+        [Line("measured in this release", middles, errors)],
+        x_axis=Axis(1, max(10.0, *middles, 10.0), log=True) if middles else None,
+    )
+    cells = int((answered.true >= 1).sum())
+    return Section(
+        title,
+        [_MEASURED.format(name=column.name, cells=cells, predicates=answered.predicates)],
+        ("true count", "counts", "mean error", "median error", "off by more than 30%", "covered"),
+        table,
+        [chart],
+    )
+
+
+def _std_error(count: int, ell: int) -> float:
+    return math.sqrt(count * (1 - 1 / ell))
+
+
+class Stages:
+    """Progress that also notes how long each stage takes."""
+
+    def __init__(self, tell: Callable[[str, int, int], None] | None) -> None:
+        self._tell, self._stage, self._begun = tell, "", time.perf_counter()
+        self._taken: dict[str, float] = {}
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """One more step of a stage."""
+        if stage != self._stage:
+            self._note()
+            self._stage = stage
+        if self._tell is not None:
+            self._tell(stage, done, total)
+
+    def seconds(self) -> dict[str, float]:
+        """By stage, up to now."""
+        self._note()
+        return dict(self._taken)
+
+    def _note(self) -> None:
+        now = time.perf_counter()
+        if self._stage:
+            self._taken[self._stage] = self._taken.get(self._stage, 0.0) + now - self._begun
+        self._begun = now

@@ -1,0 +1,194 @@
+"""What a release's own numbers promise: curves and tables.
+
+Enters: protected columns with ell, rows and published counts. Leaves: sections of a page. Must not
+know: true counts, the source.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from countveil.errors import SettingsError
+from countveil.guarantees import Guarantee, chance_off
+from countveil.guarantees.predicates import PredicateGuarantee
+from countveil.report.axes import Axis
+from countveil.report.chart import Chart, Line
+from countveil.report.page import Section
+
+_ERRORS = (0.1, 0.3, 0.5)
+_SIZES = (0.01, 0.1, 0.5)
+_COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 17, 20, 30, 50, 70, 100, 150, 200, 300, 500,
+           1_000, 10_000)  # fmt: skip
+_TABLE_COUNTS = (1, 2, 5, 10, 20, 50, 100, 1_000, 10_000)
+_PLACES = 40
+_WHOLE_TABLE = (
+    "How likely the published count of a value is off by more than 30%, by the number of rows that "
+    "truly have the value. This is exact, and about the published count; a guess that hedges "
+    "between neighbouring counts is off somewhat less often."
+)
+_COMBINED = (
+    "carries the noise of all rows that meet the conditions. Here for a value as frequent as "
+    "{value}, which {count} rows publish, among the rows that meet conditions of three sizes. The "
+    "standard error is that of the unbiased estimate; the default one is nearer to the truth for "
+    "small counts."
+)
+_VERDICTS = (
+    "Hidden: the standard error is more than half of the count. Reliable: it is within 10%; "
+    "in between an answer is indicative. 'At most': so many of these rows can have the value."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """A protected column of a release."""
+
+    name: str
+    ell: int
+    rows: int
+    published: Mapping[Any, int]
+
+    def std_error(self, count: float) -> float:
+        """The standard error of the published count of a value that so many rows have."""
+        return math.sqrt(count * (1 - 1 / self.ell))
+
+    @property
+    def median(self) -> tuple[Any, int]:
+        """The value in the middle, by published count."""
+        ordered = sorted(self.published.items(), key=lambda item: item[1])
+        return ordered[len(ordered) // 2]
+
+
+def guarantee_sections(columns: Sequence[Protected]) -> list[Section]:
+    """Counts of a value over the whole table; then those that combine columns."""
+    return [_whole_table(columns), *(_combined(column) for column in columns)]
+
+
+def _whole_table(columns: Sequence[Protected]) -> Section:
+    ells = sorted({column.ell for column in columns})
+    charts = [
+        Chart(
+            f"Off by more than so much, ell = {ell}",
+            "rows that truly have the value",
+            "probability",
+            [
+                Line(
+                    f"off by more than {error:.0%}",
+                    _COUNTS,
+                    [chance_off(count, ell, error) for count in _COUNTS],
+                )
+                for error in _ERRORS
+            ],
+            "Up and down because counts are whole.",
+            f"How likely the published count of a value over the whole table is off by more than "
+            f"10%, 30% or 50%, by the number of rows that truly have it. Of 5 rows it is off by "
+            f"more than 30% with probability {chance_off(5, ell, 0.3):.2f}, of 100 rows with "
+            f"probability {chance_off(100, ell, 0.3):.2g}.",
+            Axis(1, _COUNTS[-1], log=True),
+            Axis(0, 1),
+        )
+        for ell in ells
+    ]
+    table = [
+        (count, *(_percent(chance_off(count, ell, 0.3)) for ell in ells))
+        for count in _TABLE_COUNTS
+        if count <= columns[0].rows
+    ]
+    reached = [
+        f"With ell = {ell} it is, with probability 95%, within 30% from {_count_for(ell, 0.3)} "
+        f"rows on and within 10% from {_count_for(ell, 0.1)} rows on."
+        for ell in ells
+    ]
+    return Section(
+        "How right, how hidden: counts over the whole table",
+        [
+            _WHOLE_TABLE,
+            " ".join(reached),
+        ],
+        ("rows with the value", *(f"off by more than 30%, ell = {ell}" for ell in ells)),
+        table,
+        charts,
+    )
+
+
+def _count_for(ell: int, error: float) -> str:
+    return f"{int(Guarantee(ell).utility(error=error, probability=0.05)):,}"
+
+
+def _percent(chance: float) -> str:
+    return f"{chance:.1%}" if chance >= 0.0005 else "<0.1%"
+
+
+def _combined(column: Protected) -> Section:
+    """Counts among the rows of a condition over other columns, for the median value."""
+    value, count = column.median
+    title = f"How right, how hidden: {column.name} combined with other columns"
+    found = [
+        (share, size, answer)
+        for share in _SIZES
+        if (size := round(column.rows * share)) >= 1
+        and (answer := _answers(column, size, count)) is not None
+    ]
+    if not found:
+        return Section(title, ["The table is too small, or the values too few, for such counts."])
+    table = []
+    for share, size, answer in found:
+        sure = answer.reliable_from()
+        table.append(
+            (
+                f"{share:.0%} of the table",
+                size,
+                answer.hidden_below() - 1,
+                "none" if sure is None or sure > answer.most else f"{sure:,}",
+                answer.most,
+            )
+        )
+    label = "the missing value" if value is None else f"{value!r}"
+    return Section(
+        title,
+        [
+            f"A count that combines a value of {column.name} with conditions on other columns "
+            + _COMBINED.format(value=label, count=f"{count:,}")
+        ],
+        ("rows that meet the conditions", "rows", "hidden up to", "reliable from", "at most"),
+        table,
+        [_error_chart(column, found)],
+        after=[_VERDICTS],
+    )
+
+
+def _answers(column: Protected, size: int, count: int) -> PredicateGuarantee | None:
+    try:
+        guarantee = Guarantee(column.ell)
+        return guarantee.predicate(rows=column.rows, size=size, share=count / column.rows)
+    except SettingsError:
+        # Too small a table, or a value that nobody can tell from the others.
+        return None
+
+
+def _error_chart(
+    column: Protected, found: Sequence[tuple[float, int, PredicateGuarantee]]
+) -> Chart:
+    lines = [
+        _error_line(f"among {size:,} rows ({share:.0%})", answer.most, answer.std_error)
+        for share, size, answer in found
+    ]
+    most = max(line.x[-1] for line in lines)
+    lines.append(_error_line("over the whole table", most, column.std_error))
+    return Chart(
+        f"Relative standard error of a count: {column.name}, ell = {column.ell}",
+        "true count",
+        "standard error / count",
+        lines,
+        f"For {column.rows:,} rows. Below 0.1 an answer is reliable, above 0.5 hidden.",
+        x_axis=Axis(1, max(10, most), log=True),
+        y_axis=Axis(0.01, 10, log=True),
+    )
+
+
+def _error_line(name: str, most: float, error: Callable[[float], float]) -> Line:
+    top = math.log(max(2, most))
+    counts = sorted({round(math.exp(top * step / _PLACES)) for step in range(_PLACES + 1)})
+    return Line(name, counts, [error(count) / count for count in counts])
