@@ -38,6 +38,7 @@ TINY = Scale(
 )
 CHEAP = ("pools", "alone")
 _ALONE = """
+import signal
 import sys
 from pathlib import Path
 from study.data import load
@@ -45,6 +46,8 @@ from study.runner import Runner
 from tests.study.test_runner import CHEAP, TINY, cells
 
 if __name__ == "__main__":
+    # Whoever started the tests in the background has Ctrl-C ignored, and that is inherited.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     Runner(load("census", 3_000), Path(sys.argv[1]), 1).run(cells(TINY, CHEAP))
 """
 
