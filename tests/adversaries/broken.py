@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from countveil.channel import Templates
 from countveil.decoys import ColumnSettings, form_groups
+from countveil.decoys.telling import Tell
 from countveil.mechanism import PublishedTable, draw_published
 from countveil.publisher import run_publish
 from countveil.randomness import Stream
@@ -180,10 +181,10 @@ def _sparse(table: Codes) -> PublishedTable:
 
 
 def forms_groups_of_one_less(
-    counts: Codes, settings: ColumnSettings, stream: Stream, _done: Any = None
+    counts: Codes, settings: ColumnSettings, stream: Stream, tell: Tell
 ) -> Templates:
     """Groups of ell - 1 under a manifest that says ell."""
-    return form_groups(counts, ColumnSettings(settings.ell - 1, settings.groups), stream)
+    return form_groups(counts, ColumnSettings(settings.ell - 1, settings.groups), stream, tell)
 
 
 def buckets_in_order(_stream: Stream, n_buckets: int, rows: int) -> Codes:
