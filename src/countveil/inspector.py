@@ -73,9 +73,11 @@ class Inspection:
         """The columns that were named, or look like ones to protect."""
         return tuple(column.name for column in self.columns if column.role == "sensitive")
 
-    def publish_line(self, table: str, command: str = "countveil") -> str:
-        """A command that publishes this table, to copy and adapt."""
-        words = [command, "publish", shlex.quote(table)]
+    def publish_line(
+        self, table: str, command: str = "countveil", options: Sequence[str] = ()
+    ) -> str:
+        """A command that publishes this table, to copy and adapt; `options` say how to read it."""
+        words = [command, "publish", shlex.quote(table), *map(shlex.quote, options)]
         for column in self.columns:
             if column.role == "sensitive":
                 ell = max(2, min(_USUAL_ELL, column.largest_ell))
@@ -141,11 +143,11 @@ class Inspection:
 def run_inspect(
     table: object,
     sensitive: Sequence[str] = (),
-    missing: Sequence[str] = (),
+    choices: Choices | None = None,
     progress: Progress | None = None,
 ) -> Inspection:
     """Look at a table."""
-    source = open_table(table, Choices(missing=tuple(missing)), Reading(progress=progress))
+    source = open_table(table, choices or Choices(), Reading(progress=progress))
     check_named(source.columns, sensitive)
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to look at.")

@@ -99,7 +99,12 @@ def open_table(table: object, choices: Choices, reading: Reading | None = None) 
     how = reading or Reading()
     source = describe_source(table)
     return open_source_table(
-        source, choices.missing, memory=how.memory, spill=how.spill, progress=how.progress
+        source,
+        choices.missing,
+        csv=choices.csv,
+        memory=how.memory,
+        spill=how.spill,
+        progress=how.progress,
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,7 +35,8 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print the
 InputArgument = Annotated[
     str,
     typer.Argument(
-        metavar="INPUT", help="CSV (also .gz, .zst), Parquet or Arrow; a file or a pattern."
+        metavar="INPUT",
+        help="CSV (also .gz, .zst, .zip), Parquet or Arrow; a file, a folder or a pattern.",
     ),
 ]
 
@@ -82,13 +83,6 @@ ResidueOption = Annotated[
     Residue,
     typer.Option(
         "--residue", help="Rows left over by ell: absorb them (none is lost) or drop them."
-    ),
-]
-
-MissingOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--missing", metavar="TEXT", help="A text that stands for a missing value. Repeatable."
     ),
 ]
 
@@ -150,7 +144,7 @@ def choices_of(
     bins: list[str] | None,
     domain: list[str] | None,
     merge: list[str] | None,
-    missing: list[str] | None,
+    source: Mapping[str, Any],
     keep: Sequence[str] | None = None,
     person: str | None = None,
 ) -> Choices:
@@ -164,7 +158,7 @@ def choices_of(
         bins=pairs(bins, "=", "--bins"),
         domain=pairs(domain, "=", "--domain"),
         merge=pairs(merge, ":", "--merge"),
-        missing=missing or (),
+        **source,
     )
 
 

@@ -9,13 +9,29 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from countveil.errors import SettingsError
 from countveil.source.classes import Bins
+from countveil.source.csv_style import PLAIN_CSV, CsvStyle
 from countveil.source.recode import read_domain, read_merges
 
 FileOr = str | os.PathLike[str]
+
+
+class SourceOptions(TypedDict, total=False):
+    """How a table is read, wherever one is: what every call of the publisher's side takes.
+
+    `missing` are texts that stand for a missing value. Of CSV files: `delimiter`, `quote` ("" for
+    none), `encoding`, `decimal_comma`, and `header=False` if the first line is data.
+    """
+
+    missing: Sequence[str] | str
+    delimiter: str | None
+    quote: str | None
+    encoding: str | None
+    decimal_comma: bool
+    header: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +45,7 @@ class Choices:
     merge: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     domain: Mapping[str, Sequence[str]] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    csv: CsvStyle = PLAIN_CSV
 
     def __post_init__(self) -> None:
         both = set(self.drop) & set(self.keep)
@@ -52,6 +69,11 @@ class Choices:
         merge: Mapping[str, Mapping[Any, str] | FileOr] | None = None,
         domain: Mapping[str, Sequence[Any] | FileOr] | None = None,
         missing: Sequence[str] | str = (),
+        delimiter: str | None = None,
+        quote: str | None = None,
+        encoding: str | None = None,
+        decimal_comma: bool = False,
+        header: bool = True,
     ) -> Choices:
         """From what a caller may write; files are read here."""
         return cls(
@@ -62,7 +84,11 @@ class Choices:
             merge={name: read_merges(wish) for name, wish in (merge or {}).items()},
             domain={name: read_domain(wish) for name, wish in (domain or {}).items()},
             missing=_names(missing),
-        )
+            csv=CsvStyle.of(
+                delimiter=delimiter, quote=quote, encoding=encoding, decimal_comma=decimal_comma,
+                header=header,
+            ),
+        )  # fmt: skip
 
     @property
     def named(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """Where the table lives and in which format.
 
-Enters: a path, a glob, or an object in memory. Leaves: a `FileSource` or a `FrameSource`.
+Enters: a path, a folder, a glob, or an object in memory. Leaves: a `FileSource` or a `FrameSource`.
 Must not know: the content. Only names are looked at.
 """
 
@@ -14,12 +14,15 @@ from typing import Any
 
 from countveil.errors import InputError, nearest
 
+_CSV, _PACKED = (".csv", ".tsv", ".txt", ".tab"), (".gz", ".zst", ".zip")
 _FORMATS = {
-    "csv": (".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst"),
+    "csv": (*_CSV, *(ending + packed for ending in _CSV for packed in _PACKED), ".zip"),
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".feather", ".ipc"),
 }
-SUPPORTED = "CSV (.csv, .tsv, also .gz or .zst), Parquet (.parquet), Arrow or Feather (.arrow)"
+SUPPORTED = (
+    "CSV (.csv, .tsv, .txt, also .gz, .zst or .zip), Parquet (.parquet), Arrow or Feather (.arrow)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +79,8 @@ def _describe_path(text: str | bytes) -> FileSource:
 def _find_files(name: str) -> FileSource:
     path = Path(name)
     if path.is_dir():
-        raise InputError(
-            f"{name} is a folder. Name the files in it with a pattern, such as "
-            f"'{path / '*.parquet'}'."
-        )
-    if path.exists():
+        paths = _files_in(path)
+    elif path.exists():
         paths = [path]
     elif glob.has_magic(name):
         paths = sorted(Path(found) for found in glob.glob(name, recursive=True))  # noqa: PTH207
@@ -91,9 +91,27 @@ def _find_files(name: str) -> FileSource:
     formats = {_format_of(found) for found in paths}
     if len(formats) > 1:
         raise InputError(
-            f"{name} matches files of different formats: {', '.join(sorted(formats))}."
+            f"{name} holds files of different formats: {', '.join(sorted(formats))}. Name those of "
+            f"one format with a pattern, such as '*.parquet'."
         )
     return FileSource(tuple(paths), formats.pop())
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """All files of a folder but hidden ones; what lies deeper is not guessed at."""
+    entries = [entry for entry in sorted(folder.iterdir()) if entry.name[0] not in "._"]
+    if (folder / "manifest.json").exists():
+        raise InputError(f"{folder} is a release, which is published already.")
+    deeper = [entry.name for entry in entries if entry.is_dir()]
+    if deeper:
+        raise InputError(
+            f"{folder} has folders in it, such as {deeper[0]!r}. Name the files with a pattern, "
+            f"such as '{folder / '**' / '*.parquet'}'; values that stand only in names of folders "
+            f"are not read."
+        )
+    if not entries:
+        raise InputError(f"The folder {folder} is empty. What works in it: {SUPPORTED}.")
+    return entries
 
 
 def _format_of(path: Path) -> str:

@@ -18,25 +18,31 @@ from countveil.engines.embedded.blocks import Blocks, ParquetBlocks, TableBlocks
 from countveil.engines.embedded.csv_blocks import Shelf
 from countveil.engines.embedded.csv_files import open_csv_files
 from countveil.engines.embedded.plain import plain_table
-from countveil.errors import InputError
-from countveil.source import FileSource, FrameSource, Source
+from countveil.errors import InputError, SettingsError
+from countveil.source import PLAIN_CSV, CsvStyle, FileSource, FrameSource, Source
 from countveil.source.locate import is_pandas
 
 
 def open_blocks(
-    source: Source, missing: Sequence[str], shelf: Shelf, progress: Progress | None = None
+    source: Source,
+    missing: Sequence[str],
+    shelf: Shelf,
+    progress: Progress | None = None,
+    csv: CsvStyle = PLAIN_CSV,
 ) -> Blocks:
     """The rows of a source. Parquet and Arrow files are read when they are wanted.
 
     Texts in `missing` mean a missing value. What a CSV holds is kept on the shelf.
     """
+    if csv.said and not (isinstance(source, FileSource) and source.format == "csv"):
+        raise SettingsError(f"{csv.said[0]} is about CSV files, and this table is none.")
     if isinstance(source, FrameSource):
         return TableBlocks(plain_table(_from_frame(source.frame), missing))
     if source.format == "parquet":
         return ParquetBlocks(source.paths, missing)
     try:
         if source.format == "csv":
-            return open_csv_files(source.paths, missing, shelf, progress)
+            return open_csv_files(source.paths, missing, shelf, progress, csv)
         if all(map(has_list_of_batches, source.paths)):
             return ArrowBlocks(source.paths, missing)
         return TableBlocks(plain_table(_from_arrow_files(source), missing))

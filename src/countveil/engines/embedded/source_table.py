@@ -51,7 +51,7 @@ from countveil.errors import InputError
 from countveil.mechanism import Dealer
 from countveil.randomness import Stream
 from countveil.release.domain import python_values
-from countveil.source import Column, Source
+from countveil.source import PLAIN_CSV, Column, CsvStyle, Source
 
 # Shares of the memory limit: for the table as it was read, for the rows between read and write.
 _KEPT_SHARE, _ROWS_SHARE = 0.3, 0.45
@@ -65,6 +65,7 @@ def open_source_table(
     source: Source,
     missing: Sequence[str] = (),
     *,
+    csv: CsvStyle = PLAIN_CSV,
     memory: str | int | None = None,
     spill: Path | None = None,
     progress: Progress | None = None,
@@ -72,7 +73,8 @@ def open_source_table(
     """Open a source. Texts in `missing` mean a missing value; `spill` is for what needs a disk."""
     limit = room_for_rows(memory_limit(memory))
     shelf = Shelf(int(_KEPT_SHARE * limit), spill or Path(tempfile.gettempdir()))
-    return EmbeddedSource(open_blocks(source, missing, shelf, progress), limit, spill, progress)
+    blocks = open_blocks(source, missing, shelf, progress, csv)
+    return EmbeddedSource(blocks, limit, spill, progress)
 
 
 class EmbeddedSource:
