@@ -161,7 +161,9 @@ def publish(
 
     How the table is read, in every function that takes one: `missing` lists texts that stand for a
     missing value; of CSV files, `delimiter`, `quote` ("" for none), `encoding`, `decimal_comma`,
-    and `header=False` if the first line is data.
+    and `header=False` if the first line is data. `where` ("age >= 18") keeps the rows that meet
+    it, `columns` publishes these and the protected ones alone, `labels` ({"sex": {1: "F", 2: "M"}},
+    or a CSV file per column) puts labels in place of codes.
     """
     from pathlib import Path
     from warnings import warn

@@ -28,7 +28,7 @@ from countveil.inspection import (
     sounds_sensitive,
 )
 from countveil.inspection.safety import find_concerns
-from countveil.preparation import MOST_NUMBERS, Reading, open_table
+from countveil.preparation import MOST_NUMBERS, Reading, open_table, put_labels
 from countveil.release.domain import NUMBER, OTHER, kind_of
 from countveil.source import Bins, Choices, Column, check_named, put_into_classes
 
@@ -147,10 +147,12 @@ def run_inspect(
     progress: Progress | None = None,
 ) -> Inspection:
     """Look at a table."""
-    source = open_table(table, choices or Choices(), Reading(progress=progress))
-    check_named(source.columns, sensitive)
+    chosen_by = choices or Choices()
+    source = open_table(table, chosen_by, Reading(progress=progress), sensitive)
+    check_named(source.columns, [*sensitive, *chosen_by.labels])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to look at.")
+    put_labels(source, chosen_by)
     profiles = source.profiles([column.name for column in source.columns])
     glances = [_glance(column, profiles.get(column.name)) for column in source.columns]
     chosen = tuple(sensitive) or tuple(

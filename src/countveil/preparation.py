@@ -1,6 +1,6 @@
 """The publisher's table made ready: read, recoded, its columns in their roles, found safe.
 
-    read -> merge and put into classes -> roles -> person -> domains -> identifiers and giveaways
+    read -> label, merge, put into classes -> roles -> person -> domains -> identifiers, giveaways
 
 Enters: a table and the publisher's choices. Leaves: `Prepared`, or the error that stops before
 harm. Must not know: groups, draws, where the release goes.
@@ -30,6 +30,7 @@ from countveil.source import (
     describe_source,
     put_into_classes,
 )
+from countveil.source.labels import labelled
 from countveil.source.recode import declared_values, merge_values, value_text
 
 # A numeric sensitive column with more values than this is a measurement, not a category.
@@ -74,10 +75,11 @@ def shape(
     table: object, sensitive: Sequence[str], choices: Choices, reading: Reading | None = None
 ) -> Prepared:
     """Read a table and do to its values what was asked; whether it is safe is not looked at."""
-    source = open_table(table, choices, reading)
+    source = open_table(table, choices, reading, sensitive)
     check_named(source.columns, [*sensitive, *choices.named])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to publish.")
+    put_labels(source, choices)
     warnings = _merge(source, choices)
     classes = _classify(source, choices)
     drop = set(choices.drop)
@@ -92,16 +94,25 @@ def shape(
     return Prepared(source, roles, domains, classes, warnings)
 
 
-def open_table(table: object, choices: Choices, reading: Reading | None = None) -> SourceTable:
-    """Open a table with the embedded engine."""
+def open_table(
+    table: object,
+    choices: Choices,
+    reading: Reading | None = None,
+    sensitive: Sequence[str] = (),
+) -> SourceTable:
+    """Open a table, or the part of it that was asked for, with the embedded engine."""
     from countveil.engines.embedded.source_table import open_source_table
 
     how = reading or Reading()
     source = describe_source(table)
+    person = () if choices.person is None else (choices.person,)
     return open_source_table(
         source,
         choices.missing,
         csv=choices.csv,
+        where=choices.where,
+        # What is protected, and who a row is about, is needed whatever is published beside it.
+        columns=(*choices.columns, *sensitive, *person) if choices.columns else (),
         memory=how.memory,
         spill=how.spill,
         progress=how.progress,
@@ -115,6 +126,13 @@ def concerns_of(
     names = [column.name for column in columns]
     sample = source.sample(sample_size(len(columns)), names)
     return find_concerns(columns, sensitive, sample, source.rows)
+
+
+def put_labels(source: SourceTable, choices: Choices) -> None:
+    """Put labels in place of codes."""
+    for name, labels in choices.labels.items():
+        values = source.histogram(name, _NOTHING).values
+        source.recode(name, labelled(name, values, labels))
 
 
 def _merge(source: SourceTable, choices: Choices) -> list[str]:

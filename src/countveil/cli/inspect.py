@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from countveil.cli.options import FormatOption, InputArgument
+from countveil.cli.options import FormatOption, InputArgument, choices_of
 from countveil.cli.output import (
     Format,
     as_json,
@@ -45,11 +45,10 @@ def command(
     Example: countveil inspect census.csv -s occupation
     """
     from countveil.inspector import run_inspect
-    from countveil.source import Choices
 
     with progress_shown() as report:
         report("looking", 0, 0)
-        found = run_inspect(table, sensitive or (), Choices.of(**source), report)
+        found = run_inspect(table, sensitive or (), choices_of(source=source), report)
     line = found.publish_line(table, own_command(), words(source))
     if style is Format.JSON:
         print(as_json({**found.as_dict(), "publish": line}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -140,11 +141,11 @@ def pairs(given: list[str] | None, mark: str, option: str) -> dict[str, str]:
 
 def choices_of(
     *,
-    drop: list[str] | None,
-    bins: list[str] | None,
-    domain: list[str] | None,
-    merge: list[str] | None,
     source: Mapping[str, Any],
+    drop: list[str] | None = None,
+    bins: list[str] | None = None,
+    domain: list[str] | None = None,
+    merge: list[str] | None = None,
     keep: Sequence[str] | None = None,
     person: str | None = None,
 ) -> Choices:
@@ -158,8 +159,18 @@ def choices_of(
         bins=pairs(bins, "=", "--bins"),
         domain=pairs(domain, "=", "--domain"),
         merge=pairs(merge, ":", "--merge"),
-        **source,
+        **{
+            **source,
+            "labels": pairs(source.get("labels"), "=", "--labels"),
+            "columns": _listed(source.get("columns")),
+        },
     )
+
+
+def _listed(given: list[str] | None) -> list[str]:
+    """Names separated by commas; one that holds a comma stands in double quotes."""
+    lines = csv.reader(given or (), skipinitialspace=True)
+    return [name for line in lines for name in line if name]
 
 
 def with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:

@@ -80,6 +80,41 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         ],
         True,
     ),
+    "where": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--where",
+                metavar="CONDITION",
+                help='Only the rows that meet this condition, such as "age >= 18 AND country = '
+                "'CA'\".",
+            ),
+        ],
+        None,
+    ),
+    "columns": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--columns",
+                metavar="COL",
+                help="Only this column and the protected ones. May be repeated, or separated by "
+                "commas.",
+            ),
+        ],
+        None,
+    ),
+    "labels": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--labels",
+                metavar="COL=FILE",
+                help="What the codes of a column stand for; the file has lines of code,label.",
+            ),
+        ],
+        None,
+    ),
 }
 
 

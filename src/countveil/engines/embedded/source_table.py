@@ -35,6 +35,7 @@ from countveil.engines.embedded.csv_blocks import Shelf
 from countveil.engines.embedded.glance import coded_column, column_profile, is_countable, spread
 from countveil.engines.embedded.layout import Layout, make_layout
 from countveil.engines.embedded.memory import memory_limit, room_for_rows
+from countveil.engines.embedded.part import part_of
 from countveil.engines.embedded.pieces import (
     Piece,
     length,
@@ -66,14 +67,19 @@ def open_source_table(
     missing: Sequence[str] = (),
     *,
     csv: CsvStyle = PLAIN_CSV,
+    where: str | None = None,
+    columns: Sequence[str] = (),
     memory: str | int | None = None,
     spill: Path | None = None,
     progress: Progress | None = None,
 ) -> EmbeddedSource:
-    """Open a source. Texts in `missing` mean a missing value; `spill` is for what needs a disk."""
+    """Open a source, or the rows of it that meet `where` and the named `columns`.
+
+    Texts in `missing` mean a missing value; `spill` is for what needs a disk.
+    """
     limit = room_for_rows(memory_limit(memory))
     shelf = Shelf(int(_KEPT_SHARE * limit), spill or Path(tempfile.gettempdir()))
-    blocks = open_blocks(source, missing, shelf, progress, csv)
+    blocks = part_of(open_blocks(source, missing, shelf, progress, csv), where, columns)
     return EmbeddedSource(blocks, limit, spill, progress)
 
 
