@@ -147,9 +147,11 @@ def publish(
 ) -> Release:
     """Publish a table as a release in the folder `to`, and open the release.
 
-    `table` is a path, folder or glob (CSV, Parquet, Arrow), a pandas or Polars data frame, an Arrow
-    table, a DuckDB relation or anything else that exports Arrow. `sensitive` maps columns to their
-    ell, or lists columns that share `ell`. `seed` is for experiments: a seeded release says so.
+    `table` is a path, folder or glob (CSV, Parquet, Arrow), a database ("sqlite:FILE#table",
+    "duckdb:FILE#table"), a pandas frame (without its index), a Polars frame (eager or lazy), an
+    Arrow table, reader or dataset, a DuckDB relation, or anything else that exports Arrow.
+    `sensitive` maps columns to their ell, or lists columns that share `ell`. `seed` is for
+    experiments: a seeded release says so.
 
     Columns that look like identifiers or give a sensitive value away stop it until each is named in
     `drop` or `keep`. `person` is the column that says who a row is about. `bins` puts numbers into
@@ -163,7 +165,7 @@ def publish(
     missing value; of CSV files, `delimiter`, `quote` ("" for none), `encoding`, `decimal_comma`,
     and `header=False` if the first line is data. `where` ("age >= 18") keeps the rows that meet
     it, `columns` publishes these and the protected ones alone, `labels` ({"sex": {1: "F", 2: "M"}},
-    or a CSV file per column) puts labels in place of codes.
+    or a CSV file per column) puts labels in place of codes. `query` is a SELECT for a database.
     """
     from pathlib import Path
     from warnings import warn

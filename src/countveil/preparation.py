@@ -104,7 +104,7 @@ def open_table(
     from countveil.engines.embedded.source_table import open_source_table
 
     how = reading or Reading()
-    source = describe_source(table)
+    source = describe_source(table, choices.query)
     person = () if choices.person is None else (choices.person,)
     return open_source_table(
         source,

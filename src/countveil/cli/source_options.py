@@ -115,6 +115,17 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         ],
         None,
     ),
+    "query": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--query",
+                metavar="SELECT",
+                help="For a database: the table is the result of this query, which can only read.",
+            ),
+        ],
+        None,
+    ),
 }
 
 

@@ -9,6 +9,7 @@ from countveil.source.choices import Choices, SourceOptions
 from countveil.source.classes import Bins, Classes, put_into_classes
 from countveil.source.columns import Column, Roles, assign_roles, check_named
 from countveil.source.csv_style import PLAIN_CSV, CsvStyle
+from countveil.source.databases import DatabaseSource
 from countveil.source.locate import FileSource, FrameSource, Source, describe_source
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Classes",
     "Column",
     "CsvStyle",
+    "DatabaseSource",
     "FileSource",
     "FrameSource",
     "Roles",

@@ -26,7 +26,7 @@ class SourceOptions(TypedDict, total=False):
     `missing` are texts that stand for a missing value. Of CSV files: `delimiter`, `quote` ("" for
     none), `encoding`, `decimal_comma`, and `header=False` if the first line is data. `where` is an
     SQL condition that rows must meet, `columns` are the only ones to publish beside the protected
-    ones, `labels` says what the codes of columns stand for.
+    ones, `labels` says what the codes of columns stand for. `query` is a SELECT for a database.
     """
 
     missing: Sequence[str] | str
@@ -38,6 +38,7 @@ class SourceOptions(TypedDict, total=False):
     where: str | None
     columns: Sequence[str] | str
     labels: Mapping[str, Mapping[Any, str] | FileOr] | None
+    query: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Choices:
     where: str | None = None
     columns: tuple[str, ...] = ()
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    query: str | None = None
 
     def __post_init__(self) -> None:
         both = set(self.drop) & set(self.keep)
@@ -96,6 +98,7 @@ class Choices:
         where: str | None = None,
         columns: Sequence[str] | str = (),
         labels: Mapping[str, Mapping[Any, str] | FileOr] | None = None,
+        query: str | None = None,
     ) -> Choices:
         """From what a caller may write; files are read here."""
         return cls(
@@ -111,6 +114,7 @@ class Choices:
                 header=header,
             ),
             where=where,
+            query=query,
             columns=_names(columns),
             labels={name: read_labels(wish) for name, wish in (labels or {}).items()},
         )  # fmt: skip

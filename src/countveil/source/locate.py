@@ -1,6 +1,7 @@
 """Where the table lives and in which format.
 
-Enters: a path, a folder, a glob, or an object in memory. Leaves: a `FileSource` or a `FrameSource`.
+Enters: a path, a folder, a glob, a database, or an object in memory. Leaves: a `FileSource`, a
+`DatabaseSource` or a `FrameSource`.
 Must not know: the content. Only names are looked at.
 """
 
@@ -12,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from countveil.errors import InputError, nearest
+from countveil.errors import InputError, SettingsError, nearest
+from countveil.source.databases import DatabaseSource, describe_database
 
 _CSV, _PACKED = (".csv", ".tsv", ".txt", ".tab"), (".gz", ".zst", ".zip")
 _FORMATS = {
@@ -23,6 +25,8 @@ _FORMATS = {
 SUPPORTED = (
     "CSV (.csv, .tsv, .txt, also .gz, .zst or .zip), Parquet (.parquet), Arrow or Feather (.arrow)"
 )
+
+DATABASES = "sqlite:FILE#table, duckdb:FILE#table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +44,35 @@ class FrameSource:
     frame: Any
 
 
-Source = FileSource | FrameSource
+Source = FileSource | FrameSource | DatabaseSource
+_EXPORTS = ("__arrow_c_stream__", "__arrow_c_array__")
 
 
-def describe_source(table: object) -> Source:
-    """Find out what was handed over."""
+def describe_source(table: object, query: str | None = None) -> Source:
+    """Find out what was handed over; a `query` is for a database."""
+    if isinstance(table, str):
+        database = describe_database(table, query)
+        if database is not None:
+            return database
+    if query is not None:
+        raise SettingsError(f"--query is for a table in a database: {DATABASES}.")
     if isinstance(table, str | os.PathLike):
         return _describe_path(os.fspath(table))
-    if is_pandas(table) or hasattr(table, "__arrow_c_stream__"):
+    if is_pandas(table) or is_polars_plan(table) or any(hasattr(table, way) for way in _EXPORTS):
+        return FrameSource(table)
+    if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "to_batches"):
         return FrameSource(table)
     raise InputError(
-        f"Cannot read a table from a {type(table).__name__}. What works: a path or glob, a pandas "
-        f"or Polars data frame, an Arrow table, a DuckDB relation."
+        f"Cannot read a table from a {type(table).__name__}. What works: a path, folder or glob, "
+        f"{DATABASES}, a pandas or Polars data frame, an Arrow table, reader or dataset, a DuckDB "
+        f"relation, or anything else that exports Arrow."
     )
+
+
+def is_polars_plan(table: object) -> bool:
+    """Whether this is a lazy frame of Polars, found out without importing Polars."""
+    kind = type(table)
+    return kind.__name__ == "LazyFrame" and kind.__module__.split(".")[0] == "polars"
 
 
 def is_pandas(table: object) -> bool:

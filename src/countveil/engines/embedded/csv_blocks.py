@@ -32,7 +32,7 @@ class Shelf:
     """Coded columns of chunks: in memory while they fit, then all of them on disk."""
 
     def __init__(self, most_bytes: int, folder: Path) -> None:
-        self._most_bytes, self._folder = most_bytes, folder
+        self.most_bytes, self.folder = most_bytes, folder
         self._bytes = 0
         self._spill: Spill | None = None
         self._chunks: list[list[CodedPiece | _PutAside]] = []
@@ -45,8 +45,8 @@ class Shelf:
     def add(self, columns: Sequence[CodedPiece]) -> None:
         """Keep the columns of the next chunk."""
         self._bytes += sum(piece.nbytes for piece in columns)
-        if self._spill is None and self._bytes > self._most_bytes:
-            self._spill = Spill(self._folder)
+        if self._spill is None and self._bytes > self.most_bytes:
+            self._spill = Spill(self.folder)
             weakref.finalize(self, self._spill.close)
             self._chunks = [self._aside(self._spill, chunk) for chunk in self._chunks]
         self._chunks.append(
