@@ -38,7 +38,7 @@ InputArgument = Annotated[
     typer.Argument(
         metavar="INPUT",
         help="CSV (also .gz, .zst, .zip), Parquet or Arrow; a file, a folder or a pattern; "
-        "sqlite:FILE#table or duckdb:FILE#table.",
+        "sqlite:FILE#table, duckdb:FILE#table or postgresql://user@host/database#schema.table.",
     ),
 ]
 

@@ -87,8 +87,8 @@ def _address(text: str) -> tuple[str, str]:
             "postgresql://user@host:port/database#schema.table, without a password; special "
             "characters are written as %40 and the like."
         )
-    place = found._replace(scheme="postgresql", fragment="")
-    return place.geturl(), unquote(found.fragment)
+    place = text.partition("#")[0].partition(":")[2]
+    return f"postgresql:{place}", unquote(found.fragment)
 
 
 def _parts(name: str) -> tuple[str, ...]:

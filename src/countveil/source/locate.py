@@ -26,7 +26,7 @@ SUPPORTED = (
     "CSV (.csv, .tsv, .txt, also .gz, .zst or .zip), Parquet (.parquet), Arrow or Feather (.arrow)"
 )
 
-DATABASES = "sqlite:FILE#table, duckdb:FILE#table"
+DATABASES = "sqlite:FILE#table, duckdb:FILE#table, postgresql://user@host/database#schema.table"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,10 @@ def open_database(
         from countveil.engines.embedded.sqlite_source import sqlite_batches
 
         opened = sqlite_batches(source)
+    elif source.kind == "postgresql":
+        from countveil.engines.embedded.postgres_source import postgres_batches
+
+        opened = postgres_batches(source)
     else:
         from countveil.engines.embedded.duckdb_source import duckdb_batches
 
