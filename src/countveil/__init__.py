@@ -147,10 +147,10 @@ def publish(
 ) -> Release:
     """Publish a table as a release in the folder `to`, and open the release.
 
-    `table` is a path, folder or glob (CSV, Parquet, Arrow), a database ("sqlite:FILE#table",
-    "duckdb:FILE#table", "postgresql://user@host/database#schema.table"), a pandas frame (without
-    its index), a Polars frame (eager or lazy), an Arrow table, reader or dataset, a DuckDB
-    relation, or anything else that exports Arrow.
+    `table` is a path, folder or glob (CSV, Parquet, Arrow, SPSS, Stata, SAS, Excel), a database
+    ("sqlite:FILE#table", "duckdb:FILE#table", "postgresql://user@host/database#schema.table"), a
+    pandas frame (without its index), a Polars frame (eager or lazy), an Arrow table, reader or
+    dataset, a DuckDB relation, or anything else that exports Arrow.
     `sensitive` maps columns to their ell, or lists columns that share `ell`. `seed` is for
     experiments: a seeded release says so.
 

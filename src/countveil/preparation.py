@@ -30,7 +30,7 @@ from countveil.source import (
     describe_source,
     put_into_classes,
 )
-from countveil.source.labels import labelled
+from countveil.source.labels import has_all_labels, labelled
 from countveil.source.recode import declared_values, merge_values, value_text
 
 # A numeric sensitive column with more values than this is a measurement, not a category.
@@ -79,8 +79,7 @@ def shape(
     check_named(source.columns, [*sensitive, *choices.named])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to publish.")
-    put_labels(source, choices)
-    warnings = _merge(source, choices)
+    warnings = [*put_labels(source, choices), *_merge(source, choices)]
     classes = _classify(source, choices)
     drop = set(choices.drop)
     if choices.person is not None:
@@ -128,11 +127,26 @@ def concerns_of(
     return find_concerns(columns, sensitive, sample, source.rows)
 
 
-def put_labels(source: SourceTable, choices: Choices) -> None:
-    """Put labels in place of codes."""
+def put_labels(source: SourceTable, choices: Choices) -> list[str]:
+    """Put labels in place of codes: those that were named, else those of the source itself.
+
+    A column that has labels for some of its values only (9 is "no answer") holds numbers.
+    """
     for name, labels in choices.labels.items():
         values = source.histogram(name, _NOTHING).values
         source.recode(name, labelled(name, values, labels))
+    warnings = []
+    for name, labels in source.labels.items():
+        if name in choices.labels or name in choices.bins or name in choices.drop:
+            continue
+        values = source.histogram(name, _NOTHING).values
+        if has_all_labels(values, labels):
+            source.recode(name, labelled(name, values, labels))
+        else:
+            warnings.append(
+                f"Column {name!r} has values without a label in the file, so its codes are kept."
+            )
+    return warnings
 
 
 def _merge(source: SourceTable, choices: Choices) -> list[str]:

@@ -37,7 +37,8 @@ InputArgument = Annotated[
     str,
     typer.Argument(
         metavar="INPUT",
-        help="CSV (also .gz, .zst, .zip), Parquet or Arrow; a file, a folder or a pattern; "
+        help="CSV (also .gz, .zst, .zip), Parquet, Arrow, SPSS, Stata, SAS or Excel; a file, a "
+        "folder or a pattern; "
         "sqlite:FILE#table, duckdb:FILE#table or postgresql://user@host/database#schema.table.",
     ),
 ]

@@ -21,9 +21,12 @@ _FORMATS = {
     "csv": (*_CSV, *(ending + packed for ending in _CSV for packed in _PACKED), ".zip"),
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".feather", ".ipc"),
+    "stat": (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt"),
+    "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
 }
 SUPPORTED = (
-    "CSV (.csv, .tsv, .txt, also .gz, .zst or .zip), Parquet (.parquet), Arrow or Feather (.arrow)"
+    "CSV (.csv, .tsv, .txt, also .gz, .zst or .zip), Parquet (.parquet), Arrow or Feather "
+    "(.arrow), SPSS (.sav), Stata (.dta), SAS (.sas7bdat, .xpt), Excel (.xlsx, .xls, .ods)"
 )
 
 DATABASES = "sqlite:FILE#table, duckdb:FILE#table, postgresql://user@host/database#schema.table"
@@ -31,10 +34,11 @@ DATABASES = "sqlite:FILE#table, duckdb:FILE#table, postgresql://user@host/databa
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """One or several files of one format."""
+    """One or several files of one format; of workbooks perhaps the sheet."""
 
     paths: tuple[Path, ...]
     format: str
+    sheet: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,10 @@ def _describe_path(text: str | bytes) -> FileSource:
 
 def _find_files(name: str) -> FileSource:
     path = Path(name)
+    workbook, mark, sheet = name.rpartition("#")
+    if mark and sheet and workbook.lower().endswith(_FORMATS["excel"]) and not path.exists():
+        found = _find_files(workbook)
+        return FileSource(found.paths, found.format, sheet)
     if path.is_dir():
         paths = _files_in(path)
     elif path.exists():

@@ -40,16 +40,38 @@ def open_blocks(
         return open_frame(source.frame, missing, shelf, progress)
     if isinstance(source, DatabaseSource):
         return open_database(source, missing, shelf, progress)
-    if source.format == "parquet":
-        return ParquetBlocks(source.paths, missing)
     try:
-        if source.format == "csv":
-            return open_csv_files(source.paths, missing, shelf, progress, csv)
-        if all(map(has_list_of_batches, source.paths)):
-            return ArrowBlocks(source.paths, missing)
-        return TableBlocks(plain_table(_from_arrow_files(source), missing))
+        return _open_files(source, missing, shelf, progress, csv)
     except PermissionError as error:
         raise InputError(f"No permission to read {error.filename or source.paths[0]}.") from error
+
+
+def _open_files(
+    source: FileSource,
+    missing: Sequence[str],
+    shelf: Shelf,
+    progress: Progress | None,
+    csv: CsvStyle,
+) -> Blocks:
+    if source.format == "parquet":
+        return ParquetBlocks(source.paths, missing)
+    if source.format == "csv":
+        return open_csv_files(source.paths, missing, shelf, progress, csv)
+    if source.format == "stat":
+        from countveil.engines.embedded.stat_files import open_stat_file
+
+        return open_stat_file(source.paths, missing, shelf, progress)
+    if source.format == "arrow" and all(map(has_list_of_batches, source.paths)):
+        return ArrowBlocks(source.paths, missing)
+    return TableBlocks(plain_table(_whole_table(source), missing))
+
+
+def _whole_table(source: FileSource) -> pa.Table:
+    if source.format == "arrow":
+        return _from_arrow_files(source)
+    from countveil.engines.embedded.excel_files import read_workbooks
+
+    return read_workbooks(source.paths, source.sheet)
 
 
 def _from_arrow_files(source: FileSource) -> pa.Table:

@@ -91,6 +91,13 @@ class EmbeddedSource:
     ) -> None:
         self._seen = SeenTable(blocks, int(_KEPT_SHARE * limit), progress)
         self._limit, self._spill = limit, spill
+        self._labels: Mapping[str, Mapping[str, str]] = getattr(blocks, "labels", {})
+
+    @property
+    def labels(self) -> Mapping[str, Mapping[str, str]]:
+        """What the source itself says that codes stand for."""
+        known = self._seen.schema.names
+        return {name: labels for name, labels in self._labels.items() if name in known}
 
     @property
     def rows(self) -> int:
