@@ -24,6 +24,7 @@ import os as _os
 from collections.abc import Mapping as _Mapping
 from collections.abc import Sequence as _Sequence
 from typing import TYPE_CHECKING
+from typing import Unpack as _Unpack
 
 from countveil.errors import CountveilError
 from countveil.version import __version__
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from countveil.guarantees import Guarantee as _Guarantee
     from countveil.inspector import Inspection as _Inspection
     from countveil.release import Finding as _Finding
+    from countveil.source import SourceOptions as _SourceOptions
     from countveil.synthetic import generate
 
 __all__ = [
@@ -61,18 +63,18 @@ def inspect(
     table: object,
     *,
     sensitive: _Sequence[str] | str = (),
-    missing: _Sequence[str] | str = (),
+    **options: _Unpack[_SourceOptions],
 ) -> _Inspection:
     """Look at a table before publishing it: roles, identifiers, giveaways, eligible ell.
 
-    Without `sensitive`, columns whose names sound like it are taken. `missing` are texts that stand
-    for a missing value. Print what comes back.
+    Without `sensitive`, columns whose names sound like it are taken. `options` say how to read the
+    table: see `publish`. Print what comes back.
     """
     from countveil.inspector import run_inspect
+    from countveil.source import Choices
 
     named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
-    marks = (missing,) if isinstance(missing, str) else tuple(missing)
-    return run_inspect(table, named, marks)
+    return run_inspect(table, named, Choices.of(**options))
 
 
 def advise(
@@ -85,9 +87,9 @@ def advise(
     bins: _Mapping[str, object] | None = None,
     domain: _Mapping[str, _Sequence[object] | str | _os.PathLike[str]] | None = None,
     merge: _Mapping[str, _Mapping[object, str] | str | _os.PathLike[str]] | None = None,
-    missing: _Sequence[str] | str = (),
     seed: int | None = None,
     progress: _Progress | None = None,
+    **options: _Unpack[_SourceOptions],
 ) -> _Advice:
     """Which ell for a table: every feasible one is tried out on it. Print what comes back.
 
@@ -101,7 +103,7 @@ def advise(
     return run_advise(
         table,
         (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
-        choices=Choices.of(drop=drop, bins=bins, merge=merge, domain=domain, missing=missing),
+        choices=Choices.of(drop=drop, bins=bins, merge=merge, domain=domain, **options),
         wish=Wish(accuracy, hide),
         seed=seed,
         progress=progress,
@@ -132,7 +134,6 @@ def publish(
     bins: _Mapping[str, object] | None = None,
     domain: _Mapping[str, _Sequence[object] | str | _os.PathLike[str]] | None = None,
     merge: _Mapping[str, _Mapping[object, str] | str | _os.PathLike[str]] | None = None,
-    missing: _Sequence[str] | str = (),
     groups: str = "mixed",
     residue: str = "absorb",
     seed: int | None = None,
@@ -142,20 +143,30 @@ def publish(
     memory: str | int | None = None,
     spill: str | _os.PathLike[str] | None = None,
     private_report: str | _os.PathLike[str] | None = None,
+    **options: _Unpack[_SourceOptions],
 ) -> Release:
     """Publish a table as a release in the folder `to`, and open the release.
 
-    `table` is a path or glob (CSV, Parquet, Arrow), a pandas or Polars data frame, an Arrow table,
-    a DuckDB relation or anything else that exports Arrow. `sensitive` maps columns to their ell, or
-    lists columns that share `ell`. `seed` is for experiments only: a seeded release says so.
+    `table` is a path, folder or glob (CSV, Parquet, Arrow, SPSS, Stata, SAS, Excel), a database
+    ("sqlite:FILE#table", "duckdb:FILE#table", "postgresql://user@host/database#schema.table"), a
+    pandas frame (without its index), a Polars frame (eager or lazy), an Arrow table, reader or
+    dataset, a DuckDB relation, or anything else that exports Arrow.
+    `sensitive` maps columns to their ell, or lists columns that share `ell`. `seed` is for
+    experiments: a seeded release says so.
 
     Columns that look like identifiers or give a sensitive value away stop it until each is named in
     `drop` or `keep`. `person` is the column that says who a row is about. `bins` puts numbers into
     classes (10, "q10" or edges), `merge` gives values common labels (a mapping, or a CSV file),
-    `domain` declares a column's values (a list, or a file), `missing` lists texts that stand for
-    missing values, `sign` is the file of an Ed25519 private key.
+    `domain` declares a column's values (a list, or a file), `sign` is the file of an Ed25519
+    private key.
     `memory` ("1GB") bounds what is held at once; more goes, encrypted, through a file in `spill`.
     `private_report` is an HTML file for your own eyes: the truth beside what was published.
+
+    How the table is read, in every function that takes one: `missing` lists texts that stand for a
+    missing value; of CSV files, `delimiter`, `quote` ("" for none), `encoding`, `decimal_comma`,
+    and `header=False` if the first line is data. `where` ("age >= 18") keeps the rows that meet
+    it, `columns` publishes these and the protected ones alone, `labels` ({"sex": {1: "F", 2: "M"}},
+    or a CSV file per column) puts labels in place of codes. `query` is a SELECT for a database.
     """
     from pathlib import Path
     from warnings import warn
@@ -170,7 +181,7 @@ def publish(
         to,
         choices=Choices.of(
             drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
-            missing=missing,
+            **options,
         ),
         seed=seed,
         force=force,
@@ -220,11 +231,11 @@ def audit(
     bins: _Mapping[str, object] | None = None,
     domain: _Mapping[str, _Sequence[object] | str | _os.PathLike[str]] | None = None,
     merge: _Mapping[str, _Mapping[object, str] | str | _os.PathLike[str]] | None = None,
-    missing: _Sequence[str] | str = (),
     groups: str = "mixed",
     residue: str = "absorb",
     seed: int | None = None,
     progress: _Progress | None = None,
+    **options: _Unpack[_SourceOptions],
 ) -> _Audit:
     """Attack a release of `table`: what was learnt, beside what is promised.
 
@@ -243,7 +254,7 @@ def audit(
         attacks=(attacks,) if isinstance(attacks, str) else tuple(attacks),
         choices=Choices.of(
             drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
-            missing=missing,
+            **options,
         ),
         seed=seed,
         progress=progress,
@@ -262,9 +273,9 @@ def compare(
     bins: _Mapping[str, object] | None = None,
     domain: _Mapping[str, _Sequence[object] | str | _os.PathLike[str]] | None = None,
     merge: _Mapping[str, _Mapping[object, str] | str | _os.PathLike[str]] | None = None,
-    missing: _Sequence[str] | str = (),
     seed: int | None = None,
     progress: _Progress | None = None,
+    **options: _Unpack[_SourceOptions],
 ) -> _Comparison:
     """Compare ways to publish one sensitive column: errors by selectivity, and what is given away.
 
@@ -290,7 +301,7 @@ def compare(
         epsilon=epsilon,
         queries=queries,
         releases=releases,
-        choices=Choices.of(drop=drop, bins=bins, merge=merge, domain=domain, missing=missing),
+        choices=Choices.of(drop=drop, bins=bins, merge=merge, domain=domain, **options),
         seed=seed,
         progress=progress,
     )

@@ -118,7 +118,7 @@ def run_audit(
             linked = place / "twin"
             number = links.publish_twin(truth, settings, linked, seed)
             target = links.linked_by_number(truth, settings, linked, number)
-        source = describe_source(table)
+        source = describe_source(table, chosen.query)
         paths = source.paths if isinstance(source, FileSource) else ()
         scene = _Scene(
             target, prepared, truth, settings, manifest, folder, linked, place, randomness, paths,

@@ -28,7 +28,7 @@ from countveil.inspection import (
     sounds_sensitive,
 )
 from countveil.inspection.safety import find_concerns
-from countveil.preparation import MOST_NUMBERS, Reading, open_table
+from countveil.preparation import MOST_NUMBERS, Reading, open_table, put_labels
 from countveil.release.domain import NUMBER, OTHER, kind_of
 from countveil.source import Bins, Choices, Column, check_named, put_into_classes
 
@@ -73,9 +73,11 @@ class Inspection:
         """The columns that were named, or look like ones to protect."""
         return tuple(column.name for column in self.columns if column.role == "sensitive")
 
-    def publish_line(self, table: str, command: str = "countveil") -> str:
-        """A command that publishes this table, to copy and adapt."""
-        words = [command, "publish", shlex.quote(table)]
+    def publish_line(
+        self, table: str, command: str = "countveil", options: Sequence[str] = ()
+    ) -> str:
+        """A command that publishes this table, to copy and adapt; `options` say how to read it."""
+        words = [command, "publish", shlex.quote(table), *map(shlex.quote, options)]
         for column in self.columns:
             if column.role == "sensitive":
                 ell = max(2, min(_USUAL_ELL, column.largest_ell))
@@ -141,14 +143,16 @@ class Inspection:
 def run_inspect(
     table: object,
     sensitive: Sequence[str] = (),
-    missing: Sequence[str] = (),
+    choices: Choices | None = None,
     progress: Progress | None = None,
 ) -> Inspection:
     """Look at a table."""
-    source = open_table(table, Choices(missing=tuple(missing)), Reading(progress=progress))
-    check_named(source.columns, sensitive)
+    chosen_by = choices or Choices()
+    source = open_table(table, chosen_by, Reading(progress=progress), sensitive)
+    check_named(source.columns, [*sensitive, *chosen_by.labels])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to look at.")
+    put_labels(source, chosen_by)
     profiles = source.profiles([column.name for column in source.columns])
     glances = [_glance(column, profiles.get(column.name)) for column in source.columns]
     chosen = tuple(sensitive) or tuple(

@@ -1,6 +1,6 @@
 """The publisher's table made ready: read, recoded, its columns in their roles, found safe.
 
-    read -> merge and put into classes -> roles -> person -> domains -> identifiers and giveaways
+    read -> label, merge, put into classes -> roles -> person -> domains -> identifiers, giveaways
 
 Enters: a table and the publisher's choices. Leaves: `Prepared`, or the error that stops before
 harm. Must not know: groups, draws, where the release goes.
@@ -30,6 +30,7 @@ from countveil.source import (
     describe_source,
     put_into_classes,
 )
+from countveil.source.labels import has_all_labels, labelled
 from countveil.source.recode import declared_values, merge_values, value_text
 
 # A numeric sensitive column with more values than this is a measurement, not a category.
@@ -74,11 +75,11 @@ def shape(
     table: object, sensitive: Sequence[str], choices: Choices, reading: Reading | None = None
 ) -> Prepared:
     """Read a table and do to its values what was asked; whether it is safe is not looked at."""
-    source = open_table(table, choices, reading)
+    source = open_table(table, choices, reading, sensitive)
     check_named(source.columns, [*sensitive, *choices.named])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to publish.")
-    warnings = _merge(source, choices)
+    warnings = [*put_labels(source, choices), *_merge(source, choices)]
     classes = _classify(source, choices)
     drop = set(choices.drop)
     if choices.person is not None:
@@ -92,14 +93,28 @@ def shape(
     return Prepared(source, roles, domains, classes, warnings)
 
 
-def open_table(table: object, choices: Choices, reading: Reading | None = None) -> SourceTable:
-    """Open a table with the embedded engine."""
+def open_table(
+    table: object,
+    choices: Choices,
+    reading: Reading | None = None,
+    sensitive: Sequence[str] = (),
+) -> SourceTable:
+    """Open a table, or the part of it that was asked for, with the embedded engine."""
     from countveil.engines.embedded.source_table import open_source_table
 
     how = reading or Reading()
-    source = describe_source(table)
+    source = describe_source(table, choices.query)
+    person = () if choices.person is None else (choices.person,)
     return open_source_table(
-        source, choices.missing, memory=how.memory, spill=how.spill, progress=how.progress
+        source,
+        choices.missing,
+        csv=choices.csv,
+        where=choices.where,
+        # What is protected, and who a row is about, is needed whatever is published beside it.
+        columns=(*choices.columns, *sensitive, *person) if choices.columns else (),
+        memory=how.memory,
+        spill=how.spill,
+        progress=how.progress,
     )
 
 
@@ -110,6 +125,28 @@ def concerns_of(
     names = [column.name for column in columns]
     sample = source.sample(sample_size(len(columns)), names)
     return find_concerns(columns, sensitive, sample, source.rows)
+
+
+def put_labels(source: SourceTable, choices: Choices) -> list[str]:
+    """Put labels in place of codes: those that were named, else those of the source itself.
+
+    A column that has labels for some of its values only (9 is "no answer") holds numbers.
+    """
+    for name, labels in choices.labels.items():
+        values = source.histogram(name, _NOTHING).values
+        source.recode(name, labelled(name, values, labels))
+    warnings = []
+    for name, labels in source.labels.items():
+        if name in choices.labels or name in choices.bins or name in choices.drop:
+            continue
+        values = source.histogram(name, _NOTHING).values
+        if has_all_labels(values, labels):
+            source.recode(name, labelled(name, values, labels))
+        else:
+            warnings.append(
+                f"Column {name!r} has values without a label in the file, so its codes are kept."
+            )
+    return warnings
 
 
 def _merge(source: SourceTable, choices: Choices) -> list[str]:

@@ -53,6 +53,15 @@ def test_the_analysts_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(found["answer"]) == 80  # type: ignore[arg-type]
 
 
+def test_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    pieces = blocks("docs/guides/sources.md", "python")
+    assert pieces
+    for block in pieces:
+        exec(block, found)
+
+
 def test_the_guide_to_ell_runs_and_shows_what_comes_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -110,7 +110,7 @@ def test_comes_out_right(quick: Quick, tmp_path: Path, name: str) -> None:
 
 # name -> file name, bytes, what the message must say
 REFUSED: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
-    "utf-16": ("in.csv", "x,job\n1,a\n".encode("utf-16"), ("UTF-8",)),
+    "utf-16": ("in.csv", "x,job\n1,é\n".encode("utf-16-le"), ("UTF-8",)),
     "latin-1": ("in.csv", csv_of(over("Zo")).replace(b"Zo", b"Zo\xeb"), ("UTF-8",)),
     "a row too short": ("in.csv", csv_of(over("1")) + b"1\n", ("line 26", "1 cell", "header 2")),
     "trailing commas": (

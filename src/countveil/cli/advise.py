@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,6 @@ from countveil.cli.options import (
     FormatOption,
     InputArgument,
     MergeOption,
-    MissingOption,
     choices_of,
 )
 from countveil.cli.output import (
@@ -26,12 +25,14 @@ from countveil.cli.output import (
     print_table,
     progress_shown,
 )
+from countveil.cli.source_options import NOTHING_SAID, with_source_options
 from countveil.display import visible
 
 if TYPE_CHECKING:
     from countveil.advice.column import ColumnAdvice
 
 
+@with_source_options
 def command(
     table: InputArgument,
     sensitive: Annotated[
@@ -56,10 +57,10 @@ def command(
     bins: BinsOption = None,
     domain: DomainOption = None,
     merge: MergeOption = None,
-    missing: MissingOption = None,
     seed: Annotated[
         int | None, typer.Option("--seed", help="The same seed tries the same things.")
     ] = None,
+    source: dict[str, Any] = NOTHING_SAID,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Find an ell: what each one costs in accuracy and gains in protection.
@@ -77,7 +78,7 @@ def command(
     from countveil.adviser import run_advise
 
     wish = Wish(None if accuracy is None else _accuracy(accuracy), hide)
-    choices = choices_of(drop=drop, bins=bins, domain=domain, merge=merge, missing=missing)
+    choices = choices_of(drop=drop, bins=bins, domain=domain, merge=merge, source=source)
     with progress_shown() as report:
         advice = run_advise(
             table, sensitive, choices=choices, wish=wish, seed=seed, progress=report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,7 +18,6 @@ from countveil.cli.options import (
     InputArgument,
     KeepOption,
     MergeOption,
-    MissingOption,
     PersonOption,
     ProtectedOption,
     Residue,
@@ -34,11 +33,13 @@ from countveil.cli.output import (
     print_table,
     progress_shown,
 )
+from countveil.cli.source_options import NOTHING_SAID, with_source_options
 
 if TYPE_CHECKING:
     from countveil.adversaries.summary import Audit
 
 
+@with_source_options
 def command(
     table: InputArgument,
     sensitive: ProtectedOption,
@@ -68,9 +69,9 @@ def command(
     bins: BinsOption = None,
     domain: DomainOption = None,
     merge: MergeOption = None,
-    missing: MissingOption = None,
     groups: GroupsOption = Groups.MIXED,
     residue: ResidueOption = Residue.ABSORB,
+    source: dict[str, Any] = NOTHING_SAID,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Attack a release of INPUT and report what was learnt against what is promised.
@@ -95,7 +96,7 @@ def command(
     settings = column_settings(with_ell(sensitive, ell), None, groups, residue)
     named = [name for text in attacks or () for name in text.split(",") if name]
     choices = choices_of(
-        drop=drop, keep=keep, person=person, bins=bins, domain=domain, merge=merge, missing=missing
+        drop=drop, keep=keep, person=person, bins=bins, domain=domain, merge=merge, source=source
     )
     with progress_shown() as tell:
         found = run_audit(

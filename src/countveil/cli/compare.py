@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,6 @@ from countveil.cli.options import (
     FormatOption,
     InputArgument,
     MergeOption,
-    MissingOption,
     ProtectedOption,
     choices_of,
     with_ell,
@@ -28,12 +27,14 @@ from countveil.cli.output import (
     print_table,
     progress_shown,
 )
+from countveil.cli.source_options import NOTHING_SAID, with_source_options
 from countveil.errors import SettingsError
 
 if TYPE_CHECKING:
     from countveil.comparison import Comparison
 
 
+@with_source_options
 def command(
     table: InputArgument,
     sensitive: ProtectedOption,
@@ -55,11 +56,11 @@ def command(
     bins: BinsOption = None,
     domain: DomainOption = None,
     merge: MergeOption = None,
-    missing: MissingOption = None,
     seed: Annotated[
         int | None,
         typer.Option("--seed", help="The same seed tries the same things (but for Laplace noise)."),
     ] = None,
+    source: dict[str, Any] = NOTHING_SAID,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Compare ways to publish on INPUT: how far off counts are, and what is given away.
@@ -85,7 +86,7 @@ def command(
             f"Name one; the others can stay as ordinary columns, or go with --drop."
         )
     ((column, own),) = with_ell(sensitive, ell).items()
-    choices = choices_of(drop=drop, bins=bins, domain=domain, merge=merge, missing=missing)
+    choices = choices_of(drop=drop, bins=bins, domain=domain, merge=merge, source=source)
     with progress_shown() as tell:
         found = run_compare(
             table, column, own, epsilon=epsilon, queries=queries, releases=releases,

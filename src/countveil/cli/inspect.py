@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from countveil.cli.options import FormatOption, InputArgument, MissingOption
+from countveil.cli.options import FormatOption, InputArgument, choices_of
 from countveil.cli.output import (
     Format,
     as_json,
@@ -16,11 +16,13 @@ from countveil.cli.output import (
     print_table,
     progress_shown,
 )
+from countveil.cli.source_options import NOTHING_SAID, with_source_options, words
 from countveil.display import visible
 
 _MOST_LINES = 200
 
 
+@with_source_options
 def command(
     table: InputArgument,
     sensitive: Annotated[
@@ -29,7 +31,7 @@ def command(
             "-s", "--sensitive", metavar="COL", help="A column to protect. May be repeated."
         ),
     ] = None,
-    missing: MissingOption = None,
+    source: dict[str, Any] = NOTHING_SAID,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Look at a table: who could be recognised, what gives sensitive values away.
@@ -46,8 +48,8 @@ def command(
 
     with progress_shown() as report:
         report("looking", 0, 0)
-        found = run_inspect(table, sensitive or (), missing or (), report)
-    line = found.publish_line(table, own_command())
+        found = run_inspect(table, sensitive or (), choices_of(source=source), report)
+    line = found.publish_line(table, own_command(), words(source))
     if style is Format.JSON:
         print(as_json({**found.as_dict(), "publish": line}))
         return

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,7 +36,10 @@ FormatOption = Annotated[Format, typer.Option("--format", help="How to print the
 InputArgument = Annotated[
     str,
     typer.Argument(
-        metavar="INPUT", help="CSV (also .gz, .zst), Parquet or Arrow; a file or a pattern."
+        metavar="INPUT",
+        help="CSV (also .gz, .zst, .zip), Parquet, Arrow, SPSS, Stata, SAS or Excel; a file, a "
+        "folder or a pattern; "
+        "sqlite:FILE#table, duckdb:FILE#table or postgresql://user@host/database#schema.table.",
     ),
 ]
 
@@ -82,13 +86,6 @@ ResidueOption = Annotated[
     Residue,
     typer.Option(
         "--residue", help="Rows left over by ell: absorb them (none is lost) or drop them."
-    ),
-]
-
-MissingOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--missing", metavar="TEXT", help="A text that stands for a missing value. Repeatable."
     ),
 ]
 
@@ -146,11 +143,11 @@ def pairs(given: list[str] | None, mark: str, option: str) -> dict[str, str]:
 
 def choices_of(
     *,
-    drop: list[str] | None,
-    bins: list[str] | None,
-    domain: list[str] | None,
-    merge: list[str] | None,
-    missing: list[str] | None,
+    source: Mapping[str, Any],
+    drop: list[str] | None = None,
+    bins: list[str] | None = None,
+    domain: list[str] | None = None,
+    merge: list[str] | None = None,
     keep: Sequence[str] | None = None,
     person: str | None = None,
 ) -> Choices:
@@ -164,8 +161,18 @@ def choices_of(
         bins=pairs(bins, "=", "--bins"),
         domain=pairs(domain, "=", "--domain"),
         merge=pairs(merge, ":", "--merge"),
-        missing=missing or (),
+        **{
+            **source,
+            "labels": pairs(source.get("labels"), "=", "--labels"),
+            "columns": _listed(source.get("columns")),
+        },
     )
+
+
+def _listed(given: list[str] | None) -> list[str]:
+    """Names separated by commas; one that holds a comma stands in double quotes."""
+    lines = csv.reader(given or (), skipinitialspace=True)
+    return [name for line in lines for name in line if name]
 
 
 def with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:

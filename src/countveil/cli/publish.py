@@ -7,7 +7,7 @@ import os
 import shlex
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,7 +23,6 @@ from countveil.cli.options import (
     InputArgument,
     KeepOption,
     MergeOption,
-    MissingOption,
     PersonOption,
     ProtectedOption,
     Residue,
@@ -40,12 +39,14 @@ from countveil.cli.output import (
     warn,
 )
 from countveil.cli.show import print_manifest
+from countveil.cli.source_options import NOTHING_SAID, with_source_options
 from countveil.display import visible
 
 if TYPE_CHECKING:
     from countveil.publisher import Published
 
 
+@with_source_options
 def command(
     table: InputArgument,
     sensitive: ProtectedOption,
@@ -57,7 +58,6 @@ def command(
     bins: BinsOption = None,
     domain: DomainOption = None,
     merge: MergeOption = None,
-    missing: MissingOption = None,
     groups: GroupsOption = Groups.MIXED,
     residue: ResidueOption = Residue.ABSORB,
     seed: Annotated[
@@ -103,6 +103,7 @@ def command(
             "measured in this release, eligibility, timings. Not inside DIR.",
         ),
     ] = None,
+    source: dict[str, Any] = NOTHING_SAID,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Publish a table so that large counts stay right and small counts stay hidden.
@@ -126,7 +127,7 @@ def command(
     started = time.monotonic()
     settings = column_settings(with_ell(sensitive, ell), None, groups, residue)
     choices = choices_of(
-        drop=drop, keep=keep, person=person, bins=bins, domain=domain, merge=merge, missing=missing
+        drop=drop, keep=keep, person=person, bins=bins, domain=domain, merge=merge, source=source
     )
     with progress_shown() as report:
         done = run_publish(

@@ -101,6 +101,10 @@ class SourceTable(Protocol):
     def columns(self) -> Sequence[Column]:
         """Names and types, in the table's order."""
 
+    @property
+    def labels(self) -> Mapping[str, Mapping[str, str]]:
+        """What the source itself says that the codes of columns stand for."""
+
     def histogram(self, column: str, without: NDArray[np.int64]) -> Histogram:
         """Count the values of a column, leaving out the rows with these numbers."""
 

@@ -25,7 +25,9 @@ class ReleaseColumns:
         columns: Sequence[PublishedColumn],
         domains: Mapping[str, tuple[Any, ...]] | None = None,
         classes: Mapping[str, ClassEdges] | None = None,
+        where: str = "the release",
     ) -> None:
+        self._where = where
         self._by_name = {column.name: column for column in columns}
         self._domains = dict(domains or {})
         self._classes = dict(classes or {})
@@ -41,7 +43,7 @@ class ReleaseColumns:
             listed = " and ".join(f'"{known}"' for known in same)
             raise QueryError(f"{name!r} could be {listed}. Write the exact name in double quotes.")
         hint = nearest(name, self._by_name)
-        raise QueryError(f"There is no column {name!r} in the release. {hint}")
+        raise QueryError(f"There is no column {name!r} in {self._where}. {hint}")
 
     def knows(self, name: str) -> bool:
         """Whether a column of this name can be found."""

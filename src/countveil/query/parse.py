@@ -14,8 +14,9 @@ from countveil.query.expressions import TRUE, AllOf, Expression, Formula
 from countveil.query.measures import MeasureReader
 from countveil.query.names import ReleaseColumns
 from countveil.query.question import GroupKey, Having, Ordering, Output, Question
-from countveil.query.scalars import SUPPORTED, refuse, shown
+from countveil.query.scalars import FUNCTIONS, SUPPORTED, ScalarReader, refuse, shown
 from countveil.query.translate import Translator
+from countveil.release.domain import BOOLEAN
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -25,6 +26,11 @@ _CLAUSES = {
     "with_": "WITH", "with": "WITH", "joins": "A second table", "distinct": "DISTINCT",
     "laterals": "LATERAL", "windows": "WINDOW", "qualify": "QUALIFY", "into": "INTO",
 }  # fmt: skip
+_CONDITION = {"expressions", "from_", "from", "where", "kind"}
+CONDITIONS = (
+    "A condition compares columns with values, such as \"age >= 18 AND country IN ('CA', 'NO')\"; "
+    f"functions: {FUNCTIONS}."
+)
 _READ = {
     "expressions", "from_", "from", "where", "group", "having", "order", "limit", "offset", "kind",
 }  # fmt: skip
@@ -58,6 +64,26 @@ def parse_where(text: str, columns: ReleaseColumns) -> Formula:
     if not text.strip():
         return AllOf(())
     return parse_question(f"SELECT count(*) FROM release WHERE ({text}\n)", columns).where
+
+
+def parse_condition(text: str, columns: ReleaseColumns) -> Expression:
+    """A condition on plain columns only, as one expression."""
+    from sqlglot import exp
+
+    try:
+        select = _parse(f"SELECT count(*) FROM release WHERE ({text}\n)")
+        where = select.args.get("where") if isinstance(select, exp.Select) else None
+        extra = [part for part, value in select.args.items() if value and part not in _CONDITION]
+        if where is None or extra:
+            refuse("The text is not one condition.")
+        found = ScalarReader(columns, None).expression(where.this)
+    except RecursionError as error:
+        raise QueryError(f"The condition is nested too deeply. {CONDITIONS}") from error
+    except QueryError as error:
+        raise QueryError(str(error).replace(SUPPORTED, CONDITIONS)) from error
+    if found.kind != BOOLEAN:
+        raise QueryError(f"The text is a {found.kind} and not a condition. {CONDITIONS}")
+    return found
 
 
 def _parse(text: str) -> exp.Expr:

@@ -5,20 +5,26 @@ Must not know: how it is read, what happens to it next. Nothing here opens a dat
 files in which a publisher lists values are read here.
 """
 
-from countveil.source.choices import Choices
+from countveil.source.choices import Choices, SourceOptions
 from countveil.source.classes import Bins, Classes, put_into_classes
 from countveil.source.columns import Column, Roles, assign_roles, check_named
+from countveil.source.csv_style import PLAIN_CSV, CsvStyle
+from countveil.source.databases import DatabaseSource
 from countveil.source.locate import FileSource, FrameSource, Source, describe_source
 
 __all__ = [
+    "PLAIN_CSV",
     "Bins",
     "Choices",
     "Classes",
     "Column",
+    "CsvStyle",
+    "DatabaseSource",
     "FileSource",
     "FrameSource",
     "Roles",
     "Source",
+    "SourceOptions",
     "assign_roles",
     "check_named",
     "describe_source",

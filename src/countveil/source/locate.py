@@ -1,6 +1,7 @@
 """Where the table lives and in which format.
 
-Enters: a path, a glob, or an object in memory. Leaves: a `FileSource` or a `FrameSource`.
+Enters: a path, a folder, a glob, a database, or an object in memory. Leaves: a `FileSource`, a
+`DatabaseSource` or a `FrameSource`.
 Must not know: the content. Only names are looked at.
 """
 
@@ -12,22 +13,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from countveil.errors import InputError, nearest
+from countveil.errors import InputError, SettingsError, nearest
+from countveil.source.databases import DatabaseSource, describe_database
 
+_CSV, _PACKED = (".csv", ".tsv", ".txt", ".tab"), (".gz", ".zst", ".zip")
 _FORMATS = {
-    "csv": (".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst"),
+    "csv": (*_CSV, *(ending + packed for ending in _CSV for packed in _PACKED), ".zip"),
     "parquet": (".parquet", ".pq"),
     "arrow": (".arrow", ".feather", ".ipc"),
+    "stat": (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt"),
+    "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
 }
-SUPPORTED = "CSV (.csv, .tsv, also .gz or .zst), Parquet (.parquet), Arrow or Feather (.arrow)"
+SUPPORTED = (
+    "CSV (.csv, .tsv, .txt, also .gz, .zst or .zip), Parquet (.parquet), Arrow or Feather "
+    "(.arrow), SPSS (.sav), Stata (.dta), SAS (.sas7bdat, .xpt), Excel (.xlsx, .xls, .ods)"
+)
+
+DATABASES = "sqlite:FILE#table, duckdb:FILE#table, postgresql://user@host/database#schema.table"
 
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """One or several files of one format."""
+    """One or several files of one format; of workbooks perhaps the sheet."""
 
     paths: tuple[Path, ...]
     format: str
+    sheet: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +48,35 @@ class FrameSource:
     frame: Any
 
 
-Source = FileSource | FrameSource
+Source = FileSource | FrameSource | DatabaseSource
+_EXPORTS = ("__arrow_c_stream__", "__arrow_c_array__")
 
 
-def describe_source(table: object) -> Source:
-    """Find out what was handed over."""
+def describe_source(table: object, query: str | None = None) -> Source:
+    """Find out what was handed over; a `query` is for a database."""
+    if isinstance(table, str):
+        database = describe_database(table, query)
+        if database is not None:
+            return database
+    if query is not None:
+        raise SettingsError(f"--query is for a table in a database: {DATABASES}.")
     if isinstance(table, str | os.PathLike):
         return _describe_path(os.fspath(table))
-    if is_pandas(table) or hasattr(table, "__arrow_c_stream__"):
+    if is_pandas(table) or is_polars_plan(table) or any(hasattr(table, way) for way in _EXPORTS):
+        return FrameSource(table)
+    if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "to_batches"):
         return FrameSource(table)
     raise InputError(
-        f"Cannot read a table from a {type(table).__name__}. What works: a path or glob, a pandas "
-        f"or Polars data frame, an Arrow table, a DuckDB relation."
+        f"Cannot read a table from a {type(table).__name__}. What works: a path, folder or glob, "
+        f"{DATABASES}, a pandas or Polars data frame, an Arrow table, reader or dataset, a DuckDB "
+        f"relation, or anything else that exports Arrow."
     )
+
+
+def is_polars_plan(table: object) -> bool:
+    """Whether this is a lazy frame of Polars, found out without importing Polars."""
+    kind = type(table)
+    return kind.__name__ == "LazyFrame" and kind.__module__.split(".")[0] == "polars"
 
 
 def is_pandas(table: object) -> bool:
@@ -75,12 +102,13 @@ def _describe_path(text: str | bytes) -> FileSource:
 
 def _find_files(name: str) -> FileSource:
     path = Path(name)
+    workbook, mark, sheet = name.rpartition("#")
+    if mark and sheet and workbook.lower().endswith(_FORMATS["excel"]) and not path.exists():
+        found = _find_files(workbook)
+        return FileSource(found.paths, found.format, sheet)
     if path.is_dir():
-        raise InputError(
-            f"{name} is a folder. Name the files in it with a pattern, such as "
-            f"'{path / '*.parquet'}'."
-        )
-    if path.exists():
+        paths = _files_in(path)
+    elif path.exists():
         paths = [path]
     elif glob.has_magic(name):
         paths = sorted(Path(found) for found in glob.glob(name, recursive=True))  # noqa: PTH207
@@ -91,9 +119,27 @@ def _find_files(name: str) -> FileSource:
     formats = {_format_of(found) for found in paths}
     if len(formats) > 1:
         raise InputError(
-            f"{name} matches files of different formats: {', '.join(sorted(formats))}."
+            f"{name} holds files of different formats: {', '.join(sorted(formats))}. Name those of "
+            f"one format with a pattern, such as '*.parquet'."
         )
     return FileSource(tuple(paths), formats.pop())
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """All files of a folder but hidden ones; what lies deeper is not guessed at."""
+    entries = [entry for entry in sorted(folder.iterdir()) if entry.name[0] not in "._"]
+    if (folder / "manifest.json").exists():
+        raise InputError(f"{folder} is a release, which is published already.")
+    deeper = [entry.name for entry in entries if entry.is_dir()]
+    if deeper:
+        raise InputError(
+            f"{folder} has folders in it, such as {deeper[0]!r}. Name the files with a pattern, "
+            f"such as '{folder / '**' / '*.parquet'}'; values that stand only in names of folders "
+            f"are not read."
+        )
+    if not entries:
+        raise InputError(f"The folder {folder} is empty. What works in it: {SUPPORTED}.")
+    return entries
 
 
 def _format_of(path: Path) -> str:

@@ -17,25 +17,29 @@ from typing import Any
 from countveil.errors import InputError, SettingsError
 
 _LIMIT = 64 * 1024 * 1024
-_HEADERS = (["value", "label"], ["value"])
+_HEADERS = (["value", "label"], ["code", "label"], ["value"])
 
 
 def read_merges(wish: Mapping[Any, str] | str | os.PathLike[str]) -> dict[str, str]:
     """What becomes of which value: a mapping, or a CSV file with lines of value,label."""
     if isinstance(wish, Mapping):
         return {value_text(value): str(label) for value, label in wish.items()}
-    path = Path(wish)
+    mapping = read_pairs(wish, "a value and the label it becomes")
+    if not mapping:
+        raise InputError(f"{os.fspath(wish)} merges nothing. It needs lines of value,label.")
+    return mapping
+
+
+def read_pairs(file: str | os.PathLike[str], what: str) -> dict[str, str]:
+    """A file with two cells in each line: what the first becomes."""
+    path = Path(file)
     mapping: dict[str, str] = {}
     for number, row in _lines(path):
         if len(row) != 2 or not row[1].strip():
-            raise InputError(
-                f"{path}, line {number}: two cells are needed, a value and the label it becomes."
-            )
+            raise InputError(f"{path}, line {number}: two cells are needed, {what}.")
         if mapping.get(row[0], row[1]) != row[1]:
             raise InputError(f"{path}, line {number}: the value {row[0]!r} has two labels.")
         mapping[row[0]] = row[1]
-    if not mapping:
-        raise InputError(f"{path} merges nothing. It needs lines of value,label.")
     return mapping
 
 

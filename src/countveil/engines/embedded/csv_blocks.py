@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pyarrow as pa
 
 from countveil.engines.embedded.blocks import Span
 from countveil.engines.embedded.csv_chunks import Chunk
-from countveil.engines.embedded.csv_types import TEXT, first_fitting, merges
+from countveil.engines.embedded.csv_types import TEXT, first_fitting, merges, with_point
 from countveil.engines.embedded.pieces import CodedPiece
 from countveil.engines.embedded.plain import from_numpy
 from countveil.engines.embedded.spill import Spill
@@ -31,7 +32,7 @@ class Shelf:
     """Coded columns of chunks: in memory while they fit, then all of them on disk."""
 
     def __init__(self, most_bytes: int, folder: Path) -> None:
-        self._most_bytes, self._folder = most_bytes, folder
+        self.most_bytes, self.folder = most_bytes, folder
         self._bytes = 0
         self._spill: Spill | None = None
         self._chunks: list[list[CodedPiece | _PutAside]] = []
@@ -44,8 +45,8 @@ class Shelf:
     def add(self, columns: Sequence[CodedPiece]) -> None:
         """Keep the columns of the next chunk."""
         self._bytes += sum(piece.nbytes for piece in columns)
-        if self._spill is None and self._bytes > self._most_bytes:
-            self._spill = Spill(self._folder)
+        if self._spill is None and self._bytes > self.most_bytes:
+            self._spill = Spill(self.folder)
             weakref.finalize(self, self._spill.close)
             self._chunks = [self._aside(self._spill, chunk) for chunk in self._chunks]
         self._chunks.append(
@@ -92,8 +93,8 @@ class _PutAside:
 class CsvBlocks:
     """What CSV files hold."""
 
-    def __init__(self, header: Sequence[str], shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, header: Sequence[str], shelf: Shelf, *, decimal_comma: bool = False) -> None:
+        self._shelf, self._decimal_comma = shelf, decimal_comma
         self._names = list(header)
         self._fits: list[list[frozenset[Any]]] = []
         self._n_texts: list[list[int]] = []
@@ -145,7 +146,10 @@ class CsvBlocks:
         for name in columns:
             place = self.schema.get_field_index(name)
             piece = self._shelf.get(span.number, place)
-            found[name] = _array(piece, self.schema.field(place).type, name in plain_text, few)
+            kind = self.schema.field(place).type
+            if self._decimal_comma and kind == pa.float64():
+                piece = replace(piece, dictionary=with_point(piece.dictionary))
+            found[name] = _array(piece, kind, name in plain_text, few)
         yield found
 
     def _kind(self, place: int) -> Any:
@@ -158,7 +162,8 @@ class CsvBlocks:
     def _texts(self, place: int) -> Any:
         def parts() -> Iterator[Any]:
             for number in range(len(self._shelf)):
-                yield self._shelf.get(number, place).dictionary
+                texts = self._shelf.get(number, place).dictionary
+                yield with_point(texts) if self._decimal_comma else texts
 
         return parts
 

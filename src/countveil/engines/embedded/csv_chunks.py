@@ -1,8 +1,8 @@
 """A CSV file cut into records and parsed on both cores.
 
-Enters: a path, the header, the delimiter, what stands for a missing value. Leaves: chunks of rows,
-every column as codes into its different texts, with the types that fit these. Must not know: what
-the columns are for, where chunks are kept.
+Enters: a path, the header, how it is written, what stands for a missing value. Leaves: chunks of
+rows, every column as codes into its different texts, with the types that fit these. Must not know:
+what the columns are for, where chunks are kept.
 
 The file is cut after a line end before which the quotes are even in number; each piece is parsed by
 itself. That is where a record ends unless a quote stands inside an unquoted cell. To be sure, every
@@ -25,16 +25,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from countveil.engines.embedded.csv_bytes import csv_bytes, native
 from countveil.engines.embedded.csv_types import fitting
 from countveil.engines.embedded.pieces import CodedPiece, coded_piece
 from countveil.engines.embedded.workers import in_order
 from countveil.errors import InputError
 from countveil.randomness import fresh_key
+from countveil.source import PLAIN_CSV, CsvStyle
 
 _LONGEST = 1 << 24
 _LEAST, _MOST, _PIECES = 1 << 20, 1 << 23, 16
 _LEAST_A_COLUMN = 1 << 11
-_QUOTE = ord('"')
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -69,6 +70,7 @@ class CsvFile:
     header: tuple[str, ...]
     delimiter: str
     missing: tuple[str, ...]
+    style: CsvStyle = PLAIN_CSV
 
     def chunks(self) -> Iterator[Chunk]:
         """The rows, parsed in threads; an `IrregularError` takes back what was given so far."""
@@ -79,7 +81,8 @@ class CsvFile:
             columns = self._parsed(b"".join([*piece.parts, ending]), first=piece.number == 0)
             if any(column.dictionary[-1].as_py() != mark for column in columns):
                 raise IrregularError
-            return _chunk([_without_mark(column) for column in columns], piece.passed)
+            rows = [_without_mark(column) for column in columns]
+            return _chunk(rows, piece.passed, decimal_comma=self.style.decimal_comma)
 
         yield from in_order(parse, self._pieces())
 
@@ -93,15 +96,16 @@ class CsvFile:
             return "error"
 
         try:
-            with decompressed(self.path) as (stream, raw):
+            with self._opened() as (stream, raw):
+                names = None if self.style.header else list(self.header)
                 reader = pa.csv.open_csv(
-                    stream,
-                    pa.csv.ReadOptions(use_threads=False, block_size=_LONGEST),
+                    native(stream),
+                    pa.csv.ReadOptions(use_threads=False, block_size=_LONGEST, column_names=names),
                     self._parse_options(note),
                     self._convert_options(self.header),
                 )
                 for batch in reader:
-                    yield _chunk(batch.columns, raw.tell())
+                    yield _chunk(batch.columns, raw.tell(), decimal_comma=self.style.decimal_comma)
         except pa.ArrowInvalid as error:
             self._explain(str(error), bad)
 
@@ -110,10 +114,10 @@ class CsvFile:
         number, quotes, rest = 0, 0, b""
         size = min(max(self.path.stat().st_size // _PIECES, _LEAST), _MOST)
         size = max(size, min(_LEAST_A_COLUMN * len(self.header), _MOST))
-        with self._readable(), decompressed(self.path) as (stream, raw):
+        with self._readable(), self._opened() as (stream, raw):
             while block := stream.read(size):
-                quotes += _count_quotes(block)
-                end = _record_end(block, quotes)
+                quotes += self._count_quotes(block)
+                end = _record_end(block, quotes, self.style.quote.encode())
                 if end:
                     if number and (rest + block[:3]).startswith(_BYTE_ORDER_MARK):
                         # Arrow would take it for the mark of a file.
@@ -131,7 +135,8 @@ class CsvFile:
                 yield _Piece(number, [rest, b"\n"], raw.tell())
 
     def _parsed(self, text: bytes, *, first: bool) -> list[Any]:
-        # The header is part of the first piece.
+        # The header, if there is one, is part of the first piece.
+        first = first and self.style.header
         names = [str(place) for place in range(len(self.header))]
         options = pa.csv.ReadOptions(
             use_threads=False, block_size=len(text) + 1, column_names=None if first else names
@@ -152,7 +157,11 @@ class CsvFile:
 
     def _parse_options(self, on_bad_row: Any) -> Any:
         return pa.csv.ParseOptions(
-            delimiter=self.delimiter, newlines_in_values=True, invalid_row_handler=on_bad_row
+            delimiter=self.delimiter,
+            quote_char=self.style.quote or False,
+            double_quote=bool(self.style.quote),
+            newlines_in_values=bool(self.style.quote),
+            invalid_row_handler=on_bad_row,
         )
 
     def _convert_options(self, names: Sequence[str]) -> Any:
@@ -165,11 +174,20 @@ class CsvFile:
     def _check_whole(self) -> None:
         """Read the file to its end: a quote left open would swallow rows."""
         quotes = 0
-        with self._readable(), decompressed(self.path) as (stream, _):
+        with self._readable(), self._opened() as (stream, _):
             while block := stream.read(_LONGEST):
-                quotes += _count_quotes(block)
+                quotes += self._count_quotes(block)
         if quotes % 2:
             raise self._never_closed()
+
+    def _count_quotes(self, block: bytes) -> int:
+        if not self.style.quote:
+            return 0
+        # Twice as fast as bytes.count.
+        return int(np.count_nonzero(np.frombuffer(block, np.uint8) == ord(self.style.quote)))
+
+    def _opened(self) -> contextlib.AbstractContextManager[tuple[Any, Any]]:
+        return csv_bytes(self.path, self.style.encoding)
 
     @contextlib.contextmanager
     def _readable(self) -> Iterator[None]:
@@ -190,9 +208,13 @@ class CsvFile:
         line = re.search(r"Row #(\d+)", message)
         where = f"{self.path}, line {line[1]}" if line else str(self.path)
         if bad:
-            why = f"the line has {bad[0].actual_columns} cells, the header {len(self.header)}"
+            first = "header" if self.style.header else "first line"
+            why = f"the line has {bad[0].actual_columns} cells, the {first} {len(self.header)}"
         elif "UTF8" in message:
-            why = "it is not UTF-8 text; convert it to UTF-8 first"
+            why = (
+                "it is not UTF-8 text. Say which encoding it has, such as --encoding latin-1, "
+                "windows-1252 or utf-16"
+            )
         elif "straddl" in message:
             why = f"a line is longer than {_LONGEST:,} bytes"
         else:
@@ -201,25 +223,9 @@ class CsvFile:
         raise InputError(f"{where}: {why}.") from None
 
 
-@contextlib.contextmanager
-def decompressed(path: Path) -> Iterator[tuple[Any, Any]]:
-    """The content of a file, and the file itself. Neither is a Python object.
-
-    Arrow reads ahead in a thread of its own, which would wait for ever for an interpreter that an
-    interrupt has ended.
-    """
-    method = {".gz": "gzip", ".zst": "zstd"}.get(path.suffix.lower())
-    with pa.OSFile(str(path)) as raw:
-        if method is None:
-            yield raw, raw
-        else:
-            with pa.CompressedInputStream(raw, method) as stream:
-                yield stream, raw
-
-
-def _chunk(columns: Sequence[Any], passed: int) -> Chunk:
+def _chunk(columns: Sequence[Any], passed: int, *, decimal_comma: bool) -> Chunk:
     pieces = [coded_piece(column) for column in columns]
-    fits = [fitting(piece.dictionary) for piece in pieces]
+    fits = [fitting(piece.dictionary, decimal_comma=decimal_comma) for piece in pieces]
     return Chunk(len(columns[0]), pieces, fits, passed)
 
 
@@ -231,24 +237,21 @@ def _without_mark(column: Any) -> Any:
     )
 
 
-def _count_quotes(block: bytes) -> int:
-    # Twice as fast as bytes.count.
-    return int(np.count_nonzero(np.frombuffer(block, np.uint8) == _QUOTE))
-
-
-def _record_end(block: bytes, quotes: int) -> int:
+def _record_end(block: bytes, quotes: int, quote: bytes) -> int:
     """The place after the last line end before which the quotes are even; 0 if there is none.
 
     `quotes` counts those before the end of the block.
     """
+    if not quote:
+        return block.rfind(b"\n") + 1
     end = len(block)
     while (line_end := block.rfind(b"\n", 0, end)) >= 0:
-        quotes -= block.count(b'"', line_end, end)
+        quotes -= block.count(quote, line_end, end)
         if quotes % 2 == 0:
             return line_end + 1
         # Inside a quoted cell: go on before the quote that opens it.
         end = line_end
-        opening = block.rfind(b'"', 0, end)
+        opening = block.rfind(quote, 0, end)
         if opening < 0:
             return 0
         end, quotes = opening, quotes - 1

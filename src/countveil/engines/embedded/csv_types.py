@@ -33,17 +33,30 @@ _DIGITS, _WHOLE_DIGITS = 17, 15
 _AT_ONCE = 1 << 22
 
 
-def fitting(texts: Any) -> frozenset[Any]:
+def fitting(texts: Any, *, decimal_comma: bool = False) -> frozenset[Any]:
     """The types that fit all of these texts; every type if there are none."""
     if not len(texts):
         return frozenset(_FITS)
+    found = _fitting(texts, frozenset(_FITS))
+    if decimal_comma:
+        number = frozenset([pa.float64()])
+        found = (found - number) | _fitting(with_point(texts), number)
+    return found
+
+
+def _fitting(texts: Any, kinds: frozenset[Any]) -> frozenset[Any]:
     # A quick look at a few rules most types out.
     few = set(texts.slice(0, _SAMPLE).to_pylist())
     return frozenset(
         kind
         for kind, (look, fits) in _FITS.items()
-        if all(map(look.fullmatch, few)) and fits(texts)
+        if kind in kinds and all(map(look.fullmatch, few)) and fits(texts)
     )
+
+
+def with_point(texts: Any) -> Any:
+    """Numbers with a decimal comma as those with a point; what has a point is none of them."""
+    return pc.replace_substring(pc.replace_substring(texts, ".", "_"), ",", ".")
 
 
 def first_fitting(fits: Iterable[frozenset[Any]]) -> Any:

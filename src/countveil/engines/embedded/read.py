@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -17,31 +16,62 @@ from countveil.engines.embedded.arrow_files import ArrowBlocks, has_list_of_batc
 from countveil.engines.embedded.blocks import Blocks, ParquetBlocks, TableBlocks
 from countveil.engines.embedded.csv_blocks import Shelf
 from countveil.engines.embedded.csv_files import open_csv_files
+from countveil.engines.embedded.database import open_database
+from countveil.engines.embedded.frames import open_frame
 from countveil.engines.embedded.plain import plain_table
-from countveil.errors import InputError
-from countveil.source import FileSource, FrameSource, Source
-from countveil.source.locate import is_pandas
+from countveil.errors import InputError, SettingsError
+from countveil.source import PLAIN_CSV, CsvStyle, DatabaseSource, FileSource, FrameSource, Source
 
 
 def open_blocks(
-    source: Source, missing: Sequence[str], shelf: Shelf, progress: Progress | None = None
+    source: Source,
+    missing: Sequence[str],
+    shelf: Shelf,
+    progress: Progress | None = None,
+    csv: CsvStyle = PLAIN_CSV,
 ) -> Blocks:
     """The rows of a source. Parquet and Arrow files are read when they are wanted.
 
     Texts in `missing` mean a missing value. What a CSV holds is kept on the shelf.
     """
+    if csv.said and not (isinstance(source, FileSource) and source.format == "csv"):
+        raise SettingsError(f"{csv.said[0]} is about CSV files, and this table is none.")
     if isinstance(source, FrameSource):
-        return TableBlocks(plain_table(_from_frame(source.frame), missing))
-    if source.format == "parquet":
-        return ParquetBlocks(source.paths, missing)
+        return open_frame(source.frame, missing, shelf, progress)
+    if isinstance(source, DatabaseSource):
+        return open_database(source, missing, shelf, progress)
     try:
-        if source.format == "csv":
-            return open_csv_files(source.paths, missing, shelf, progress)
-        if all(map(has_list_of_batches, source.paths)):
-            return ArrowBlocks(source.paths, missing)
-        return TableBlocks(plain_table(_from_arrow_files(source), missing))
+        return _open_files(source, missing, shelf, progress, csv)
     except PermissionError as error:
         raise InputError(f"No permission to read {error.filename or source.paths[0]}.") from error
+
+
+def _open_files(
+    source: FileSource,
+    missing: Sequence[str],
+    shelf: Shelf,
+    progress: Progress | None,
+    csv: CsvStyle,
+) -> Blocks:
+    if source.format == "parquet":
+        return ParquetBlocks(source.paths, missing)
+    if source.format == "csv":
+        return open_csv_files(source.paths, missing, shelf, progress, csv)
+    if source.format == "stat":
+        from countveil.engines.embedded.stat_files import open_stat_file
+
+        return open_stat_file(source.paths, missing, shelf, progress)
+    if source.format == "arrow" and all(map(has_list_of_batches, source.paths)):
+        return ArrowBlocks(source.paths, missing)
+    return TableBlocks(plain_table(_whole_table(source), missing))
+
+
+def _whole_table(source: FileSource) -> pa.Table:
+    if source.format == "arrow":
+        return _from_arrow_files(source)
+    from countveil.engines.embedded.excel_files import read_workbooks
+
+    return read_workbooks(source.paths, source.sheet)
 
 
 def _from_arrow_files(source: FileSource) -> pa.Table:
@@ -67,43 +97,3 @@ def _read_arrow(path: Path) -> pa.Table:
                 return reader.read_all().replace_schema_metadata(None)
         except (pa.ArrowException, OSError):
             raise InputError(f"{path} is not a readable Arrow file: damaged or cut off.") from first
-
-
-def _from_frame(frame: Any) -> pa.Table:
-    if is_pandas(frame):
-        _check_pandas(frame)
-    if type(frame).__module__.split(".")[0] == "polars":
-        _check_polars(frame)
-    try:
-        if is_pandas(frame):
-            return pa.Table.from_pandas(frame, preserve_index=False)
-        return pa.table(frame)
-    except (pa.ArrowException, TypeError, ValueError):
-        # The cause quotes a value of the table.
-        raise InputError(
-            "The data frame cannot be converted: a column mixes types. Give every column one type."
-        ) from None
-
-
-def _check_pandas(frame: Any) -> None:
-    for name in frame.columns:
-        if not isinstance(name, str):
-            raise InputError(f"Column names must be text; the data frame has {name!r}.")
-    if not frame.columns.is_unique:
-        raise InputError("The data frame has a column name more than once. Rename the columns.")
-    for name in frame.columns:
-        try:
-            pa.Array.from_pandas(frame[name])
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            raise InputError(
-                f"Column {name!r} mixes types. Convert it to one type, for instance to text."
-            ) from None
-
-
-def _check_polars(frame: Any) -> None:
-    for name, kind in getattr(frame, "schema", {}).items():
-        if str(kind) == "Object":
-            raise InputError(
-                f"Column {name!r} holds Python objects, which cannot be published. Convert it to "
-                f"text or numbers, or leave it out."
-            )

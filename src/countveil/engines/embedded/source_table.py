@@ -35,6 +35,7 @@ from countveil.engines.embedded.csv_blocks import Shelf
 from countveil.engines.embedded.glance import coded_column, column_profile, is_countable, spread
 from countveil.engines.embedded.layout import Layout, make_layout
 from countveil.engines.embedded.memory import memory_limit, room_for_rows
+from countveil.engines.embedded.part import part_of
 from countveil.engines.embedded.pieces import (
     Piece,
     length,
@@ -51,7 +52,7 @@ from countveil.errors import InputError
 from countveil.mechanism import Dealer
 from countveil.randomness import Stream
 from countveil.release.domain import python_values
-from countveil.source import Column, Source
+from countveil.source import PLAIN_CSV, Column, CsvStyle, Source
 
 # Shares of the memory limit: for the table as it was read, for the rows between read and write.
 _KEPT_SHARE, _ROWS_SHARE = 0.3, 0.45
@@ -65,14 +66,21 @@ def open_source_table(
     source: Source,
     missing: Sequence[str] = (),
     *,
+    csv: CsvStyle = PLAIN_CSV,
+    where: str | None = None,
+    columns: Sequence[str] = (),
     memory: str | int | None = None,
     spill: Path | None = None,
     progress: Progress | None = None,
 ) -> EmbeddedSource:
-    """Open a source. Texts in `missing` mean a missing value; `spill` is for what needs a disk."""
+    """Open a source, or the rows of it that meet `where` and the named `columns`.
+
+    Texts in `missing` mean a missing value; `spill` is for what needs a disk.
+    """
     limit = room_for_rows(memory_limit(memory))
     shelf = Shelf(int(_KEPT_SHARE * limit), spill or Path(tempfile.gettempdir()))
-    return EmbeddedSource(open_blocks(source, missing, shelf, progress), limit, spill, progress)
+    blocks = part_of(open_blocks(source, missing, shelf, progress, csv), where, columns)
+    return EmbeddedSource(blocks, limit, spill, progress)
 
 
 class EmbeddedSource:
@@ -83,6 +91,13 @@ class EmbeddedSource:
     ) -> None:
         self._seen = SeenTable(blocks, int(_KEPT_SHARE * limit), progress)
         self._limit, self._spill = limit, spill
+        self._labels: Mapping[str, Mapping[str, str]] = getattr(blocks, "labels", {})
+
+    @property
+    def labels(self) -> Mapping[str, Mapping[str, str]]:
+        """What the source itself says that codes stand for."""
+        known = self._seen.schema.names
+        return {name: labels for name, labels in self._labels.items() if name in known}
 
     @property
     def rows(self) -> int:

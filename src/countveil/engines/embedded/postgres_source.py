@@ -1,0 +1,151 @@
+"""A table of a PostgreSQL server, or the result of a query on it, as record batches.
+
+Enters: a description. Leaves: a schema and batches, in one read-only transaction at the level of
+repeatable read. Must not know: what the columns are for.
+
+Everything is read with one COPY through ADBC, batch by batch. Types that Arrow has no other type
+for come as text. What the server or its library say is never repeated: it may quote the address, or
+a value of the table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from countveil.errors import InputError, MissingExtraError
+from countveil.query.select import check_select
+from countveil.source.databases import PASSWORDS, DatabaseSource, quoted_name
+
+_BATCH_BYTES = str(8 << 20)
+_AS_THEY_ARE = frozenset({
+    "bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "name", "char",
+    "date", "time", "timestamp", "timestamptz", "bytea",
+})  # fmt: skip
+_MOST_DIGITS = 38
+_CAUSES = (
+    ("password authentication failed", f"the server does not accept the password. {PASSWORDS}"),
+    ("no password supplied", f"the server asks for a password. {PASSWORDS}"),
+    ("authentication failed", "the server does not let this user in."),
+    ("could not translate host name", "there is no such host."),
+    ("connection refused", "nothing answers there. Is the server running, and is the port right?"),
+    ("no such file or directory", "no server listens at this socket. Is it running?"),
+    ('" does not exist', "there is no such database or user on the server."),
+    ("timeout", "the server does not answer in time."),
+    # Errors in the midst of the rows come without their state.
+    ("read-only transaction", "the query would write; it may only read."),
+    ("invalid input syntax", "a value cannot become the type that the query asks for."),
+    ("division by zero", "the query divides by zero."),
+    ("invalid", "the address is not readable: postgresql://user@host:port/database#schema.table."),
+)
+_STATES = {
+    "3D000": "there is no such database or user on the server.",
+    "28000": "the server does not let this user in.",
+    "28P01": f"the server does not accept the password. {PASSWORDS}",
+    "42P01": "there is no such table; a schema may be needed: #schema.table.",
+    "3F000": "there is no such schema.",
+    "42703": "the query names a column that does not exist.",
+    "42601": "the query is not correct SQL.",
+    "42501": "this user may not read the table.",
+    "25006": "the query would write; it may only read.",
+    "57014": "the server stopped the query, for a time limit perhaps.",
+    "22P02": "a value cannot become the type that the query asks for.",
+    "22012": "the query divides by zero.",
+}
+
+
+@contextlib.contextmanager
+def postgres_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """The schema, and the batches while the connection is open."""
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise MissingExtraError("adbc-driver-postgresql", "postgres") from None
+    if source.query is not None:
+        check_select(source.query, "postgres")
+    elif not source.table:
+        raise InputError(
+            "No table is named. Write postgresql://user@host/database#schema.table, or ask with "
+            "--query."
+        )
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_explained())
+        connection = stack.enter_context(dbapi.connect(source.place))
+        cursor = stack.enter_context(connection.cursor())
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        asked = source.query or f"SELECT * FROM {quoted_name(source.table)}"
+        cursor.execute(f"SELECT * FROM ({asked}\n) AS asked LIMIT 0")
+        found = cursor.fetch_record_batch()
+        fields = list(found.schema)
+        found.read_all()
+        names = [field.name for field in fields]
+        if len(set(names)) < len(names):
+            raise InputError("The query gives a column name more than once. Name them with AS.")
+        listed = ", ".join(
+            quoted_name((field.name,)) + ("" if _type(field) in _AS_THEY_ARE else "::text")
+            for field in fields
+        )
+        cursor.adbc_statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": _BATCH_BYTES})
+        cursor.execute(f"SELECT {listed} FROM ({asked}\n) AS asked")
+        reader = cursor.fetch_record_batch()
+        schema = pa.schema([pa.field(field.name, _wished(field)) for field in fields])
+        yield schema, _cast(reader, schema)
+        connection.rollback()
+
+
+def _cast(reader: Any, schema: Any) -> Iterator[Any]:
+    for batch in reader:
+        columns = [
+            column if column.type == kind else column.cast(kind)
+            for column, kind in zip(batch.columns, schema.types, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _type(field: Any) -> str:
+    return str((field.metadata or {}).get(b"POSTGRESQL:type", b"").decode())
+
+
+def _wished(field: Any) -> Any:
+    """The type of a column: decimals as they are declared, or else floating point."""
+    kind = _type(field)
+    if kind in _AS_THEY_ARE:
+        return field.type
+    if kind != "numeric":
+        return pa.string()
+    modifier = int((field.metadata or {}).get(b"POSTGRESQL:typmod", b"-1")) - 4
+    digits, scale = (modifier >> 16) & 0xFFFF, modifier & 0x7FF
+    if modifier < 0 or digits > _MOST_DIGITS or scale > digits:
+        return pa.float64()
+    return pa.decimal128(digits, scale)
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """Turn what the server says into one sentence; nothing of it is repeated, nothing chained."""
+    try:
+        yield
+    except Exception as error:
+        if not _is_theirs(error):
+            raise
+        said = str(error).lower()
+        found = re.search(r"sqlstate: ?([0-9a-z]{5})", said)
+        state = (found[1] if found else str(getattr(error, "sqlstate", "") or "")).upper()
+        known = re.fullmatch(r"[0-9A-Z]{5}", state) is not None and state != "00000"
+        why = _STATES.get(state)
+        if why is None and not known:
+            why = next((words for part, words in _CAUSES if part in said), None)
+        if why is None:
+            code = f" (SQLSTATE {state})" if known else ""
+            why = f"the server refused{code}, or a value fits no type of Arrow."
+        raise InputError(f"PostgreSQL: {why}") from None
+
+
+def _is_theirs(error: Exception) -> bool:
+    """Whether an error comes from the server, its library or what carries the rows."""
+    owner = type(error).__module__.split(".")[0]
+    return owner in ("adbc_driver_manager", "pyarrow") or isinstance(error, OSError)

@@ -1,0 +1,29 @@
+"""Whether a text is one SELECT.
+
+Enters: SQL text of the publisher, and its dialect. Leaves: nothing, or an error. Must not know: the
+database. The database runs it later, for reading only; this is so that it is one statement at all.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from countveil.errors import QueryError
+
+
+def check_select(text: str, dialect: str) -> None:
+    """Refuse what is not exactly one SELECT (or a UNION of them, or a WITH)."""
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        logging.getLogger("sqlglot").disabled = True
+        statements = [found for found in sqlglot.parse(text, read=dialect) if found is not None]
+    except (SqlglotError, RecursionError):
+        raise QueryError("--query is not readable SQL; one SELECT is needed.") from None
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise QueryError("--query must be one SELECT.")
+    writes = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Into)
+    if any(statements[0].find_all(*writes)):
+        raise QueryError("--query must be one SELECT; it may only read.")
