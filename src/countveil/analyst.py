@@ -149,6 +149,25 @@ class Release:
             raise QueryError("A cross-tab needs two different columns or expressions.")
         return Crosstab(self._answer(question, _options(method, channel, level, within)))
 
+    def plain_sql(self, query: str, *, dialect: str = "postgres", table: str = "release") -> str:
+        """SQL that answers the query in a database of your own: unbiased estimates with errors.
+
+        `dialect` is postgres, sqlite or duckdb; `table` names the release's rows there. The text
+        holds all weights, so countveil is not needed where it is run.
+        """
+        from countveil.engines.databases.wording import DIALECTS, table_text, words_for
+        from countveil.portable import portable_sql
+
+        if dialect not in DIALECTS:
+            listed = ", ".join(DIALECTS)
+            raise SettingsError(f"There is no dialect {dialect!r}. There are: {listed}.")
+        question = parse_question(query, self._columns)
+        plan = plan_question(question, self._columns)
+        pairs = zip(plan.tally.sensitive, plan.domains, strict=True)
+        views = [self._view(*pair) for pair in pairs]
+        words = words_for(dialect, self.columns)
+        return portable_sql(question, plan, views, words, table_text(table))
+
     def _equals(self, column: PublishedColumn, value: Any) -> Formula:
         kind = self._columns.kind(column)
         if value is not None:

@@ -42,6 +42,7 @@ LAYERS = [
     "arranging",
     "answering",
     "counting",
+    "portable",
     "analyst",
     "synthetic",
     "adversaries",
@@ -57,7 +58,7 @@ PUBLISHER_ROOMS = {
 }  # fmt: skip
 ANALYST_ROOMS = {
     "query", "estimate", "channel", "display", "result", "crosstab", "arranging", "answering",
-    "counting", "analyst",
+    "counting", "portable", "analyst",
 }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from countveil.cli import (
     publish,
     query,
     show,
+    sql,
     verify,
 )
 from countveil.version import __version__
@@ -33,7 +34,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for module in (demo, generate, inspect, advise, publish, show, verify, query, audit, compare):
+for module in (
+    demo, generate, inspect, advise, publish, show, verify, query, sql, audit, compare,
+):  # fmt: skip
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
 app.add_typer(guarantee.app, name="guarantee")
 
