@@ -11,6 +11,7 @@ The names, in the order of the flow:
 - `open`           open a release (the analyst's side), giving a
 - `Release`        which answers questions: `.sql(...)`, `.count(...)`; each answer is an
 - `Estimate`       with its standard error, interval and verdict
+- `export`         load a release into a database, where it can be opened too
 - `audit`          attack a planned or finished release of ours, claimed beside measured
 - `compare`        other ways to publish, tried out on the same table
 - `CountveilError` is the base of everything that countveil refuses
@@ -48,6 +49,7 @@ __all__ = [
     "advise",
     "audit",
     "compare",
+    "export",
     "generate",
     "guarantee",
     "inspect",
@@ -186,7 +188,7 @@ def publish(
 
 
 def open(folder: str | _os.PathLike[str]) -> Release:  # noqa: A001 - cv.open reads as it should
-    """Open a release."""
+    """Open a release: a folder, `postgresql://user@host/db#table` or `duckdb:FILE#table`."""
     from countveil.analyst import Release
 
     return Release(folder)
@@ -205,6 +207,21 @@ def verify(
 
     key = None if signed_by is None else Path(signed_by)
     return verify_release(Path(folder), signed_by=key)
+
+
+def export(folder: str | _os.PathLike[str], to: str, *, force: bool = False) -> None:
+    """Load a release into a database.
+
+    `to` is `postgresql://user@host/db#schema.table`, `duckdb:FILE#table` or `sqlite:FILE#table`.
+
+    Its manifest goes into a side table; both appear together or not at all. `force` replaces a
+    release that is there already.
+    """
+    from pathlib import Path
+
+    from countveil.exporter import run_export
+
+    run_export(Path(folder), to, force=force)
 
 
 def audit(

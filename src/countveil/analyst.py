@@ -41,6 +41,7 @@ from countveil.query.expressions import (
 )
 from countveil.query.names import as_kind
 from countveil.release import Manifest, PublishedColumn, read_manifest
+from countveil.release.address import parse_address
 from countveil.release.domain import BOOLEAN
 from countveil.result import Answer, Block, Cells
 
@@ -48,11 +49,22 @@ DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exac
 
 
 class Release:
-    """A published release, opened for questions."""
+    """A published release, opened for questions: a folder, or a table in a database.
+
+    `release.place` is what was opened. In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB
+    (`duckdb:FILE#table`) the rows are tallied where they lie.
+    """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self.manifest: Manifest = read_manifest(self.folder)
+        self.place = os.fspath(folder)
+        address = parse_address(self.place)
+        if address is None:
+            self.manifest: Manifest = read_manifest(self.folder)
+        else:
+            from countveil.engines.databases.release_table import open_database
+
+            self.manifest, self._table = open_database(address)
         domains = {name: entry.domain for name, entry in self.manifest.sensitive.items()}
         classes = {
             name: entry.classes
@@ -80,7 +92,7 @@ class Release:
 
     def __repr__(self) -> str:
         ells = ", ".join(f"{name}: ell {ell}" for name, ell in self.ell.items())
-        return f"Release({str(self.folder)!r}, {self.rows:,} rows, {ells})"
+        return f"Release({self.place!r}, {self.rows:,} rows, {ells})"
 
     def sql(
         self,

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_commands_are_pinned() -> None:
     assert COMMANDS == (
         "demo", "generate", "inspect", "advise", "publish", "show", "verify", "query", "sql",
-        "audit", "compare",
+        "export", "audit", "compare",
         "guarantee utility", "guarantee privacy",
     )  # fmt: skip
 

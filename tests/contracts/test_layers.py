@@ -34,6 +34,7 @@ LAYERS = [
     "advice",
     "measuring",
     "publisher",
+    "exporter",
     "guarantee_figures",
     "inspector",
     "adviser",

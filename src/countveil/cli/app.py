@@ -14,6 +14,7 @@ from countveil.cli import (
     audit,
     compare,
     demo,
+    export,
     generate,
     guarantee,
     inspect,
@@ -35,7 +36,7 @@ app = typer.Typer(
 )
 
 for module in (
-    demo, generate, inspect, advise, publish, show, verify, query, sql, audit, compare,
+    demo, generate, inspect, advise, publish, show, verify, query, sql, export, audit, compare,
 ):  # fmt: skip
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
 app.add_typer(guarantee.app, name="guarantee")

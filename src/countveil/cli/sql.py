@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,7 +20,13 @@ class Dialect(StrEnum):
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.", readable=False)],
+    folder: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR",
+            help="The release: a folder, postgresql://user@host/db#table or duckdb:FILE#table.",
+        ),
+    ],
     sql: Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")],
     dialect: Annotated[
         Dialect, typer.Option("--dialect", help="The database that will run it.")
@@ -36,8 +41,9 @@ def command(
     """Print SQL that answers the question in your own database, without countveil.
 
     It sums weights over the published rows: the estimates are the unbiased ones of `countveil
-    query`, with their standard errors. The weights in the text belong to this release. The question is written as for `countveil query`; what a database would answer
-    differently, and errors that no sum over rows can give, are refused.
+    query`, with their standard errors. The weights in the text belong to this release. The question
+    is written as for `countveil query`; what a database would answer differently, and errors that
+    no sum over rows can give, are refused.
 
     Example: countveil sql census-release "SELECT gender, count(*) FROM release WHERE
     occupation = 'nurse' GROUP BY gender" --dialect sqlite --table census

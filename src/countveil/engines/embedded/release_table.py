@@ -106,20 +106,7 @@ class EmbeddedRelease:
     def _tally_files(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """One pass over the data, whatever the number of cells."""
         statement = Statement(self._internal)
-        keys = [statement.text(key) for key in tally.keys]
-        bits = [f"coalesce({statement.text(c)}, false)" for c in tally.conditions]
-        by = [*keys, *bits, *(self._internal[name] for name in tally.sensitive)]
-        sums = []
-        for argument in tally.arguments:
-            number = f"coalesce({statement.text(argument)}, 0)::DOUBLE"
-            sums += [f"sum({number})", f"sum({number} * {number})", f"min({number})"]
-        listed = ", ".join([*by, "count(*)", *sums])
-        where = statement.text(tally.where)
-        places = ", ".join(str(place + 1) for place in range(len(by)))
-        order = ", ".join(str(place + 1) for place in range(len(keys)))
-        text = f"SELECT {listed} FROM release WHERE {where}"
-        text += f" GROUP BY {places}" if by else ""
-        text += f" ORDER BY {order}" if keys else ""
+        text = statement.tally(tally, "release")
         return pivot(self._run(text, statement.parameters), tally, domains)
 
     def _create(self, text: str) -> None:
