@@ -144,6 +144,8 @@ def publish(
     memory: str | int | None = None,
     spill: str | _os.PathLike[str] | None = None,
     private_report: str | _os.PathLike[str] | None = None,
+    output_format: str = "parquet",
+    rows_per_file: int | None = None,
 ) -> Release:
     """Publish a table as a release in the folder `to`, and open the release.
 
@@ -158,11 +160,12 @@ def publish(
     missing values, `sign` is the file of an Ed25519 private key.
     `memory` ("1GB") bounds what is held at once; more goes, encrypted, through a file in `spill`.
     `private_report` is an HTML file for your own eyes: the truth beside what was published.
+    Data are written as `output_format` (parquet, csv, csv.gz, arrow), `rows_per_file` rows each.
     """
     from pathlib import Path
     from warnings import warn
 
-    from countveil.publisher import column_settings, run_publish
+    from countveil.publisher import Output, column_settings, run_publish
     from countveil.release import Signer
     from countveil.source import Choices
 
@@ -181,6 +184,7 @@ def publish(
         memory=memory,
         spill=spill,
         private_report=private_report,
+        output=Output(output_format, rows_per_file),
     )  # fmt: skip
     for text in done.warnings:
         warn(text, stacklevel=2)

@@ -42,6 +42,7 @@ from countveil.query.expressions import (
 from countveil.query.names import as_kind
 from countveil.release import Manifest, PublishedColumn, read_manifest
 from countveil.release.address import parse_address
+from countveil.release.data_files import PARQUET, format_of
 from countveil.release.domain import BOOLEAN
 from countveil.result import Answer, Block, Cells
 
@@ -221,7 +222,13 @@ class Release:
 
         files = [file.path for file in self.manifest.files]
         columns = [column.name for column in self.manifest.columns]
-        return open_release_table(self.folder, files, columns, list(self.manifest.sensitive))
+        rows = None
+        if format_of(files[0]) != PARQUET:
+            from countveil.engines.embedded.released import released_rows
+
+            rows = released_rows(self.folder, self.manifest)
+        sensitive = list(self.manifest.sensitive)
+        return open_release_table(self.folder, files, columns, sensitive, rows)
 
     def _known(self, plan: Plan, options: Options) -> Known:
         names, domains = plan.tally.sensitive, plan.domains

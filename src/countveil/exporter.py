@@ -59,7 +59,6 @@ def _load(folder: Path, manifest: Manifest, address: Address, *, force: bool) ->
     from countveil.engines.embedded.released import released_rows, released_schema
 
     text = (folder / MANIFEST_NAME).read_text(encoding="utf-8")
-    files = [file.path for file in manifest.files]
     side = pa.table({"manifest": [text]})
     with open_for_writing(address) as link:
         there = [_exists(link, address, t) for t in (address.table, address.manifest_table)]
@@ -69,7 +68,9 @@ def _load(folder: Path, manifest: Manifest, address: Address, *, force: bool) ->
         if all(there):
             link.drop(address.table)
             link.drop(address.manifest_table)
-        link.write(address.table, released_schema(folder, files), released_rows(folder, files))
+        link.write(
+            address.table, released_schema(folder, manifest), released_rows(folder, manifest)
+        )
         link.write(address.manifest_table, side.schema, [side])
 
 

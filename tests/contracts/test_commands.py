@@ -8,9 +8,10 @@ import pytest
 
 from countveil.channel import CHANNELS
 from countveil.channel.groups import GROUP_METHODS, RESIDUES
-from countveil.cli import asking, options, sql
+from countveil.cli import asking, options, publish, sql
 from countveil.engines.databases.wording import DIALECTS
 from countveil.estimate import METHODS
+from countveil.release.data_files import OUTPUT_FORMATS
 from docs.reference_pages import COMMANDS, PAGES, help_text
 
 ROOT = Path(__file__).parents[2]
@@ -53,3 +54,4 @@ def test_the_choices_on_the_command_line_are_the_ones_that_exist() -> None:
     assert tuple(asking.Method) == METHODS
     assert tuple(asking.Channel) == CHANNELS
     assert tuple(sql.Dialect) == DIALECTS
+    assert tuple(publish.OutputFormat) == OUTPUT_FORMATS
