@@ -11,6 +11,7 @@ The names, in the order of the flow:
 - `open`           open a release (the analyst's side), giving a
 - `Release`        which answers questions: `.sql(...)`, `.count(...)`; each answer is an
 - `Estimate`       with its standard error, interval and verdict
+- `export`         load a release into a database, where it can be opened too
 - `audit`          attack a planned or finished release of ours, claimed beside measured
 - `compare`        other ways to publish, tried out on the same table
 - `CountveilError` is the base of everything that countveil refuses
@@ -50,6 +51,7 @@ __all__ = [
     "advise",
     "audit",
     "compare",
+    "export",
     "generate",
     "guarantee",
     "inspect",
@@ -143,6 +145,8 @@ def publish(
     memory: str | int | None = None,
     spill: str | _os.PathLike[str] | None = None,
     private_report: str | _os.PathLike[str] | None = None,
+    output_format: str = "parquet",
+    rows_per_file: int | None = None,
     **options: _Unpack[_SourceOptions],
 ) -> Release:
     """Publish a table as a release in the folder `to`, and open the release.
@@ -161,6 +165,7 @@ def publish(
     private key.
     `memory` ("1GB") bounds what is held at once; more goes, encrypted, through a file in `spill`.
     `private_report` is an HTML file for your own eyes: the truth beside what was published.
+    Data are written as `output_format` (parquet, csv, csv.gz, arrow), `rows_per_file` rows each.
 
     How the table is read, in every function that takes one: `missing` lists texts that stand for a
     missing value; of CSV files, `delimiter`, `quote` ("" for none), `encoding`, `decimal_comma`,
@@ -171,7 +176,7 @@ def publish(
     from pathlib import Path
     from warnings import warn
 
-    from countveil.publisher import column_settings, run_publish
+    from countveil.publisher import Output, column_settings, run_publish
     from countveil.release import Signer
     from countveil.source import Choices
 
@@ -190,6 +195,7 @@ def publish(
         memory=memory,
         spill=spill,
         private_report=private_report,
+        output=Output(output_format, rows_per_file),
     )  # fmt: skip
     for text in done.warnings:
         warn(text, stacklevel=2)
@@ -197,7 +203,7 @@ def publish(
 
 
 def open(folder: str | _os.PathLike[str]) -> Release:  # noqa: A001 - cv.open reads as it should
-    """Open a release."""
+    """Open a release: a folder, `postgresql://user@host/db#table` or `duckdb:FILE#table`."""
     from countveil.analyst import Release
 
     return Release(folder)
@@ -216,6 +222,21 @@ def verify(
 
     key = None if signed_by is None else Path(signed_by)
     return verify_release(Path(folder), signed_by=key)
+
+
+def export(folder: str | _os.PathLike[str], to: str, *, force: bool = False) -> None:
+    """Load a release into a database.
+
+    `to` is `postgresql://user@host/db#schema.table`, `duckdb:FILE#table` or `sqlite:FILE#table`.
+
+    Its manifest goes into a side table; both appear together or not at all. `force` replaces a
+    release that is there already.
+    """
+    from pathlib import Path
+
+    from countveil.exporter import run_export
+
+    run_export(Path(folder), to, force=force)
 
 
 def audit(

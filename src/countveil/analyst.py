@@ -41,6 +41,8 @@ from countveil.query.expressions import (
 )
 from countveil.query.names import as_kind
 from countveil.release import Manifest, PublishedColumn, read_manifest
+from countveil.release.address import parse_address
+from countveil.release.data_files import PARQUET, format_of
 from countveil.release.domain import BOOLEAN
 from countveil.result import Answer, Block, Cells
 
@@ -48,11 +50,22 @@ DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exac
 
 
 class Release:
-    """A published release, opened for questions."""
+    """A published release, opened for questions: a folder, or a table in a database.
+
+    `release.place` is what was opened. In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB
+    (`duckdb:FILE#table`) the rows are tallied where they lie.
+    """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        self.manifest: Manifest = read_manifest(self.folder)
+        self.place = os.fspath(folder)
+        address = parse_address(self.place)
+        if address is None:
+            self.manifest: Manifest = read_manifest(self.folder)
+        else:
+            from countveil.engines.databases.release_table import open_database
+
+            self.manifest, self._table = open_database(address)
         domains = {name: entry.domain for name, entry in self.manifest.sensitive.items()}
         classes = {
             name: entry.classes
@@ -80,7 +93,7 @@ class Release:
 
     def __repr__(self) -> str:
         ells = ", ".join(f"{name}: ell {ell}" for name, ell in self.ell.items())
-        return f"Release({str(self.folder)!r}, {self.rows:,} rows, {ells})"
+        return f"Release({self.place!r}, {self.rows:,} rows, {ells})"
 
     def sql(
         self,
@@ -149,6 +162,25 @@ class Release:
             raise QueryError("A cross-tab needs two different columns or expressions.")
         return Crosstab(self._answer(question, _options(method, channel, level, within)))
 
+    def plain_sql(self, query: str, *, dialect: str = "postgres", table: str = "release") -> str:
+        """SQL that answers the query in a database of your own: unbiased estimates with errors.
+
+        `dialect` is postgres, sqlite or duckdb; `table` names the release's rows there. The text
+        holds all weights, so countveil is not needed where it is run.
+        """
+        from countveil.engines.databases.wording import DIALECTS, table_text, words_for
+        from countveil.portable import portable_sql
+
+        if dialect not in DIALECTS:
+            listed = ", ".join(DIALECTS)
+            raise SettingsError(f"There is no dialect {dialect!r}. There are: {listed}.")
+        question = parse_question(query, self._columns)
+        plan = plan_question(question, self._columns)
+        pairs = zip(plan.tally.sensitive, plan.domains, strict=True)
+        views = [self._view(*pair) for pair in pairs]
+        words = words_for(dialect, self.columns)
+        return portable_sql(question, plan, views, words, table_text(table))
+
     def _equals(self, column: PublishedColumn, value: Any) -> Formula:
         kind = self._columns.kind(column)
         if value is not None:
@@ -190,7 +222,13 @@ class Release:
 
         files = [file.path for file in self.manifest.files]
         columns = [column.name for column in self.manifest.columns]
-        return open_release_table(self.folder, files, columns, list(self.manifest.sensitive))
+        rows = None
+        if format_of(files[0]) != PARQUET:
+            from countveil.engines.embedded.released import released_rows
+
+            rows = released_rows(self.folder, self.manifest)
+        sensitive = list(self.manifest.sensitive)
+        return open_release_table(self.folder, files, columns, sensitive, rows)
 
     def _known(self, plan: Plan, options: Options) -> Known:
         names, domains = plan.tally.sensitive, plan.domains

@@ -38,6 +38,7 @@ from countveil.release import (
     check_target,
     open_draft,
 )
+from countveil.release.data_files import PARQUET, check_kept
 from countveil.release.verify import file_sha256
 from countveil.report.files import check_file, held_file
 from countveil.report.private import Stages, private_page
@@ -47,6 +48,18 @@ from countveil.version import __version__
 
 MOST_VALUES = 100_000
 _OWN = "the private report"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How the data are written: the format, and how many rows a file has."""
+
+    format: str = PARQUET
+    rows_per_file: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows_per_file is not None and self.rows_per_file < 1:
+            raise SettingsError(f"A file has at least one row; got {self.rows_per_file}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,7 @@ def run_publish(
     memory: str | int | None = None,
     spill: str | os.PathLike[str] | None = None,
     private_report: str | os.PathLike[str] | None = None,
+    output: Output | None = None,
 ) -> Published:
     """Publish `table` to the folder `to`; in a dry run do everything but write.
 
@@ -88,6 +102,7 @@ def run_publish(
     own = None if private_report is None else Path(private_report)
     if own is not None:
         check_file(own, _OWN, replace=force, outside=Path(to))
+    wished = output or Output()
     randomness = Randomness(seed)
     with contextlib.ExitStack() as stack:
         # First of all, so that nobody waits for a target that cannot be written.
@@ -99,6 +114,7 @@ def run_publish(
         reading = Reading(memory, beside if spill is None else Path(spill), report)
         prepared = prepare(table, list(settings), choices or Choices(), reading)
         source = prepared.source
+        check_kept([(c.name, c.type) for c in prepared.roles.published], wished.format)
         without, histograms = _count(source, settings, randomness)
         dealers, drawn = {}, {}
         for name, histogram in histograms.items():
@@ -115,18 +131,22 @@ def run_publish(
             shuffle = randomness.stream("shuffle")
             columns = prepared.roles.published
             written = source.publish(columns, dealers, without, shuffle, draft.data, report)
+        own_text = None
+        if draft is not None and own is not None:
+            report("measuring", 0, 0)
+            counted = {name: (histograms[name], drawn[name]) for name in settings}
+            files = [file.path for file in written]
+            own_text = _own_report(prepared, settings, counted, without, files, randomness, report)
+        if draft is not None and wished != Output():
+            written = _rewritten(written, wished)
         rows = source.rows - without.size
         published = {name: _published(histograms[name], drawn[name]) for name in settings}
         manifest = _manifest(rows, prepared, settings, published, written, randomness)
         if draft is not None:
             page = draft.add_report(release_page(manifest, published))
             put = None
-            if own is not None:
-                report("measuring", 0, 0)
-                counted = {name: (histograms[name], drawn[name]) for name in settings}
-                files = [file.path for file in written]
-                text = _own_report(prepared, settings, counted, without, files, randomness, report)
-                put = stack.enter_context(held_file(own, text, _OWN, private=True))
+            if own is not None and own_text is not None:
+                put = stack.enter_context(held_file(own, own_text, _OWN, private=True))
             draft.commit(replace(manifest, report=page), before_commit, sign)
             if put is not None:
                 put()
@@ -134,6 +154,12 @@ def run_publish(
     return Published(
         Path(to), rows, int(without.size), ells, randomness.seeded, prepared.warnings, manifest
     )
+
+
+def _rewritten(written: Sequence[WrittenFile], wished: Output) -> Sequence[WrittenFile]:
+    from countveil.engines.embedded.output import rewrite
+
+    return rewrite(written, wished.format, wished.rows_per_file)
 
 
 def _own_report(

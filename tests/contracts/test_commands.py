@@ -8,8 +8,10 @@ import pytest
 
 from countveil.channel import CHANNELS
 from countveil.channel.groups import GROUP_METHODS, RESIDUES
-from countveil.cli import asking, options
+from countveil.cli import asking, options, publish, sql
+from countveil.engines.databases.wording import DIALECTS
 from countveil.estimate import METHODS
+from countveil.release.data_files import OUTPUT_FORMATS
 from docs.reference_pages import COMMANDS, PAGES, help_text
 
 ROOT = Path(__file__).parents[2]
@@ -17,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_commands_are_pinned() -> None:
     assert COMMANDS == (
-        "demo", "generate", "inspect", "advise", "publish", "show", "verify", "query", "audit",
-        "compare",
+        "demo", "generate", "inspect", "advise", "publish", "show", "verify", "query", "sql",
+        "export", "audit", "compare",
         "guarantee utility", "guarantee privacy",
     )  # fmt: skip
 
@@ -51,3 +53,5 @@ def test_the_choices_on_the_command_line_are_the_ones_that_exist() -> None:
     assert tuple(options.Residue) == RESIDUES
     assert tuple(asking.Method) == METHODS
     assert tuple(asking.Channel) == CHANNELS
+    assert tuple(sql.Dialect) == DIALECTS
+    assert tuple(publish.OutputFormat) == OUTPUT_FORMATS

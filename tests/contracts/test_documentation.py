@@ -101,6 +101,18 @@ def test_the_guide_to_comparing_runs_and_shows_what_comes_out(
     assert text.count("| Laplace, eps 0.05 |") == 2
 
 
+def test_the_guide_to_databases_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    for block in blocks("docs/guides/exporting.md", "python"):
+        exec(block, found)
+    ours = found["release"].sql(found["question"], method="unbiased")
+    told = [(*g, e.estimate, e.std_error) for g, e in zip(ours.groups, ours.estimates, strict=True)]
+    for row, expected in zip(sorted(found["answer"]), sorted(told), strict=True):
+        assert row[0] == expected[0]
+        assert row[1:] == pytest.approx(expected[1:], rel=1e-9)
+
+
 def test_the_table_of_widths_is_what_intervals_have() -> None:
     text = (ROOT / "docs/guides/asking-questions.md").read_text()
     lines = re.findall(r"^\| (\d+) \| ([\d |]+) \|$", text, flags=re.MULTILINE)

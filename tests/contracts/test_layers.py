@@ -34,6 +34,7 @@ LAYERS = [
     "advice",
     "measuring",
     "publisher",
+    "exporter",
     "guarantee_figures",
     "inspector",
     "adviser",
@@ -42,6 +43,7 @@ LAYERS = [
     "arranging",
     "answering",
     "counting",
+    "portable",
     "analyst",
     "synthetic",
     "adversaries",
@@ -57,7 +59,7 @@ PUBLISHER_ROOMS = {
 }  # fmt: skip
 ANALYST_ROOMS = {
     "query", "estimate", "channel", "display", "result", "crosstab", "arranging", "answering",
-    "counting", "analyst",
+    "counting", "portable", "analyst",
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ PUBLIC = [
     "advise",
     "audit",
     "compare",
+    "export",
     "generate",
     "guarantee",
     "inspect",

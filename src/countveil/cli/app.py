@@ -14,12 +14,14 @@ from countveil.cli import (
     audit,
     compare,
     demo,
+    export,
     generate,
     guarantee,
     inspect,
     publish,
     query,
     show,
+    sql,
     verify,
 )
 from countveil.version import __version__
@@ -33,7 +35,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-for module in (demo, generate, inspect, advise, publish, show, verify, query, audit, compare):
+for module in (
+    demo, generate, inspect, advise, publish, show, verify, query, sql, export, audit, compare,
+):  # fmt: skip
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
 app.add_typer(guarantee.app, name="guarantee")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from countveil.cli.output import Format, print_rows, warn
 
@@ -39,7 +38,7 @@ class Asked:
     style: Format = Format.TABLE
 
 
-def ask(folder: Path, sql: str, asked: Asked) -> None:
+def ask(folder: str, sql: str, asked: Asked) -> None:
     """Ask a release and print what it answers."""
     from countveil.analyst import Release
 

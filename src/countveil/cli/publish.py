@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import time
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,6 +45,15 @@ from countveil.display import visible
 
 if TYPE_CHECKING:
     from countveil.publisher import Published
+
+
+class OutputFormat(StrEnum):
+    """How the data of a release are written."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    CSV_GZ = "csv.gz"
+    ARROW = "arrow"
 
 
 @with_source_options
@@ -103,6 +113,13 @@ def command(
             "measured in this release, eligibility, timings. Not inside DIR.",
         ),
     ] = None,
+    output_format: Annotated[
+        OutputFormat, typer.Option("--output-format", help="Format of the data files.")
+    ] = OutputFormat.PARQUET,
+    rows_per_file: Annotated[
+        int | None,
+        typer.Option("--rows-per-file", metavar="N", help="Rows of each data file.", min=1),
+    ] = None,
     source: dict[str, Any] = NOTHING_SAID,
     style: FormatOption = Format.TABLE,
 ) -> None:
@@ -110,7 +127,7 @@ def command(
 
     Every row's sensitive value is put into a secret group of at least ELL rows with different
     values; each row publishes one of its group's values, all with the same probability. The other
-    columns are published unchanged, the rows in random order. The release is a folder with Parquet
+    columns are published unchanged, the rows in random order. The release is a folder with data
     files, a report.html for people and a manifest; it appears when it is complete.
 
     Columns that look like direct identifiers, and columns from which a sensitive value is known,
@@ -121,7 +138,7 @@ def command(
     """
     # The cores are for our own threads; those of the algebra library spin while they wait.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from countveil.publisher import column_settings, run_publish
+    from countveil.publisher import Output, column_settings, run_publish
     from countveil.release import Signer
 
     started = time.monotonic()
@@ -144,6 +161,7 @@ def command(
             memory=memory,
             spill=spill,
             private_report=private_report,
+            output=Output(output_format, rows_per_file),
         )
     seconds = round(time.monotonic() - started, 3)
     for warning in done.warnings:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +12,13 @@ from countveil.cli.output import Format
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.", readable=False)],
+    folder: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR",
+            help="The release: a folder, postgresql://user@host/db#table or duckdb:FILE#table.",
+        ),
+    ],
     sql: Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")],
     method: Annotated[
         Method,

@@ -12,7 +12,6 @@ import gc
 import re
 from collections.abc import Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}", re.ASCII)
@@ -47,7 +46,7 @@ def answered_quickly(words: Sequence[str]) -> bool:
         return False
     # What an answer leaves behind goes with the process.
     gc.disable()
-    ask(Path(rest[0]), rest[1], Asked(**options))
+    ask(rest[0], rest[1], Asked(**options))
     return True
 
 

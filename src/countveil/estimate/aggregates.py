@@ -157,7 +157,7 @@ class Total:
         moments = moments.reshape(*moments.shape[: 2 + n_grouped], -1)
         result = np.zeros((tallies.n_groups, self._conditions.shape[0]))
         for cells, conditions in self._kinds():
-            weights = np.stack([self._rest_weights(p, conditions) for p in range(moments.shape[1])])
+            weights = np.stack([self.rest_weights(p, conditions) for p in range(moments.shape[1])])
             summed = np.einsum("gp...r,pr->g...", moments, weights**power)
             for place, axis in enumerate(tallies.grouped_axes):
                 matrix = tallies.weights[axis] ** power
@@ -165,7 +165,7 @@ class Total:
             result[:, cells] = summed.reshape(tallies.n_groups, -1)[:, cells]
         return result
 
-    def _rest_weights(self, pattern: int, conditions: Numbers) -> Floats:
+    def rest_weights(self, pattern: int, conditions: Numbers) -> Floats:
         """The weight of each published combination of the columns that are only tested."""
         counts = self._counting(pattern, conditions).reshape(self._rest_shape)
         through_complement = counts.sum() > counts.size / 2

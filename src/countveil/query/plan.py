@@ -97,7 +97,7 @@ def plan_question(question: Question, columns: ReleaseColumns) -> Plan:
     }
     where_of = reducer.conditions(question.where, numbering)
     tally = Tally(
-        as_condition(AnyOf(tuple(dict.fromkeys(reducer.reduced(question.where))))),
+        as_condition(as_filter(AnyOf(tuple(reducer.reduced(question.where))))),
         tuple(key.expression for key in question.keys if key.expression is not None),
         tuple(as_condition(formula) for formula in numbering.formulas),
         names,

@@ -16,10 +16,12 @@ from typing import Any
 
 from countveil.channel.groups import GROUP_METHODS, RESIDUES
 from countveil.errors import ReleaseError
+from countveil.release.data_files import format_of
 from countveil.release.domain import decode_value, encode_value
 
 FORMAT = "countveil-release"
 FORMAT_VERSION = 1
+_DATA_PATH = r"data/[A-Za-z0-9_-]+\.(parquet|csv|csv\.gz|arrow)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +243,13 @@ def _check(manifest: Manifest) -> None:
     for file in manifest.files:
         problems += [
             (
-                re.fullmatch(r"data/[A-Za-z0-9_-]+\.parquet", str(file.path)) is None,
+                re.fullmatch(_DATA_PATH, str(file.path)) is None,
                 f"the file {str(file.path)[:60]!r} lies outside the data folder",
             ),
             (not _whole(file.rows, 0) or not _whole(file.bytes, 0), "a file's size is impossible"),
         ]
+    if len({format_of(str(file.path)) for file in manifest.files}) > 1:
+        problems.append((True, "its files have different formats"))
     if manifest.report is not None and not _whole(manifest.report.bytes, 1):
         problems.append((True, "the report's size is impossible"))
     for wrong, what in problems:

@@ -13,8 +13,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from countveil.errors import ReleaseError
+from countveil.release.data_files import PARQUET, format_of, read_rows
 from countveil.release.domain import python_values
 from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
 from countveil.release.manifest import DataFile, Manifest, ReportFile
@@ -86,17 +88,12 @@ def _links(folder: Path) -> list[Finding]:
 def _check_values(folder: Path, manifest: Manifest) -> list[Finding]:
     """The domain in the manifest must be the values that are published, or else declared."""
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
 
     findings = []
     for name, entry in manifest.sensitive.items():
         found: set[object] = set()
         for file in manifest.files:
-            # In this thread only: Arrow's threads, reading a file of Python's, may outlive it and
-            # end the process with an abort.
-            with (folder / file.path).open("rb") as raw, pq.ParquetFile(raw) as data:
-                column = data.read(columns=[name], use_threads=False).column(0)
-            found.update(python_values(pc.unique(column)))
+            found.update(python_values(pc.unique(_column(folder / file.path, name, manifest))))
         listed = set(entry.domain)
         # Declared values need not occur; missing is listed only if it does.
         fits = (
@@ -109,6 +106,17 @@ def _check_values(folder: Path, manifest: Manifest) -> list[Finding]:
                 Finding(MANIFEST_NAME, f"lists other values of {name!r} than are published")
             )
     return findings
+
+
+def _column(path: Path, name: str, manifest: Manifest) -> Any:
+    import pyarrow.parquet as pq
+
+    if format_of(path.name) != PARQUET:
+        return read_rows(path, manifest.columns).column(name)
+    # In this thread only: Arrow's threads, reading a file of Python's, may outlive it and end the
+    # process with an abort.
+    with path.open("rb") as raw, pq.ParquetFile(raw) as data:
+        return data.read(columns=[name], use_threads=False).column(0)
 
 
 def file_sha256(path: Path) -> str:
@@ -148,14 +156,22 @@ def _check_content(folder: Path, file: DataFile, manifest: Manifest) -> str | No
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with (folder / file.path).open("rb") as raw:
-            data = pq.ParquetFile(raw)
-    except (pa.ArrowException, OSError):
-        return "is not a readable Parquet file"
-    if data.metadata.num_rows != file.rows:
-        return f"holds {data.metadata.num_rows} rows instead of {file.rows}"
-    found = [(field.name, str(field.type)) for field in data.schema_arrow]
+    if format_of(file.path) == PARQUET:
+        try:
+            with (folder / file.path).open("rb") as raw:
+                data = pq.ParquetFile(raw)
+        except (pa.ArrowException, OSError):
+            return "is not a readable Parquet file"
+        rows, schema = data.metadata.num_rows, data.schema_arrow
+    else:
+        try:
+            table = read_rows(folder / file.path, manifest.columns)
+        except ReleaseError:
+            return f"is not a readable {format_of(file.path)} file with the types of the manifest"
+        rows, schema = table.num_rows, table.schema
+    if rows != file.rows:
+        return f"holds {rows} rows instead of {file.rows}"
+    found = [(field.name, str(field.type)) for field in schema]
     if found != [(column.name, column.type) for column in manifest.columns]:
         return "has other columns than the manifest lists"
     return None

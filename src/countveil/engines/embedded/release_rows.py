@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from countveil.engines.embedded.plain import to_numpy
 from countveil.errors import ReleaseError
+from countveil.release.data_files import PARQUET, format_of
 from countveil.release.domain import python_values
 
 
@@ -50,7 +51,12 @@ def stored_columns(folder: Path, files: Sequence[str], names: Sequence[str]) -> 
 
 
 def opened(path: Path) -> Any:
-    """A data file."""
+    """A data file, which must be Parquet."""
+    if format_of(path.name) not in (PARQUET, "aside"):
+        raise ReleaseError(
+            f"{path.name} is not Parquet. The audit looks at Parquet files: attack the table, or a "
+            f"release of it with the output format parquet."
+        )
     try:
         return pq.ParquetFile(path)
     except (OSError, pa.ArrowInvalid) as error:

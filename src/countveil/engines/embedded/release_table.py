@@ -9,7 +9,7 @@ else.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,17 +37,26 @@ FROM_FILES = 3
 
 
 def open_release_table(
-    folder: Path, files: Sequence[str], columns: Sequence[str], sensitive: Sequence[str] = ()
+    folder: Path,
+    files: Sequence[str],
+    columns: Sequence[str],
+    sensitive: Sequence[str] = (),
+    rows: Iterable[Any] | None = None,
 ) -> EmbeddedRelease:
-    """Open the data files of a release."""
-    return EmbeddedRelease(folder, files, columns, sensitive)
+    """Open the data files of a release; `rows` are those of files that are not Parquet."""
+    return EmbeddedRelease(folder, files, columns, sensitive, rows)
 
 
 class EmbeddedRelease:
-    """Parquet files with the verbs `tally` and `tally_each`."""
+    """Parquet files, or rows in memory, with the verbs `tally` and `tally_each`."""
 
     def __init__(
-        self, folder: Path, files: Sequence[str], columns: Sequence[str], sensitive: Sequence[str]
+        self,
+        folder: Path,
+        files: Sequence[str],
+        columns: Sequence[str],
+        sensitive: Sequence[str],
+        rows: Iterable[Any] | None = None,
     ) -> None:
         self._sensitive = sensitive
         self._asked, self._tried_to_hold = 0, not sensitive
@@ -56,11 +65,23 @@ class EmbeddedRelease:
         paths = [(folder / file).resolve() for file in files]
         self._folder = folder
         self._connection = connect(sorted({path.parent for path in paths}))
+        if rows is not None:
+            self._load(rows)
+            return
         listed = ", ".join(quoted(without_pattern(path)) for path in paths)
         names = ", ".join(self._internal.values())
         # A folder called sex=F is a folder, not a column.
         scan = f"read_parquet([{listed}], hive_partitioning = false)"
         self._create(f"CREATE VIEW release AS SELECT * FROM {scan} AS t({names})")
+
+    def _load(self, rows: Iterable[Any]) -> None:
+        """Other formats are read once: DuckDB would guess types that the manifest says."""
+        for number, part in enumerate(rows):
+            coming = part.rename_columns(list(self._internal.values()))
+            self._connection.register("coming", coming)
+            made = "INSERT INTO release" if number else "CREATE TABLE release AS"
+            self._create(f"{made} SELECT * FROM coming")
+        self._connection.unregister("coming")
 
     def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """From memory if codes can tell, else in one pass over the files."""
@@ -106,20 +127,7 @@ class EmbeddedRelease:
     def _tally_files(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """One pass over the data, whatever the number of cells."""
         statement = Statement(self._internal)
-        keys = [statement.text(key) for key in tally.keys]
-        bits = [f"coalesce({statement.text(c)}, false)" for c in tally.conditions]
-        by = [*keys, *bits, *(self._internal[name] for name in tally.sensitive)]
-        sums = []
-        for argument in tally.arguments:
-            number = f"coalesce({statement.text(argument)}, 0)::DOUBLE"
-            sums += [f"sum({number})", f"sum({number} * {number})", f"min({number})"]
-        listed = ", ".join([*by, "count(*)", *sums])
-        where = statement.text(tally.where)
-        places = ", ".join(str(place + 1) for place in range(len(by)))
-        order = ", ".join(str(place + 1) for place in range(len(keys)))
-        text = f"SELECT {listed} FROM release WHERE {where}"
-        text += f" GROUP BY {places}" if by else ""
-        text += f" ORDER BY {order}" if keys else ""
+        text = statement.tally(tally, "release")
         return pivot(self._run(text, statement.parameters), tally, domains)
 
     def _create(self, text: str) -> None:

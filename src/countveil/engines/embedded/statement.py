@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from countveil.query import Tally
 from countveil.query.expressions import Column, Constant, Expression
 
 # Every operation of countveil.query.expressions; {0}, {1} are operands, {all} a list of them,
@@ -43,9 +44,27 @@ _TYPES = {
 class Statement:
     """Collects parameters while expressions are put into words."""
 
+    double = "DOUBLE"
+
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
         self.parameters: list[Any] = []
+
+    def tally(self, tally: Tally, table: str) -> str:
+        """One GROUP BY: keys, conditions, published values, then the count and the sums."""
+        keys = [self.text(key) for key in tally.keys]
+        bits = [f"coalesce({self.text(condition)}, false)" for condition in tally.conditions]
+        by = [*keys, *bits, *(self._names[name] for name in tally.sensitive)]
+        sums = []
+        for argument in tally.arguments:
+            number = f"CAST(coalesce({self.text(argument)}, 0) AS {self.double})"
+            sums += [f"sum({number})", f"sum({number} * {number})", f"min({number})"]
+        listed = ", ".join([*by, "count(*)", *sums])
+        places = ", ".join(str(place + 1) for place in range(len(by)))
+        order = ", ".join(str(place + 1) for place in range(len(keys)))
+        text = f"SELECT {listed} FROM {table} WHERE {self.text(tally.where)}"
+        text += f" GROUP BY {places}" if by else ""
+        return text + (f" ORDER BY {order}" if keys else "")
 
     def text(self, expression: Expression) -> str:
         """An expression as text."""

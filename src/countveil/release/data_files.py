@@ -1,0 +1,101 @@
+"""The formats of a release's data files, and their rows.
+
+Enters: a data file and the columns that the manifest lists. Leaves: its rows with exactly these
+types. Must not know: how files are written, what rows are for.
+
+Text in a CSV stands in quotes, so that an empty one differs from a missing one; types are those of
+the manifest and are never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from countveil.errors import ReleaseError, SettingsError
+
+if TYPE_CHECKING:
+    from countveil.release.manifest import PublishedColumn
+
+PARQUET, CSV, CSV_GZ, ARROW = "parquet", "csv", "csv.gz", "arrow"
+OUTPUT_FORMATS = (PARQUET, CSV, CSV_GZ, ARROW)
+_BLOCK, _LARGEST_BLOCK = 1 << 24, (1 << 31) - 1
+# What text says exactly, there and back.
+_AS_TEXT = {
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float",
+    "double", "string", "large_string", "date32[day]", "timestamp[s]", "timestamp[ms]",
+    "timestamp[us]", "timestamp[ns]",
+}  # fmt: skip
+
+
+def format_of(path: str) -> str:
+    """The format of a data file, by its name."""
+    name = path.rpartition("/")[2]
+    return name.partition(".")[2]
+
+
+def check_kept(columns: Sequence[tuple[str, str]], output_format: str) -> None:
+    """Refuse a format that would not keep every type (of name and type) exactly."""
+    if output_format not in OUTPUT_FORMATS:
+        listed = ", ".join(OUTPUT_FORMATS)
+        raise SettingsError(f"There is no output format {output_format!r}. There are: {listed}.")
+    if output_format in (PARQUET, ARROW):
+        return
+    for name, kind in columns:
+        if kind not in _AS_TEXT:
+            raise SettingsError(
+                f"Column {name!r} has the type {kind}, which a CSV would not keep exactly. Use the "
+                f"output format parquet or arrow, or leave the column out with --drop {name}."
+            )
+
+
+def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> Any:
+    """The rows of a data file that is not Parquet, as an Arrow table; ReleaseError if it is not."""
+    import pyarrow as pa
+
+    try:
+        if format_of(path.name) == ARROW:
+            with pa.OSFile(str(path), "rb") as raw, pa.ipc.open_file(raw) as reader:
+                return reader.read_all()
+        try:
+            return _read_csv(path, columns, _BLOCK)
+        except pa.ArrowInvalid:
+            # A row larger than that is rare; then the whole is one block.
+            return _read_csv(path, columns, _LARGEST_BLOCK)
+    except (pa.ArrowException, OSError, ValueError):
+        # The cause may quote a value.
+        raise ReleaseError(
+            f"{path.name} of the release cannot be read. 'countveil verify' says what is wrong."
+        ) from None
+
+
+def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    compression = "gzip" if format_of(path.name) == CSV_GZ else None
+    with pa.input_stream(str(path), compression=compression) as raw:
+        return csv.read_csv(
+            raw,
+            # In this thread only: Arrow's threads may outlive a file of ours.
+            read_options=csv.ReadOptions(use_threads=False, block_size=block),
+            parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            convert_options=csv.ConvertOptions(
+                column_types={column.name: arrow_type(column.type) for column in columns},
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                true_values=["true"],
+                false_values=["false"],
+            ),
+        )
+
+
+def arrow_type(name: str) -> Any:
+    """The Arrow type of a name in the manifest; ValueError if text cannot hold it."""
+    import pyarrow as pa
+
+    if name not in _AS_TEXT:
+        raise ValueError(f"{name} is no type that text keeps")
+    return pa.type_for_alias(name.replace("date32[day]", "date32"))
