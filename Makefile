@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test test-slow lint format docs bench bench-large lock clean
+.PHONY: help setup demo test test-slow lint format docs bench bench-large study study-quick lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -48,6 +48,13 @@ bench: setup  ## measure publishing beside a copy, answers, groups, the coverage
 
 bench-large: setup  ## the speed with 50 million rows (needs 16 GB of memory for the reference)
 	$(BIN)/python -m benchmarks.speed --rows 50000000 --csv-rows 0 --times 1 --spill
+
+study: setup  ## the paper's study, what is missing of it (minutes; DATA= a PUMS zip, a CSV or census)
+	$(BIN)/python -m study run $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m study page
+
+study-quick: setup  ## a small part of the study, in study/quick
+	$(BIN)/python -m study run --quick $(if $(DATA),--data $(DATA))
 
 lock:  ## pin the newest dependencies anew (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \

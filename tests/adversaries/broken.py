@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from countveil.channel import Templates
 from countveil.decoys import ColumnSettings, form_groups
+from countveil.decoys.telling import Tell
 from countveil.mechanism import PublishedTable, draw_published
 from countveil.publisher import run_publish
 from countveil.randomness import Stream
@@ -179,9 +180,11 @@ def _sparse(table: Codes) -> PublishedTable:
     return PublishedTable(indptr, shown.astype(np.int64), table[true, shown])
 
 
-def forms_groups_of_one_less(counts: Codes, settings: ColumnSettings, stream: Stream) -> Templates:
+def forms_groups_of_one_less(
+    counts: Codes, settings: ColumnSettings, stream: Stream, tell: Tell
+) -> Templates:
     """Groups of ell - 1 under a manifest that says ell."""
-    return form_groups(counts, ColumnSettings(settings.ell - 1, settings.groups), stream)
+    return form_groups(counts, ColumnSettings(settings.ell - 1, settings.groups), stream, tell)
 
 
 def buckets_in_order(_stream: Stream, n_buckets: int, rows: int) -> Codes:
@@ -204,6 +207,65 @@ def keeps_for_the_old(table: pa.Table, published: pa.Table, _ell: int) -> pa.Tab
     place = ordered.column_names.index("job")
     changed = ordered.set_column(place, "job", values.take(pa.array(shown)))
     return changed.take(pa.array(rng.permutation(changed.num_rows)))
+
+
+def keeps_where(first: str, second: str) -> Callable[[pa.Table, pa.Table, int], pa.Table]:
+    """1/ell of all rows publish the truth of `second`, but those whose `first` tells it come first.
+
+    Both columns hold a word and a number; `first` tells `second` where the numbers are the same.
+    """
+
+    def change(table: pa.Table, published: pa.Table, _ell: int) -> pa.Table:
+        rng = np.random.default_rng()
+        ordered, told = _by_row(published), _by_row(table)
+        numbers = [
+            np.array([int(text.split()[1]) for text in told[name].cast(pa.string()).to_pylist()])
+            for name in (first, second)
+        ]
+        agree = numbers[0] == numbers[1]
+        truth, values = _codes(told, second)
+        shown, _ = _codes(ordered, second)
+        for value in range(len(values)):
+            own = np.flatnonzero(truth == value)
+            by_agreement = own[np.lexsort((rng.random(own.size), ~agree[own]))]
+            dealt = shown[own]
+            shown[by_agreement] = dealt[np.lexsort((rng.random(dealt.size), dealt != value))]
+        place = ordered.column_names.index(second)
+        changed = ordered.set_column(place, second, values.take(pa.array(shown)))
+        return changed.take(pa.array(rng.permutation(changed.num_rows)))
+
+    return change
+
+
+def groups_people_who_are_alike(table: pa.Table, published: pa.Table, ell: int) -> pa.Table:
+    """Groups are formed within each region, as Anatomy and ell-diversity would have them."""
+    rng = np.random.default_rng()
+    truth, values = _codes(_by_row(table), "job")
+    region, _ = _codes(_by_row(table), "region")
+    shown = np.empty(truth.size, np.int64)
+    for own in range(int(region.max()) + 1):
+        rows = np.flatnonzero(region == own)
+        group = textbook_groups(truth[rows], ell, rng)
+        for number in range(int(group.max()) + 1):
+            members = rows[group == number]
+            shown[members] = truth[members[rng.integers(members.size, size=members.size)]]
+    ordered = _by_row(published)
+    place = ordered.column_names.index("job")
+    changed = ordered.set_column(place, "job", values.take(pa.array(shown)))
+    return changed.take(pa.array(rng.permutation(changed.num_rows)))
+
+
+def publishes_the_truth(table: pa.Table, published: pa.Table, _ell: int) -> pa.Table:
+    """No decoys at all."""
+    ordered = _by_row(published)
+    true = _by_row(table)["job"].cast(pa.string())
+    changed = ordered.set_column(ordered.column_names.index("job"), "job", true)
+    return changed.take(pa.array(np.random.default_rng().permutation(changed.num_rows)))
+
+
+def sorts_by_the_published_value(_table: pa.Table, published: pa.Table, _ell: int) -> pa.Table:
+    """Rows in the order of what they publish: small files, and an order that tells."""
+    return published.sort_by("job")
 
 
 def reseal(folder: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,6 @@ import pytest
 
 import countveil as cv
 from countveil import publisher
-from countveil.adversaries import minimality, value_counts
 from countveil.decoys import ColumnSettings
 from countveil.engines.embedded import source_table
 from countveil.randomness import Randomness, Stream
@@ -144,55 +142,6 @@ def audit(table: pa.Table, folder: Path, *attacks: str) -> set[str]:
     return {f"{own.adversary}: {own.attack}" for own in found.exceeded}
 
 
-def test_every_attack_with_a_claim_sees_twice_the_chance(
-    table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        twice_the_truth(patch, table, tmp_path / "release")
-    names = ("linkage", "elimination", "neighbours", "correlation")
-    caught = audit(table, tmp_path / "release", *names)
-    assert {
-        "linkage: believe the published value",
-        "linkage: odds of every value",
-        "linkage: best guess with a prior",
-        "elimination: rule out the 3 likeliest wrong values",
-        "known neighbours: who of two has which of two values",
-        "correlation: best guess with a prior, own row added",
-    } <= caught
-
-
-def test_a_truth_that_depends_on_another_column(table: pa.Table, tmp_path: Path) -> None:
-    publish = broken.rewritten(broken.keeps_for_the_old)
-    publish(table, {"job": ColumnSettings(ELL)}, tmp_path / "release", choices=choices())
-    broken.reseal(tmp_path / "release")
-    caught = audit(table, tmp_path / "release", "elimination", "linkage")
-    assert caught == {"minimality: the most exposed slice by another column"}
-
-
-def test_a_draw_that_looks_at_other_columns(
-    table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    published(table, tmp_path / "release")
-
-    def by_age(rows: pa.Table, settings: Any, folder: Path, **options: Any) -> Any:
-        return publisher.run_publish(rows.sort_by("age"), settings, folder, **options)
-
-    monkeypatch.setattr(minimality, "run_publish", by_age)
-    caught = audit(table, tmp_path / "release", "elimination")
-    assert caught == {"minimality: exchange the other columns of all rows"}
-
-
-def test_a_biased_draw(table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(publisher, "draw_published", broken.draws_the_first_value_too_often)
-        published(table, tmp_path / "release")
-    # The planted counts are drawn by the same broken code.
-    monkeypatch.setattr(value_counts, "draw_published", broken.draws_the_first_value_too_often)
-    caught = audit(table, tmp_path / "release", "small-counts")
-    assert "small count: published counts of all values" in caught
-    assert "small count: count a value that 1 to 10 rows have" in caught
-
-
 def test_files_that_hold_blocks_of_the_source(
     table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,3 +162,30 @@ def test_files_that_hold_blocks_of_the_source(
     sound = next(own for own in found.findings if own.attack == attack)
     assert sound.p_value is not None
     assert sound.p_value > 1e-8
+
+
+@pytest.mark.slow
+def test_the_files_of_a_large_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The size at which a release has two files, with nothing made smaller for the test."""
+    rng = np.random.default_rng(10)
+    rows = source_table._TWO_FILES_FROM + 50_000
+    jobs = pa.DictionaryArray.from_arrays(
+        pa.array(rng.integers(0, len(JOBS), rows), pa.int32()), pa.array(JOBS)
+    )
+    large = pa.table({"row": np.arange(rows), "job": jobs})
+    attack = "source order by times and sizes of files"
+    for orderly in (False, True):
+        folder = tmp_path / str(orderly)
+        with monkeypatch.context() as patch:
+            if orderly:
+                patch.setattr(source_table, "draw_buckets", broken.buckets_in_order)
+            publisher.run_publish(
+                large, {"job": ColumnSettings(ELL)}, folder, choices=Choices.of(keep=["row", "job"])
+            )
+        assert len(list((folder / "data").iterdir())) == 2
+        found = cv.audit(
+            large, {"job": ELL}, release=folder, keep=["row", "job"], attacks="reconstruction"
+        )
+        own = next(finding for finding in found.findings if finding.attack == attack)
+        assert own.p_value is not None
+        assert (own.p_value < 1e-8) == orderly

@@ -12,14 +12,15 @@ import math
 import numpy as np
 import pytest
 
+from countveil.adversaries.beliefs import score
 from countveil.adversaries.chance import (
     bet,
     binomial_lower,
     binomial_upper,
-    dealt_upper,
     interval,
     parts_tail,
 )
+from countveil.adversaries.target import SensitiveColumn
 
 RUNS = 2_000
 MOST = 0.05 + 6 * math.sqrt(0.05 * 0.95 / RUNS)
@@ -42,17 +43,33 @@ def test_the_interval_is_clopper_pearsons() -> None:
     assert interval(0, 0) == (0.0, 1.0)
 
 
-@pytest.mark.parametrize("kind", ["fixed points", "by value"])
-def test_successes_of_dealt_values_are_bounded(kind: str) -> None:
+def dealt(truth: list[int], seen: list[int], n_values: int) -> SensitiveColumn:
+    counts = np.bincount(truth, minlength=n_values)
+    published = np.bincount(seen, minlength=n_values)
+    return SensitiveColumn(
+        "x", 2, "mixed", counts, published, np.array(truth), np.array(seen)
+    )  # fmt: skip
+
+
+def test_successes_of_dealt_values_are_bounded() -> None:
+    """Rows of two true values get theirs in random order: p-values are rarely small."""
     rng = np.random.default_rng(1)
-    n, false = 60, 0
-    right = np.eye(n, dtype=bool) if kind == "fixed points" else rng.random((n, n)) < 0.3
-    expected = right.mean(axis=1).sum()
+    truth, false = [0] * 40 + [1] * 30, 0
+    values = np.concatenate([np.repeat([0, 1, 2], [15, 5, 20]), np.repeat([0, 1, 2], [5, 20, 5])])
+    right = rng.random((70, 3)) < 0.4
     for _ in range(RUNS):
-        found = right[np.arange(n), rng.permutation(n)].sum()
-        false += dealt_upper(int(found), float(expected)) <= 0.05
+        seen = np.concatenate([rng.permutation(values[:40]), rng.permutation(values[40:])])
+        false += score(right, dealt(truth, seen.tolist(), 3)).p_value <= 0.05
     assert false / RUNS <= MOST
-    assert dealt_upper(n, 0.3 * n) < 1e-4
+
+
+def test_values_dealt_to_those_who_are_guessed_right_are_noticed() -> None:
+    truth, seen = [0] * 200, [0] * 100 + [1] * 100
+    right = np.zeros((200, 2), bool)
+    right[:100, 0] = True
+    found = score(right, dealt(truth, seen, 2))
+    assert (found.successes, found.expected) == (100, 50.0)
+    assert found.p_value < 1e-8
 
 
 def test_sums_of_hypergeometric_counts_are_bounded() -> None:
@@ -75,11 +92,12 @@ def test_bets_on_fair_events_win_rarely() -> None:
     assert bet(np.zeros(500, bool), chances, both_ways=True) < 1e-4
 
 
-def test_all_orders_of_a_small_table_obey_the_bound_on_dealt_values() -> None:
-    right = np.array([[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]], bool)
-    orders = list(itertools.permutations(range(4)))
-    found = [int(right[np.arange(4), list(order)].sum()) for order in orders]
-    expected = float(np.mean(found))
-    for successes in range(5):
-        share = sum(value >= successes for value in found) / len(orders)
-        assert share <= dealt_upper(successes, expected) + 1e-12
+def test_the_bet_on_dealt_values_is_fair_over_all_orders() -> None:
+    """Over all orders of a small table, p-values are no smaller than they say."""
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        right = rng.random((5, 3)) < 0.5
+        orders = itertools.permutations([0, 0, 1, 2, 2])
+        gains = [score(right, dealt([1] * 5, list(order), 3)).p_value for order in orders]
+        for level in (0.2, 0.5, 0.8, 0.99):
+            assert np.mean(np.array(gains) <= level) <= level + 1e-12

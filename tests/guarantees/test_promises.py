@@ -41,7 +41,7 @@ def test_with_its_share_as_prior_a_published_value_is_believed_at_one_in_ell(
         (1, {}, "ell must be from 2"),
         (2.5, {}, "whole number"),
         (10, {"count": 5}, "Give two of count, error and probability"),
-        (10, {"count": 5, "error": 0.1, "probability": 0.1}, "3 were given"),
+        (10, {"count": 5, "error": 0.1, "probability": 0.1}, "given: 3"),
         (10, {"count": 0, "error": 0.1}, "count must be a whole number from 1"),
         (10, {"count": 10**11, "error": 0.1}, "10,000,000,000"),
         (10, {"count": 5, "error": 30}, "30% is 0.3"),

@@ -9,6 +9,9 @@ whoever they are. So for a guess that is a function of the row's published value
 else (beliefs before, other rows, other columns), the expected number of right guesses is exactly
 known: it is what the guesses would achieve on average over all such orders. More than that, beyond
 chance, means that a published value tells more about its person than the channel allows.
+
+**What is chance.** The rows of a true value are gone through one by one. What is left to deal is
+known, and so the chance that the next guess is right; a bet on it is fair (`chance.bet`).
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.adversaries.chance import dealt_upper
+from countveil.adversaries.chance import bet
 from countveil.adversaries.target import Codes, SensitiveColumn
 
 Floats = NDArray[np.float64]
@@ -101,6 +104,20 @@ def score(right: NDArray[np.bool_], column: SensitiveColumn, parts: Sequence[Cod
     for start in range(0, column.truth.size, step):
         rows = slice(start, start + step)
         expected += float(chances[column.truth[rows]][right[rows]].sum())
-    rows_all: Codes = np.arange(column.truth.size)
-    successes = int(right[rows_all, column.seen].sum())
-    return Score(successes, column.truth.size, expected, dealt_upper(successes, expected))
+    happened = right[np.arange(column.truth.size), column.seen]
+    p_value = bet(happened, _chances_in_turn(right, column), both_ways=False)
+    return Score(int(happened.sum()), column.truth.size, expected, p_value)
+
+
+def _chances_in_turn(right: NDArray[np.bool_], column: SensitiveColumn) -> Floats:
+    """The chance that each guess is right, given what earlier rows of its true value publish."""
+    chances = np.zeros(column.truth.size)
+    order = np.argsort(column.truth, kind="stable")
+    ends = np.cumsum(np.bincount(column.truth, minlength=column.n_values))
+    for rows in np.split(order, ends[:-1]):
+        dealt = np.zeros((rows.size + 1, column.n_values), np.int32)
+        dealt[np.arange(1, rows.size + 1), column.seen[rows]] = 1
+        np.cumsum(dealt, axis=0, out=dealt)
+        left = dealt[-1] - dealt[:-1]
+        chances[rows] = (left * right[rows]).sum(axis=1) / np.arange(rows.size, 0, -1)
+    return chances

@@ -4,11 +4,6 @@ Enters: counts and what is claimed of them. Leaves: p-values and intervals. Must
 
 - `binomial_upper`, `binomial_lower`   exact
 - `interval`                           Clopper-Pearson, exact
-- `dealt_upper`                        successes when values are dealt in random order (Chatterjee
-                                       2007: Stein's method for concentration inequalities): for a
-                                       sum of a[i, pi(i)] with entries 0 or 1 and random pi,
-                                       P(X >= E X + t) <= exp(-t^2 / (4 E X + 2 t)); the same holds
-                                       if the order is random within parts only
 - `parts_tail`                         a sum of independent hypergeometric counts: none has a larger
                                        exponential moment than the binomial one (Hoeffding 1963)
 - `bet`                                a sum of events whose chances, given the past, are known: who
@@ -76,14 +71,6 @@ def _solve(below: Callable[[float], bool]) -> float:
         else:
             high = middle
     return (low + high) / 2
-
-
-def dealt_upper(successes: float, expected: float) -> float:
-    """Bound on P(so many successes or more) if values were dealt in random order."""
-    excess = successes - expected
-    if excess <= 0:
-        return 1.0
-    return math.exp(-(excess**2) / (4 * expected + 2 * excess))
 
 
 def parts_tail(successes: Floats, drawn: Floats, chances: Floats) -> Floats:

@@ -10,7 +10,8 @@ more believable than the true one.
 
 Slices: the premise of a minimality attack is that groups depend on the other columns. Then some
 slices by these columns would publish the truth more often than 1/ell. Given how many rows of each
-value publish the truth, which ones do is a random choice: exact tests, slice by slice.
+value publish the truth, which ones do is a random choice: exact tests, slice by slice. And decoys
+would come from people who are alike: `alike`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.adversaries.alike import decoys_from_alike
 from countveil.adversaries.chance import LEVEL, interval, parts_tail
 from countveil.adversaries.findings import Finding, Outcome, not_run, too_few
 from countveil.adversaries.reconstruction import (
@@ -42,7 +44,7 @@ def attack(target: Target) -> Outcome:
     if target.n_linked < LEAST_LINKED:
         outcome.findings.append(too_few(NAME, target.n_linked, LEAST_LINKED))
         return outcome
-    for column in target.sensitive:
+    for place, column in enumerate(target.sensitive):
         if column.n_values <= MOST_VALUES:
             outcome.add(_eliminate(column))
         else:
@@ -51,6 +53,8 @@ def attack(target: Target) -> Outcome:
             )
         if target.plain:
             outcome.findings.append(_slices(target, column))
+            if column.small_domain:
+                outcome.findings.append(decoys_from_alike(target, place))
     return outcome
 
 
@@ -92,7 +96,8 @@ def _enough(column: SensitiveColumn, ahead: Codes, rank: Codes, k: int) -> Findi
         p_value = float(parts_tail(np.array([float(found)]), has[None], upper)[0])
     low, high = interval(found, n)
     return Finding(
-        NAME, f"rule out the {k} likeliest wrong values", _KNOWS, "exact Bayes on what is left",
+        NAME, f"rule out the {f'{k} likeliest wrong values' if k > 1 else 'likeliest wrong value'}",
+        _KNOWS, "exact Bayes on what is left",
         f"{expected / n:.4f} (Anatomy: 1)", found / n, "share right", low, high, p_value,
         column=column.name,
         note="a few meetings per pair of values conceded" if k < column.n_values - 1

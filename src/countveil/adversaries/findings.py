@@ -66,6 +66,14 @@ def too_few(adversary: str, rows: int, least: int) -> Finding:
     )  # fmt: skip
 
 
+def too_few_cells(adversary: str, attack: str, column: str, cells: int, least: int) -> Finding:
+    """An attack that is left out, as the other columns cut the table too fine, or not at all."""
+    return Finding(
+        adversary, attack, "-", "-", "-", float(cells), "cells of a fitting size",
+        verdict=NOT_RUN, column=column, note=f"at least {least:,} are needed",
+    )  # fmt: skip
+
+
 def tried_text(tried: int, of: int, what: str = "rows") -> str:
     """How many were tried, unless all were."""
     return f"{tried:,} of {of:,} {what}" if tried < of else ""

@@ -20,7 +20,13 @@ import numpy as np
 
 from countveil.adversaries.beliefs import Score, score
 from countveil.adversaries.chance import interval
-from countveil.adversaries.findings import Finding, Outcome, not_run, tried_text
+from countveil.adversaries.findings import (
+    Finding,
+    Outcome,
+    not_run,
+    too_few_cells,
+    tried_text,
+)
 from countveil.adversaries.linkage import kept_p_value
 from countveil.adversaries.target import Codes, SensitiveColumn, Target
 from countveil.channel.view import WHOLE_DOMAIN_LIMIT
@@ -32,6 +38,7 @@ _NUMBERS = 40_000_000
 _MOST_PAIRS, _MOST_CELLS = 50_000, 2_000
 _UNKNOWN = (1, 2, 5)
 _LEAST, _MOST = 10, 200
+_LEAST_CELLS = 10
 
 
 def attack(target: Target, stream: Stream) -> Outcome:
@@ -45,8 +52,13 @@ def attack(target: Target, stream: Stream) -> Outcome:
             continue
         outcome.findings.append(_all_but_two(column, stream))
         cells, n_cells = _cells(target, stream)
-        if len(cells) >= 10:
+        if len(cells) >= _LEAST_CELLS:
             outcome.add(_all_but_some(column, cells, n_cells))
+        else:
+            name = "all but some of a cell known"
+            outcome.findings.append(
+                too_few_cells(NAME, name, column.name, len(cells), _LEAST_CELLS)
+            )
     return outcome
 
 
@@ -92,16 +104,11 @@ def _kept(column: SensitiveColumn) -> float:
 
 
 def _cells(target: Target, stream: Stream) -> tuple[list[Codes], int]:
-    """Small cells by other columns: finer and finer until most have between 10 and 200 rows.
+    """Small cells by other columns: those of 10 to 200 rows among the finest.
 
     At most so many as can be looked at, and how many there are.
     """
-    cell = np.zeros(target.n_linked, np.int64)
-    for column in sorted(target.plain, key=lambda c: c.n_levels):
-        finer = np.unique(cell * column.n_levels + column.codes, return_inverse=True)[1]
-        if np.bincount(finer)[finer].mean() < 2 * _LEAST:
-            break
-        cell = finer
+    cell = target.fine_cells(2 * _LEAST)
     sizes = np.bincount(cell)
     starts = np.concatenate([[0], np.cumsum(sizes)])
     by_cell = np.argsort(cell, kind="stable")
@@ -122,7 +129,7 @@ def _all_but_some(column: SensitiveColumn, cells: list[Codes], n_cells: int) -> 
         scores.append(score(right, own))
     findings = [
         _finding(
-            f"a person in a cell of which {unknown} are unknown",
+            f"a person in a cell of which {unknown} {'is' if unknown == 1 else 'are'} unknown",
             f"the true values of all but {unknown} of the cell, not whose row is whose",
             "the cell's published values by the channel", found, _kept(own), column.name,
             f"{len(chosen):,} cells of {sizes:.0f} rows on average",

@@ -99,9 +99,10 @@ def secrets(
             hidden += [text for text in texts if len(text) >= least][:_MOST_OF_A_COLUMN]
     removed: list[str] = []
     for own in target.sensitive:
-        gone = np.flatnonzero((own.counts > 0) & (own.published == 0))
         values = truth[own.name].values
-        removed += [str(values[place]) for place in gone.tolist() if values[place] is not None]
+        # Those that the release names are open, and left out below.
+        had = [values[place] for place in np.flatnonzero(own.counts).tolist()]
+        removed += [str(value) for value in had if value is not None]
     plain = [name for name in published if name in truth and name not in _names(target)]
     may = [str(value) for name in plain for value in truth[name].values]
     open_text = "\n".join([*may, *map(str, public), *published, program]).lower()

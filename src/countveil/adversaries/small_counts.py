@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 from countveil.adversaries import value_counts
 from countveil.adversaries.beliefs import score
 from countveil.adversaries.chance import interval
-from countveil.adversaries.findings import KNOWN_LIMIT, Finding, Outcome, not_run, too_few
+from countveil.adversaries.findings import (
+    KNOWN_LIMIT,
+    Finding,
+    Outcome,
+    not_run,
+    too_few,
+    too_few_cells,
+)
 from countveil.adversaries.linkage import kept_p_value
 from countveil.adversaries.target import LEAST_LINKED, Codes, Floats, SensitiveColumn, Target
 from countveil.adversaries.value_counts import ERROR, MOST, NAME
@@ -52,22 +59,31 @@ def attack(target: Target, stream: Stream) -> Outcome:
         if cells.max(initial=-1) >= 0:
             outcome.add(_in_predicates(column, cells))
             outcome.findings.append(_differencing(column, cells, stream))
+        else:
+            outcome.findings.append(too_few_cells(NAME, "count (P, s)", column.name, 0, 1))
     return outcome
 
 
 def _cells(target: Target, column: SensitiveColumn, stream: Stream) -> Codes:
-    """Disjoint predicates by two or three other columns: the number of each row's, or -1."""
+    """Disjoint predicates by up to three other columns: the number of each row's, or -1.
+
+    Ever finer, as long as that leaves no fewer of them with enough rows.
+    """
     by_size = sorted(target.plain, key=lambda plain: plain.n_levels)
     cell = np.zeros(target.n_linked, np.int64)
+    fitting = np.zeros(0, np.int64)
     for plain in by_size[-3:]:
-        cell = np.unique(cell * plain.n_levels + plain.codes, return_inverse=True)[1]
-        if np.bincount(cell).size >= 2 * _MOST_CELLS:
+        finer = np.unique(cell * plain.n_levels + plain.codes, return_inverse=True)[1]
+        sizes = np.bincount(finer)
+        large = np.flatnonzero((sizes >= _LEAST_ROWS) & (sizes < target.n_linked))
+        if large.size < fitting.size:
             break
-    sizes = np.bincount(cell)
-    fitting = np.flatnonzero((sizes >= _LEAST_ROWS) & (sizes < target.n_linked))
+        cell, fitting = finer, large
+        if sizes.size >= 2 * _MOST_CELLS:
+            break
     most = max(10, min(_MOST_CELLS, _NUMBERS // column.n_values))
     chosen = fitting[stream.permutation(fitting.size)[:most]]
-    number = np.full(sizes.size, -1, np.int64)
+    number = np.full(int(cell.max(initial=0)) + 1, -1, np.int64)
     number[chosen] = np.arange(chosen.size)
     return number[cell]
 

@@ -139,6 +139,16 @@ class Target:
         """How many rows are linked."""
         return self.source_place.size
 
+    def fine_cells(self, least: int) -> Codes:
+        """Cells by ever more of the other columns, while an average row's has `least` rows."""
+        cell = np.zeros(self.n_linked, np.int64)
+        for column in sorted(self.plain, key=lambda plain: plain.n_levels):
+            finer = np.unique(cell * column.n_levels + column.codes, return_inverse=True)[1]
+            if np.bincount(finer)[finer].mean() < least:
+                break
+            cell = finer
+        return cell
+
     def sample(self, most: int) -> Target:
         """At most so many of the linked rows, evenly spread over the source."""
         if self.n_linked <= most:

@@ -48,6 +48,7 @@ _LOOKED_AT, _FEWEST = 4, 64
 # Up to so many pairs a table of all is added up in each round; above, the keys are sorted.
 _DENSE = 1 << 18
 CHANCE_BELOW = 0.5
+_TOLD_EVERY = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +123,9 @@ class _Balance:
         fewest = min(_FEWEST, self._most)
         mark = self.total
         for number in range(rounds):
-            if number % patience == 0:
+            if number % _TOLD_EVERY == 0:
                 tell(number / rounds)
+            if number % patience == 0:
                 if self.within():
                     break
                 if number and mark - self.total <= _LEAST_GAIN * mark:

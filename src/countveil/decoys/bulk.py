@@ -58,10 +58,13 @@ _MOST_OFF, _USED_IF_NOT_SOLVED = 5.0, 0.5
 
 
 def pool_size(places: int, n_balanced: int, n_values: int) -> int:
-    """How many templates make it easy to solve for all pairs; 0 if that is too much work."""
+    """How many templates make it easy to solve for all pairs; 0 if that is too much work.
+
+    Where some values are left to chance, most are: levels do for the others.
+    """
     per_pair = max(_PER_PAIR, _PLACES_PER_PAIR / places)
     pool = max(_SMALLEST_POOL, int(per_pair * n_balanced * (n_balanced - 1) / 2))
-    if not affordable(pool, places, n_balanced):
+    if n_balanced < n_values or not affordable(pool, places, n_balanced):
         return 0
     possible = comb(n_values, places)
     return possible if possible <= max(_ALL, _ALL_TIMES * pool) else pool

@@ -34,7 +34,7 @@ _LEAST_KEPT, _MOST_KEPT, _REACH = 0.05, 0.25, 60.0
 _FEW_SWEEPS = 1
 _SELDOM, _LESS = 10, 0.5
 # Meetings of a pair in one level, as far as so many places go; at least so many of each value.
-_MEETINGS, _MOST_PLACES, _PLACES_PER_VALUE = 300, 1_000_000, 20
+_MEETINGS, _MOST_PLACES, _PLACES_PER_VALUE = 600, 1_000_000, 20
 
 
 def level_size(places: int, n_balanced: int, n_values: int) -> int:

@@ -34,8 +34,8 @@ def wanted(count: int | None, error: float | None, probability: float | None) ->
     missing = [name for name, value in given.items() if value is None]
     if len(missing) != 1:
         raise SettingsError(
-            f"Give two of count, error and probability, and the third is found; "
-            f"{len(_NAMES) - len(missing)} were given."
+            f"Give two of count, error and probability, and the third is found; given: "
+            f"{len(_NAMES) - len(missing)}."
         )
     if count is not None:
         check_count(count)
