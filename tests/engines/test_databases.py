@@ -54,7 +54,10 @@ def duckdb_file(tmp_path: Path) -> Path:
     path = tmp_path / "in.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t (age INT, wage DOUBLE, job TEXT, day DATE, ok BOOLEAN)")
-        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?)", rows())
+        names = ["age", "wage", "job", "day", "ok"]
+        columns = [list(column) for column in zip(*rows(), strict=True)]
+        connection.register("given", pa.table(columns, names=names))
+        connection.execute("INSERT INTO t SELECT age, wage, job, day::DATE, ok = 1 FROM given")
         connection.execute("CREATE SCHEMA own; CREATE VIEW own.v AS SELECT age, job FROM t")
     return path
 

@@ -124,7 +124,7 @@ BAD_INPUTS: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
     ),
     "feather cut off": ("in.feather", feather(with_canary())[:-40], ("in.feather", "cut off")),
     "arrow that is none": ("in.arrow", GOOD, ("in.arrow", "damaged")),
-    "unknown ending": ("in.xls", GOOD, ("in.xls", ".csv", ".parquet")),
+    "unknown ending": ("in.pdf", GOOD, ("in.pdf", ".csv", ".parquet")),
     "float to protect": (
         "in.parquet",
         parquet({"row": repeated([1]), "job": repeated([1.5, 2.5, 3.5, None])}),
@@ -275,7 +275,7 @@ def test_wrong_usage_of_the_real_command(small: Path, tmp_path: Path) -> None:
         ("nothing-like-it.csv", ("there is no file",)),
         ("gone/people.csv", ("gone",)),
         ("", ("empty", ".csv")),
-        (".", ("folder", "*.parquet")),
+        (".", ("different formats", "*.parquet")),
         ("*.parquet", ("no file matches", "*.parquet")),
         ("*", ("different formats", "arrow", "csv")),
         ("part-*.csv", ("part-2.csv", "other columns")),
