@@ -49,7 +49,8 @@ summary { cursor: pointer; font-weight: 600; margin: 1rem 0; }
 .mark { font-weight: 600; } .bad { color: var(--bad); } .good { color: var(--good); }
 .warning { border-left: 4px solid var(--bad); padding: 0.4rem 0.8rem; font-weight: 600; }
 @media print { body { font-size: 10.5pt; margin: 0; max-width: none; padding: 0; }
-  h2, h2 + p, summary { break-after: avoid; } figure, tr { break-inside: avoid; }
+  h2, h2 + p, summary { break-after: avoid; }
+  h2 + p, figure, tr { break-inside: avoid; }
   .charts { display: block; } figure { max-width: 13cm; }
   details:not([open])::details-content { content-visibility: visible; height: auto; } }
 """
