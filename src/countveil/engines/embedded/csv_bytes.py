@@ -15,6 +15,7 @@ import contextlib
 import threading
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,7 @@ def not_the_encoding(path: Path, encoding: str, byte: int, line: int) -> InputEr
     )
 
 
-class _Stoppable:
+class _Stoppable(ABC):
     """A stream whose reads end at once when it was stopped.
 
     Arrow reads ahead in a thread of its own; after an interrupt nothing must wait for it.
@@ -93,8 +94,9 @@ class _Stoppable:
 
     close = stop
 
+    @abstractmethod
     def _read(self, size: int) -> bytes:
-        raise NotImplementedError
+        """The same, while nobody has stopped it."""
 
 
 class Transcoded(_Stoppable):
