@@ -90,7 +90,9 @@ def test_every_row_is_read_with_its_types(
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_a_query_and_a_part_of_a_table(request: pytest.FixtureRequest, kind: str) -> None:
     path = request.getfixturevalue(f"{kind}_file")
-    found = table_of(f"{kind}:{path}", query="SELECT job, age + 1 AS next FROM t WHERE age < 30")
+    # People end it with a semicolon.
+    query = "SELECT job, age + 1 AS next FROM t WHERE age < 30;\n"
+    found = table_of(f"{kind}:{path}", query=query)
     expected = [(row[2], row[0] + 1) for row in rows() if row[0] < 30]
     assert list(zip(*found.to_pydict().values(), strict=True)) == expected
     part = table_of(f"{kind}:{path}#t", where="age < 30", columns=["job"])

@@ -57,6 +57,8 @@ def describe_database(text: str, query: str | None) -> DatabaseSource | None:
             "Both a table (behind #) and --query are given; leave one of them away."
         )
     table = _parts(name)
+    # It becomes part of a larger statement, in which a semicolon at its end cannot stand.
+    query = None if query is None else query.rstrip().rstrip(";")
     return DatabaseSource("postgresql" if kind in _SERVERS else kind, place, table, query)
 
 
