@@ -34,7 +34,8 @@ th, td { text-align: left; vertical-align: top; padding: 0.35rem 1.2rem 0.35rem 
 th { border-bottom: 2px solid var(--strong); vertical-align: bottom; }
 th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .number, .short { white-space: nowrap; } th.number { white-space: normal; }
-@media screen and (max-width: 44rem) { th, td { padding-right: 0.6rem; }
+@media screen and (max-width: 44rem) { table { font-size: 0.76rem; }
+  th, td { padding-right: 0.35rem; }
   .full thead { display: none; } .full :is(table, tbody, tr, td) { display: block; }
   .full tr { padding: 0.5rem 0; border-bottom: 1px solid var(--strong); }
   .full td { border: 0; padding: 0.1rem 0; text-align: left; white-space: normal; }
