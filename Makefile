@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test test-slow lint format docs bench bench-large study study-quick lock clean
+.PHONY: help setup demo test test-slow lint format docs bench bench-spark bench-large study study-quick lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,7 +26,7 @@ test: setup  ## the tests (about two minutes)
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
 test-slow: setup  ## the tests that take longer
-	$(BIN)/python -m pytest -n auto -m slow
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
 
 lint: setup  ## ruff and mypy
 	$(BIN)/ruff check .
@@ -45,6 +45,9 @@ bench: setup  ## measure publishing beside a copy, answers, groups, the coverage
 	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.groups
 	$(BIN)/python -m benchmarks.coverage
+
+bench-spark: setup  ## publishing on a Spark cluster beside Spark's own shuffle (an hour; needs Java)
+	$(BIN)/python -m benchmarks.spark
 
 bench-large: setup  ## the speed with 50 million rows (needs 16 GB of memory for the reference)
 	$(BIN)/python -m benchmarks.speed --rows 50000000 --csv-rows 0 --times 1 --spill

@@ -20,6 +20,11 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of the release in `folder`."""
     path = folder / MANIFEST_NAME
     try:
+        if not folder.exists() and ":/" in str(folder):
+            raise ReleaseError(
+                f"{folder} is not on this machine. A release on another file system is asked with "
+                f'--engine spark (in Python: engine="spark").'
+            )
         if not folder.exists():
             raise ReleaseError(f"There is no release at {folder}: the folder does not exist.")
         if not folder.is_dir():
