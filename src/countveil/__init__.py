@@ -165,7 +165,8 @@ def publish(
     private key.
     `memory` ("1GB") bounds what is held at once; more goes, encrypted, through a file in `spill`.
     `private_report` is an HTML file for your own eyes: the truth beside what was published.
-    Data are written as `output_format` (parquet, csv, csv.gz, arrow), `rows_per_file` rows each.
+    Data are written as `output_format` (parquet, csv, csv.gz, arrow, stata, spss), with
+    `rows_per_file` rows each.
 
     How the table is read, in every function that takes one: `missing` lists texts that stand for a
     missing value; of CSV files, `delimiter`, `quote` ("" for none), `encoding`, `decimal_comma`,

@@ -14,12 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countveil.errors import ReleaseError, SettingsError
+from countveil.release import stat_files
+from countveil.release.stat_files import SPSS, STATA, check_columns
 
 if TYPE_CHECKING:
     from countveil.release.manifest import PublishedColumn
 
 PARQUET, CSV, CSV_GZ, ARROW = "parquet", "csv", "csv.gz", "arrow"
-OUTPUT_FORMATS = (PARQUET, CSV, CSV_GZ, ARROW)
+STATISTICAL = {"dta": STATA, "sav": SPSS}
+OUTPUT_FORMATS = (PARQUET, CSV, CSV_GZ, ARROW, STATA, SPSS)
+ENDINGS = {**{name: name for name in OUTPUT_FORMATS}, STATA: "dta", SPSS: "sav"}
 _BLOCK, _LARGEST_BLOCK = 1 << 24, (1 << 31) - 1
 # What text says exactly, there and back.
 _AS_TEXT = {
@@ -30,7 +34,7 @@ _AS_TEXT = {
 
 
 def format_of(path: str) -> str:
-    """The format of a data file, by its name."""
+    """The ending of a data file, which says its format."""
     name = path.rpartition("/")[2]
     return name.partition(".")[2]
 
@@ -41,6 +45,9 @@ def check_kept(columns: Sequence[tuple[str, str]], output_format: str) -> None:
         listed = ", ".join(OUTPUT_FORMATS)
         raise SettingsError(f"There is no output format {output_format!r}. There are: {listed}.")
     if output_format in (PARQUET, ARROW):
+        return
+    if output_format in (STATA, SPSS):
+        check_columns(columns, output_format)
         return
     for name, kind in columns:
         if kind not in _AS_TEXT:
@@ -58,6 +65,10 @@ def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> Any:
         if format_of(path.name) == ARROW:
             with pa.OSFile(str(path), "rb") as raw, pa.ipc.open_file(raw) as reader:
                 return reader.read_all()
+        program = STATISTICAL.get(format_of(path.name))
+        if program is not None:
+            kinds = [(column.name, arrow_type(column.type)) for column in columns]
+            return stat_files.read_rows(path, kinds, program)
         try:
             return _read_csv(path, columns, _BLOCK)
         except pa.ArrowInvalid:
