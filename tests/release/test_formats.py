@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import struct
 import sys
 import tempfile
 from decimal import Decimal
@@ -141,7 +142,16 @@ def test_nothing_but_rows_is_told(wished: str, tmp_path: Path) -> None:
     if wished == "stata":
         assert b"<timestamp>\x1101 Jan 1960 00:00</timestamp>" in one
     if wished == "spss":
-        assert one[84:101] == b"01 Jan 7000:00:00"
+        # A number that compressed files need; then a date and a time.
+        assert one[84:109] == struct.pack("<d", 100.0) + b"01 Jan 7000:00:00"
+    if wished in ("stata", "spss"):
+        import pyreadstat
+
+        read = pyreadstat.read_dta if wished == "stata" else pyreadstat.read_sav
+        _, notes = read(names[0] / "data" / f"part-00000.{ENDINGS[wished]}")
+        year = 1960 if wished == "stata" else 1970
+        assert notes.creation_time == dt.datetime(year, 1, 1)  # noqa: DTZ001 - none there
+        assert not notes.file_label
     if wished == "arrow":
         with pa.ipc.open_file(names[0] / "data" / "part-00000.arrow") as reader:
             assert reader.schema.metadata is None

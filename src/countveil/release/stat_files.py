@@ -52,7 +52,7 @@ _WHOLE_FORMAT = {STATA: "%20.0g", SPSS: "F17.0"}
 # Format 118, which every Stata since 14 reads.
 _STATA_VERSION = 14
 _STATA_TIME, _SPSS_TIME = b"01 Jan 1960 00:00", b"01 Jan 7000:00:00"
-_SPSS_TIME_AT = 84
+_SPSS_TIME_AT = 92
 
 
 def check_columns(columns: Sequence[tuple[str, str]], program: str) -> None:
