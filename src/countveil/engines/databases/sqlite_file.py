@@ -57,7 +57,7 @@ class SqliteLink:
         self._connection.execute(f"CREATE TABLE {table_name(table)} ({columns})")
         marks = ", ".join("?" * len(schema))
         for some in tables:
-            values = [[_stored(v) for v in column.to_pylist()] for column in some.columns]
+            values = [_listed(column) for column in some.columns]
             self._connection.executemany(
                 f"INSERT INTO {table_name(table)} VALUES ({marks})", zip(*values, strict=True)
             )
@@ -72,6 +72,16 @@ def _affinity(type_name: str) -> str:
     if kind == NUMBER:
         return "REAL" if type_name in ("float", "double") else "INTEGER"
     return "INTEGER" if kind == BOOLEAN else "TEXT"
+
+
+def _listed(column: Any) -> list[Any]:
+    try:
+        return [_stored(value) for value in column.to_pylist()]
+    except OverflowError:
+        raise TargetError(
+            "A date or time outside of the years 1 to 9999 has no usual form in SQLite. DuckDB "
+            "keeps it (duckdb:FILE#table)."
+        ) from None
 
 
 def _stored(value: Any) -> Any:
