@@ -30,9 +30,11 @@ class SqliteLink:
     @contextlib.contextmanager
     def writing(cls, place: str) -> Iterator[SqliteLink]:
         """A link in one transaction; a file that it made goes if it fails."""
-        new = not Path(place).exists()
+        # A name such as :memory: is that of a file, too.
+        path = Path(place).absolute()
+        new = not path.exists()
         try:
-            with contextlib.closing(sqlite3.connect(place, isolation_level=None)) as connection:
+            with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 yield cls(connection)
                 connection.execute("COMMIT")
@@ -41,7 +43,7 @@ class SqliteLink:
             raise cannot_write(place, error) from None
         finally:
             if new:
-                Path(place).unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
 
     def fetch(self, text: str) -> Any:
         """The answer to a statement."""

@@ -22,6 +22,8 @@ from countveil.errors import InputError
 from countveil.source.databases import DatabaseSource, quoted_name
 
 _BATCH = 1 << 16
+# Behind a checksum of eight bytes.
+_MARK, _MARK_END = b"DUCK", 12
 _LEAST_BYTES = 128 << 20
 # Through Arrow, DuckDB cuts off a zone and large numbers, and gives bits as it keeps them.
 _AS_TEXT = frozenset({"uhugeint", "bignum", "bit", "time with time zone", "union"})
@@ -38,10 +40,12 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
     path = Path(source.place)
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
+    if not is_duckdb_file(path):
+        raise InputError(f"{path} is not a readable DuckDB file, or one of a later version.")
     with contextlib.ExitStack() as stack:
         stack.enter_context(_explained(path))
         connection = duckdb.connect(
-            str(path),
+            str(path.absolute()),
             read_only=True,
             config={
                 "autoinstall_known_extensions": "false",
@@ -72,6 +76,16 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
             relation = connection.sql(f"SELECT {listed} FROM ({asked}\n) AS asked")
         reader = relation.to_arrow_reader(_BATCH)
         yield reader.schema, iter(reader)
+
+
+def is_duckdb_file(path: Path) -> bool:
+    """Whether a file is DuckDB's own; it would open others too, as views that lie in memory."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_MARK_END)[-len(_MARK) :] == _MARK
+    except OSError:
+        # It says best itself what is wrong.
+        return True
 
 
 def _table(connection: Any, source: DatabaseSource) -> tuple[str, ...]:
