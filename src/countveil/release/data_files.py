@@ -24,6 +24,7 @@ PARQUET, CSV, CSV_GZ, ARROW = "parquet", "csv", "csv.gz", "arrow"
 STATISTICAL = {"dta": STATA, "sav": SPSS}
 OUTPUT_FORMATS = (PARQUET, CSV, CSV_GZ, ARROW, STATA, SPSS)
 ENDINGS = {**{name: name for name in OUTPUT_FORMATS}, STATA: "dta", SPSS: "sav"}
+_GZIP_HEAD = 10
 _BLOCK, _LARGEST_BLOCK = 1 << 24, (1 << 31) - 1
 # What text says exactly, there and back.
 _AS_TEXT = {
@@ -79,6 +80,33 @@ def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> Any:
         raise ReleaseError(
             f"{path.name} of the release cannot be read. 'countveil verify' says what is wrong."
         ) from None
+
+
+def beside_rows(path: Path) -> list[str]:
+    """What a data file that is not Parquet tells beside its rows, in words; nothing if it is ours.
+
+    A CSV has nothing beside its rows.
+    """
+    import pyarrow as pa
+
+    ending = format_of(path.name)
+    if ending == CSV_GZ:
+        with path.open("rb") as file:
+            head = file.read(_GZIP_HEAD)
+        # A name, a comment and the like, and a time.
+        return ["head of the gzip file"] if any(head[3:8]) else []
+    if ending == ARROW:
+        with pa.OSFile(str(path), "rb") as raw, pa.ipc.open_file(raw) as reader:
+            schema = reader.schema
+            found = [key.decode() for key in schema.metadata or {}]
+            found += [key.decode() for key in reader.metadata or {}]
+        for field in schema:
+            found += [f"{field.name}: {key.decode()}" for key in field.metadata or {}]
+            if pa.types.is_dictionary(field.type):
+                found.append(f"{field.name}: a dictionary")
+        return found
+    program = STATISTICAL.get(ending)
+    return [] if program is None else stat_files.beside_rows(path, program)
 
 
 def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> Any:

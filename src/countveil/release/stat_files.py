@@ -11,6 +11,7 @@ come back exactly is refused. The time that a file would tell is blanked.
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,6 +54,8 @@ _WHOLE_FORMAT = {STATA: "%20.0g", SPSS: "F17.0"}
 _STATA_VERSION = 14
 _STATA_TIME, _SPSS_TIME = b"01 Jan 1960 00:00", b"01 Jan 7000:00:00"
 _SPSS_TIME_AT = 92
+# Without a zone, as files tell it.
+_BLANK_TIME = {STATA: dt.datetime(1960, 1, 1), SPSS: dt.datetime(1970, 1, 1)}  # noqa: DTZ001
 
 
 def check_columns(columns: Sequence[tuple[str, str]], program: str) -> None:
@@ -121,6 +124,21 @@ def read_rows(path: Path, columns: Sequence[tuple[str, Any]], program: str) -> A
         raise ValueError("other columns")
     arrays = [_typed(found[name], kind, program) for name, kind in columns]
     return pa.Table.from_arrays(arrays, [name for name, _ in columns])
+
+
+def beside_rows(path: Path, program: str) -> list[str]:
+    """What a file tells beside its rows; nothing of it is in a file of ours."""
+    library = _reader()
+    read = library.read_dta if program == STATA else library.read_sav
+    notes = read(path, metadataonly=True)[1]
+    told = {
+        "label of the file": notes.file_label,
+        "notes": notes.notes,
+        "labels of columns": any(notes.column_labels),
+        "labels of values": notes.variable_value_labels,
+        "time of writing": notes.creation_time != _BLANK_TIME[program],
+    }
+    return [what for what, there in told.items() if there]
 
 
 def _plain(values: Any, name: str, kind: str, program: str) -> Any:
