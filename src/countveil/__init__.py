@@ -167,7 +167,8 @@ def publish(
     private key.
     `memory` ("1GB") bounds what is held at once; more goes, encrypted, through a file in `spill`.
     `private_report` is an HTML file for your own eyes: the truth beside what was published.
-    Data are written as `output_format` (parquet, csv, csv.gz, arrow), `rows_per_file` rows each.
+    Data are written as `output_format` (parquet, csv, csv.gz, arrow, stata, spss), with
+    `rows_per_file` rows each.
     With `engine="spark"` (the extra `spark`), and for a data frame of Spark, the rows stay on its
     cluster: `table` is what Spark reads, `to` an address that it can write to, `master` the address
     of a cluster, if there is no session yet.

@@ -202,7 +202,7 @@ class _Scene:
         texts = [c.name for c in self.manifest.columns if c.type in _TEXT]
         stored = links.read_stored(self.folder, list(self.settings))
         codes = {name: column.codes for name, column in stored.items()}
-        outcome = files.attack(file_notes(self.folder, names, texts), codes)
+        outcome = files.attack(file_notes(self.folder, names, texts, list(codes)), codes)
         of_source = times_of_source(self.paths)
         outcome.add(files.attack_times(times_in(self.folder), of_source, planned=self.planned))
         times = times_in(self.linked)

@@ -13,11 +13,13 @@ from countveil.errors import ReleaseError, SettingsError, TargetError
 from countveil.release import MANIFEST_NAME, Manifest, read_manifest, verify_release
 from countveil.release.address import DUCKDB, FORMS, POSTGRES, Address, parse_address
 
-# What PostgreSQL and SQLite hold exactly; DuckDB holds everything that a release can.
+# What PostgreSQL and SQLite hold exactly.
 _COMMON = {
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float", "double",
     "string", "large_string", "date32[day]", "timestamp[s]", "timestamp[ms]", "timestamp[us]",
 }  # fmt: skip
+# DuckDB refuses itself what it does not have, but these it would cut to microseconds.
+_NOT_IN_DUCKDB = "duration[ns]"
 _NAMES = {POSTGRES: "PostgreSQL", "sqlite": "SQLite"}
 
 
@@ -40,6 +42,12 @@ def run_export(folder: Path, to: str, *, force: bool = False) -> Manifest:
 
 def _check_types(manifest: Manifest, address: Address) -> None:
     if address.kind == DUCKDB:
+        for column in manifest.columns:
+            if column.type == _NOT_IN_DUCKDB:
+                raise TargetError(
+                    f"Column {column.name!r} has the type {column.type}, which DuckDB would cut to "
+                    f"microseconds."
+                )
         return
     for column in manifest.columns:
         if column.type not in _COMMON:

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
 from countveil.cli.app import app
 from countveil.errors import (
     CountveilError,
+    InputError,
     MissingExtraError,
     QueryError,
     ReleaseError,
@@ -22,6 +24,7 @@ from countveil.errors import (
     TargetError,
 )
 from countveil.release.address import parse_address
+from countveil.release.data_files import OUTPUT_FORMATS
 from tests.portable.test_plain_sql import table
 from tests.servers import postgres as postgres  # noqa: PLC0414 - a fixture is found by its name
 
@@ -142,6 +145,23 @@ def test_types_that_would_change_are_refused(tmp_path: Path) -> None:
         assert cv.open(f"duckdb:{tmp_path}/{name}.duckdb#own").rows == rows
 
 
+def test_lengths_of_time_that_duckdb_would_cut_are_refused(tmp_path: Path) -> None:
+    for unit, said in (("ns", "cut to microseconds"), ("us", None)):
+        spans = pa.array(list(range(60)), pa.int64()).cast(pa.duration(unit))
+        rows = pa.table({"span": spans, "s": list("abcdef") * 10})
+        folder = tmp_path / unit
+        cv.publish(rows, {"s": 2}, folder, keep=["span"], seed=1)
+        to = f"duckdb:{tmp_path}/{unit}.duckdb#own"
+        if said is None:
+            cv.export(folder, to)
+            with duckdb.connect(f"{tmp_path}/{unit}.duckdb") as own:
+                longest = own.execute("SELECT max(span) FROM own").fetchall()
+            assert longest == [(dt.timedelta(microseconds=59),)]
+        else:
+            with pytest.raises(TargetError, match=said):
+                cv.export(folder, to)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -201,6 +221,73 @@ def test_the_commands(release: cv.Release, tmp_path: Path) -> None:
     assert "900 rows" in done.stdout
     asked = CliRunner().invoke(app, ["query", to, "SELECT count(*) FROM release"])
     assert "900" in asked.stdout
+
+
+def test_only_a_file_of_the_database_is_written_to(
+    release: cv.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DuckDB opens tables of other formats as well, and what is then written is nowhere."""
+    monkeypatch.chdir(tmp_path)
+    parquet = tmp_path / "in.parquet"
+    pq.write_table(table(), parquet)
+    (tmp_path / "in.csv").write_text("a,b\n1,2\n")
+    sqlite3.connect("other.sqlite").close()
+    Path("other.sqlite").write_bytes(b"SQLite format 3\0" + bytes(84))
+    for name in ("in.parquet", "in.csv", "other.sqlite"):
+        before = Path(name).read_bytes()
+        with pytest.raises(TargetError, match="no DuckDB file"):
+            cv.export(release.folder, f"duckdb:{name}#own")
+        with pytest.raises(ReleaseError, match="no DuckDB file"):
+            cv.open(f"duckdb:{name}#own")
+        with pytest.raises(InputError, match="not a readable DuckDB file"):
+            cv.inspect(f"duckdb:{name}#own")
+        assert Path(name).read_bytes() == before
+    # Names that mean something else to the libraries are those of files.
+    cv.export(release.folder, "duckdb::memory:#own")
+    assert cv.open("duckdb::memory:#own").rows == release.rows
+    Path(":memory:").unlink()
+    cv.export(release.folder, "sqlite::memory:#own")
+    with sqlite3.connect(tmp_path / ":memory:") as own:
+        assert own.execute("SELECT count(*) FROM own").fetchone() == (release.rows,)
+    own.close()
+
+
+@pytest.mark.parametrize("wished", OUTPUT_FORMATS)
+def test_releases_of_every_format_are_exported(wished: str, tmp_path: Path) -> None:
+    rows = table()
+    plain = cv.publish(rows, {"job": 3, "grade": 2}, tmp_path / "plain", seed=1)
+    other = cv.publish(
+        rows, {"job": 3, "grade": 2}, tmp_path / "other", seed=1, output_format=wished,
+        rows_per_file=400,
+    )  # fmt: skip
+    for number, release in enumerate((plain, other)):
+        cv.export(release.folder, f"duckdb:{tmp_path}/own.duckdb#t{number}")
+        cv.export(release.folder, f"sqlite:{tmp_path}/own.sqlite#t{number}")
+    with duckdb.connect(f"{tmp_path}/own.duckdb") as own:
+        one, two = (own.sql(f"SELECT * FROM t{number}").to_arrow_table() for number in (0, 1))
+    assert one.equals(two)
+    with sqlite3.connect(f"{tmp_path}/own.sqlite") as lite:
+        first, second = (lite.execute(f"SELECT * FROM t{n}").fetchall() for n in (0, 1))
+    lite.close()
+    assert first == second
+    inside = cv.open(f"duckdb:{tmp_path}/own.duckdb#t1")
+    for question in QUESTIONS:
+        answers = [list(asked.sql(question).rows()) for asked in (plain, other, inside)]
+        assert answers[0] == answers[1]
+        assert sorted(map(repr, answers[0])) == sorted(map(repr, answers[2]))
+
+
+def test_what_is_shown_and_verified_of_a_database(release: cv.Release, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    to = f"duckdb:{tmp_path}/own.duckdb#own"
+    cv.export(release.folder, to)
+    shown = CliRunner().invoke(app, ["show", to, "--format", "csv"])
+    same = CliRunner().invoke(app, ["show", str(release.folder), "--format", "csv"])
+    assert (shown.exit_code, shown.stdout) == (0, same.stdout)
+    checked = CliRunner().invoke(app, ["verify", to])
+    assert isinstance(checked.exception, SettingsError)
+    assert "Checksums are those of files" in str(checked.exception)
 
 
 def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -172,8 +172,9 @@ def _target(
 
 def read_stored(folder: Path, names: Sequence[str]) -> dict[str, StoredColumn]:
     """Columns of a release in the stored order."""
-    files = [file.path for file in read_manifest(folder).files]
-    found: dict[str, StoredColumn] = stored_columns(folder, files, names)
+    manifest = read_manifest(folder)
+    files = [file.path for file in manifest.files]
+    found: dict[str, StoredColumn] = stored_columns(folder, files, names, manifest.columns)
     return found
 
 

@@ -57,6 +57,8 @@ class OutputFormat(StrEnum):
     CSV = "csv"
     CSV_GZ = "csv.gz"
     ARROW = "arrow"
+    STATA = "stata"
+    SPSS = "spss"
 
 
 @with_source_options

@@ -24,16 +24,20 @@ if TYPE_CHECKING:
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.", readable=False)],
+    folder: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR",
+            help="The release: a folder, postgresql://user@host/db#table or duckdb:FILE#table.",
+        ),
+    ],
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Say what a release holds, what it promises and what it does not.
 
     With --format json the manifest is printed, with --format csv the columns.
     """
-    from countveil.release import read_manifest
-
-    manifest = read_manifest(folder)
+    manifest = _manifest(folder)
     if style is Format.JSON:
         print(escaped_json(manifest.to_json()), end="")
         return
@@ -46,7 +50,18 @@ def command(
     name = sensitive.replace('"', '""')
     sql = f'SELECT "{name}", count(*) FROM release GROUP BY ALL'
     print("Ask it:")
-    print(visible(f"  {own_command()} query {shlex.quote(str(folder))} {shlex.quote(sql)}"))
+    print(visible(f"  {own_command()} query {shlex.quote(folder)} {shlex.quote(sql)}"))
+
+
+def _manifest(folder: str) -> Manifest:
+    from countveil.release import read_manifest
+    from countveil.release.address import parse_address
+
+    if parse_address(folder) is None:
+        return read_manifest(Path(folder))
+    from countveil.analyst import Release
+
+    return Release(folder).manifest
 
 
 def print_manifest(manifest: Manifest) -> None:

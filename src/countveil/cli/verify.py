@@ -10,10 +10,13 @@ import typer
 from countveil.cli.options import FormatOption
 from countveil.cli.output import Format, print_rows, progress_shown
 from countveil.display import visible
+from countveil.errors import SettingsError
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The release.", readable=False)],
+    place: Annotated[
+        str, typer.Argument(metavar="DIR", help="The release, a folder.", show_default=False)
+    ],
     signed_by: Annotated[
         Path | None,
         typer.Option(
@@ -31,8 +34,15 @@ def command(
     detects malice, if you have the publisher's public key from somewhere else.
     """
     from countveil.release import verify_release
+    from countveil.release.address import parse_address
     from countveil.release.signature import SIGNATURE_NAME
 
+    if parse_address(place) is not None:
+        raise SettingsError(
+            "Checksums are those of files: 'verify' looks at the folder of a release, before it is "
+            "exported. The number of rows in a database is compared when a release is opened there."
+        )
+    folder = Path(place)
     with progress_shown() as report:
         findings = verify_release(
             folder, lambda done, total: report("checking", done, total), signed_by

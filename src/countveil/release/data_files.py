@@ -14,12 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countveil.errors import ReleaseError, SettingsError
+from countveil.release import stat_files
+from countveil.release.stat_files import SPSS, STATA, check_columns
 
 if TYPE_CHECKING:
     from countveil.release.manifest import PublishedColumn
 
 PARQUET, CSV, CSV_GZ, ARROW = "parquet", "csv", "csv.gz", "arrow"
-OUTPUT_FORMATS = (PARQUET, CSV, CSV_GZ, ARROW)
+STATISTICAL = {"dta": STATA, "sav": SPSS}
+OUTPUT_FORMATS = (PARQUET, CSV, CSV_GZ, ARROW, STATA, SPSS)
+ENDINGS = {**{name: name for name in OUTPUT_FORMATS}, STATA: "dta", SPSS: "sav"}
+_GZIP_HEAD = 10
 _BLOCK, _LARGEST_BLOCK = 1 << 24, (1 << 31) - 1
 # What text says exactly, there and back.
 _AS_TEXT = {
@@ -30,7 +35,7 @@ _AS_TEXT = {
 
 
 def format_of(path: str) -> str:
-    """The format of a data file, by its name."""
+    """The ending of a data file, which says its format."""
     name = path.rpartition("/")[2]
     return name.partition(".")[2]
 
@@ -41,6 +46,9 @@ def check_kept(columns: Sequence[tuple[str, str]], output_format: str) -> None:
         listed = ", ".join(OUTPUT_FORMATS)
         raise SettingsError(f"There is no output format {output_format!r}. There are: {listed}.")
     if output_format in (PARQUET, ARROW):
+        return
+    if output_format in (STATA, SPSS):
+        check_columns(columns, output_format)
         return
     for name, kind in columns:
         if kind not in _AS_TEXT:
@@ -58,6 +66,10 @@ def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> Any:
         if format_of(path.name) == ARROW:
             with pa.OSFile(str(path), "rb") as raw, pa.ipc.open_file(raw) as reader:
                 return reader.read_all()
+        program = STATISTICAL.get(format_of(path.name))
+        if program is not None:
+            kinds = [(column.name, arrow_type(column.type)) for column in columns]
+            return stat_files.read_rows(path, kinds, program)
         try:
             return _read_csv(path, columns, _BLOCK)
         except pa.ArrowInvalid:
@@ -68,6 +80,33 @@ def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> Any:
         raise ReleaseError(
             f"{path.name} of the release cannot be read. 'countveil verify' says what is wrong."
         ) from None
+
+
+def beside_rows(path: Path) -> list[str]:
+    """What a data file that is not Parquet tells beside its rows, in words; nothing if it is ours.
+
+    A CSV has nothing beside its rows.
+    """
+    import pyarrow as pa
+
+    ending = format_of(path.name)
+    if ending == CSV_GZ:
+        with path.open("rb") as file:
+            head = file.read(_GZIP_HEAD)
+        # A name, a comment and the like, and a time.
+        return ["head of the gzip file"] if any(head[3:8]) else []
+    if ending == ARROW:
+        with pa.OSFile(str(path), "rb") as raw, pa.ipc.open_file(raw) as reader:
+            schema = reader.schema
+            found = [key.decode() for key in schema.metadata or {}]
+            found += [key.decode() for key in reader.metadata or {}]
+        for field in schema:
+            found += [f"{field.name}: {key.decode()}" for key in field.metadata or {}]
+            if pa.types.is_dictionary(field.type):
+                found.append(f"{field.name}: a dictionary")
+        return found
+    program = STATISTICAL.get(ending)
+    return [] if program is None else stat_files.beside_rows(path, program)
 
 
 def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> Any:

@@ -21,7 +21,7 @@ from countveil.release.domain import decode_value, encode_value
 
 FORMAT = "countveil-release"
 FORMAT_VERSION = 1
-_DATA_PATH = r"data/[A-Za-z0-9_-]+\.(parquet|csv|csv\.gz|arrow)"
+_DATA_PATH = r"data/[A-Za-z0-9_-]+\.(parquet|csv|csv\.gz|arrow|dta|sav)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from typing import Any
 import duckdb
 
 from countveil.engines.databases.links import cannot_write, table_name
-from countveil.errors import QueryError, ReleaseError
+from countveil.engines.embedded.duckdb_source import is_duckdb_file
+from countveil.errors import QueryError, ReleaseError, TargetError
 
 _CONFIG: dict[str, Any] = {
     "autoinstall_known_extensions": "false",
@@ -30,10 +31,13 @@ class DuckdbLink:
     @classmethod
     def reading(cls, place: str) -> DuckdbLink:
         """A link that can read this file and reach nothing else."""
-        if not Path(place).is_file():
+        path = Path(place).absolute()
+        if not path.is_file():
             raise ReleaseError(f"There is no DuckDB file at {place}.")
+        if not is_duckdb_file(path):
+            raise ReleaseError(f"{place} cannot be read: it is no DuckDB file.")
         try:
-            connection = duckdb.connect(place, read_only=True, config=_CONFIG)
+            connection = duckdb.connect(str(path), read_only=True, config=_CONFIG)
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
         except duckdb.Error:
@@ -46,9 +50,13 @@ class DuckdbLink:
     @contextlib.contextmanager
     def writing(cls, place: str) -> Iterator[DuckdbLink]:
         """A link in one transaction; a file that it made goes if it fails."""
-        new = not Path(place).exists()
+        # A name such as :memory: is that of a file, too.
+        path = Path(place).absolute()
+        new = not path.exists()
+        if path.is_file() and not is_duckdb_file(path):
+            raise TargetError(f"{place} is a file, and no DuckDB file. Name another one.")
         try:
-            with duckdb.connect(place, config=_CONFIG) as connection:
+            with duckdb.connect(str(path), config=_CONFIG) as connection:
                 connection.begin()
                 yield cls(connection, place)
                 connection.commit()
@@ -57,7 +65,7 @@ class DuckdbLink:
             raise cannot_write(place, error) from None
         finally:
             if new:
-                Path(place).unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
 
     def fetch(self, text: str) -> Any:
         """The answer to a statement."""

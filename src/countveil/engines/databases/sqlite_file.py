@@ -30,9 +30,11 @@ class SqliteLink:
     @contextlib.contextmanager
     def writing(cls, place: str) -> Iterator[SqliteLink]:
         """A link in one transaction; a file that it made goes if it fails."""
-        new = not Path(place).exists()
+        # A name such as :memory: is that of a file, too.
+        path = Path(place).absolute()
+        new = not path.exists()
         try:
-            with contextlib.closing(sqlite3.connect(place, isolation_level=None)) as connection:
+            with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 yield cls(connection)
                 connection.execute("COMMIT")
@@ -41,7 +43,7 @@ class SqliteLink:
             raise cannot_write(place, error) from None
         finally:
             if new:
-                Path(place).unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
 
     def fetch(self, text: str) -> Any:
         """The answer to a statement."""
@@ -57,7 +59,7 @@ class SqliteLink:
         self._connection.execute(f"CREATE TABLE {table_name(table)} ({columns})")
         marks = ", ".join("?" * len(schema))
         for some in tables:
-            values = [[_stored(v) for v in column.to_pylist()] for column in some.columns]
+            values = [_listed(column) for column in some.columns]
             self._connection.executemany(
                 f"INSERT INTO {table_name(table)} VALUES ({marks})", zip(*values, strict=True)
             )
@@ -72,6 +74,16 @@ def _affinity(type_name: str) -> str:
     if kind == NUMBER:
         return "REAL" if type_name in ("float", "double") else "INTEGER"
     return "INTEGER" if kind == BOOLEAN else "TEXT"
+
+
+def _listed(column: Any) -> list[Any]:
+    try:
+        return [_stored(value) for value in column.to_pylist()]
+    except OverflowError:
+        raise TargetError(
+            "A date or time outside of the years 1 to 9999 has no usual form in SQLite. DuckDB "
+            "keeps it (duckdb:FILE#table)."
+        ) from None
 
 
 def _stored(value: Any) -> Any:

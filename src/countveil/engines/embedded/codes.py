@@ -31,7 +31,7 @@ def hold_column(connection: duckdb.DuckDBPyConnection, name: str) -> HeldColumn:
         return _read(connection, name)
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
-    except (duckdb.Error, pa.ArrowException, OSError) as error:
+    except (duckdb.Error, pa.ArrowException, OSError, OverflowError) as error:
         # Asked of the files, it is explained.
         raise NotHeldError from error
 

@@ -4,7 +4,8 @@ Enters: a description, a number of bytes. Leaves: a schema and batches, from one
 know: what the columns are for.
 
 The file is opened for reading only. The connection can reach no other file, loads no extension and
-may not spill: what does not fit into memory is an error, not a file with plain values.
+may not spill: what does not fit into memory is an error, not a file with plain values. Types that
+Arrow has no other type for come as text.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ from countveil.errors import InputError
 from countveil.source.databases import DatabaseSource, quoted_name
 
 _BATCH = 1 << 16
+# Behind a checksum of eight bytes.
+_MARK, _MARK_END = b"DUCK", 12
 _LEAST_BYTES = 128 << 20
+# Through Arrow, DuckDB cuts off a zone and large numbers, and gives bits as it keeps them.
+_AS_TEXT = frozenset({"uhugeint", "bignum", "bit", "time with time zone", "union"})
+_NESTED = frozenset({"list", "struct", "map", "array"})
 _TABLES = (
     "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal UNION ALL "
     "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1, 2"
@@ -34,10 +40,12 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
     path = Path(source.place)
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
+    if not is_duckdb_file(path):
+        raise InputError(f"{path} is not a readable DuckDB file, or one of a later version.")
     with contextlib.ExitStack() as stack:
         stack.enter_context(_explained(path))
         connection = duckdb.connect(
-            str(path),
+            str(path.absolute()),
             read_only=True,
             config={
                 "autoinstall_known_extensions": "false",
@@ -54,10 +62,30 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
             asked = f"SELECT * FROM {quoted_name(_table(connection, source))}"
         else:
             _check_select(connection, asked)
-        reader = connection.sql(asked).to_arrow_reader(_BATCH)
-        if len(set(reader.schema.names)) < len(reader.schema.names):
+        relation = connection.sql(asked)
+        names = relation.columns
+        if len(set(names)) < len(names):
             raise InputError("The query gives a column name more than once. Name them with AS.")
+        if any(_only_as_text(kind) for kind in relation.types):
+            listed = ", ".join(
+                f"{quoted_name((name,))}::VARCHAR AS {quoted_name((name,))}"
+                if _only_as_text(kind)
+                else quoted_name((name,))
+                for name, kind in zip(names, relation.types, strict=True)
+            )
+            relation = connection.sql(f"SELECT {listed} FROM ({asked}\n) AS asked")
+        reader = relation.to_arrow_reader(_BATCH)
         yield reader.schema, iter(reader)
+
+
+def is_duckdb_file(path: Path) -> bool:
+    """Whether a file is DuckDB's own; it would open others too, as views that lie in memory."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_MARK_END)[-len(_MARK) :] == _MARK
+    except OSError:
+        # It says best itself what is wrong.
+        return True
 
 
 def _table(connection: Any, source: DatabaseSource) -> tuple[str, ...]:
@@ -69,6 +97,13 @@ def _table(connection: Any, source: DatabaseSource) -> tuple[str, ...]:
     if len(source.table) == 2 and source.table in names.values():
         return source.table
     return names[chosen_table(source, list(names))]
+
+
+def _only_as_text(kind: Any) -> bool:
+    """Whether Arrow has no such type, or DuckDB gives another one for it."""
+    if kind.id in _NESTED:
+        return any(_only_as_text(part) for _, part in kind.children if hasattr(part, "id"))
+    return kind.id in _AS_TEXT
 
 
 def _check_select(connection: Any, text: str) -> None:

@@ -3,11 +3,12 @@
 Enters: the Parquet files of a release in the making. Leaves: the same rows in the same order in
 files of the wished format; the Parquet files are gone. Must not know: what the rows say.
 
-Nothing but names and rows is written: no metadata, no time, no name of a program.
+Nothing but names and rows is written: no metadata and no time.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +19,8 @@ import pyarrow.parquet as pq
 from countveil.engines.contract import WrittenFile
 from countveil.engines.embedded.released import parquet_rows
 from countveil.errors import SettingsError
-from countveil.release.data_files import ARROW, CSV_GZ, PARQUET
+from countveil.release.data_files import ARROW, CSV_GZ, ENDINGS, PARQUET
+from countveil.release.stat_files import SPSS, STATA, write_rows
 
 MOST_FILES = 10_000
 
@@ -42,7 +44,7 @@ def rewrite(
     waiting = schema.empty_table()
     while True:
         wanted = sizes.pop(0) if sizes else rows_per_file or 0
-        path = folder / f"part-{len(done):05d}.{output_format}"
+        path = folder / f"part-{len(done):05d}.{ENDINGS[output_format]}"
         file, waiting = _write(path, output_format, schema, wanted, waiting, rows)
         done.append(file)
         if not waiting.num_rows:
@@ -60,7 +62,7 @@ def _write(
 ) -> tuple[WrittenFile, Any]:
     """One file with so many rows, and what is left of the part that was begun."""
     count = 0
-    with path.open("wb") as raw, _writer(raw, output_format, schema) as writer:
+    with _writer(path, output_format, schema) as writer:
         while count < wanted:
             if not waiting.num_rows:
                 coming = next(rows, None)
@@ -74,7 +76,26 @@ def _write(
     return WrittenFile(path, count), waiting
 
 
-def _writer(raw: Any, output_format: str, schema: Any) -> Any:
+@contextlib.contextmanager
+def _writer(path: Path, output_format: str, schema: Any) -> Iterator[Any]:
+    if output_format in (STATA, SPSS):
+        held = _Held(schema)
+        yield held
+        write_rows(pa.concat_tables(held.parts), path, output_format)
+        return
+    with path.open("wb") as raw, _streamed(raw, output_format, schema) as writer:
+        yield writer
+
+
+class _Held:
+    """Rows that are written at once: these formats say first how many there are."""
+
+    def __init__(self, schema: Any) -> None:
+        self.parts = [schema.empty_table()]
+        self.write_table = self.parts.append
+
+
+def _streamed(raw: Any, output_format: str, schema: Any) -> Any:
     from pyarrow import csv
 
     if output_format == PARQUET:

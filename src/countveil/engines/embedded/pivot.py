@@ -88,7 +88,14 @@ def _key_values(column: pa.ChunkedArray) -> list[Any]:
     if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
         # A group key is shown to people: to the microsecond is enough.
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
-    values = python_values(column)
+    try:
+        values = python_values(column)
+    except (OverflowError, ValueError):
+        # Databases know later years, earlier ones, and infinite times.
+        raise QueryError(
+            "A date or time that the rows are grouped by is outside of the years 1 to 9999 and "
+            "cannot be shown. Leave such rows out with WHERE, or group by a part of the date."
+        ) from None
     if pa.types.is_floating(column.type):
         # One and the same object, for that alone is equal to itself.
         values = [

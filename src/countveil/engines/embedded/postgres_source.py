@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from countveil.errors import InputError, MissingExtraError
 from countveil.query.select import check_select
@@ -27,6 +28,8 @@ _AS_THEY_ARE = frozenset({
     "date", "time", "timestamp", "timestamptz", "bytea",
 })  # fmt: skip
 _MOST_DIGITS = 38
+# PostgreSQL begins in 4713 BC; what is infinite, or beyond Arrow's end, arrives as still earlier.
+_EARLIEST_DAY, _DAY_MICROSECONDS = -2_500_000, 86_400_000_000
 _CAUSES = (
     ("password authentication failed", f"the server does not accept the password. {PASSWORDS}"),
     ("no password supplied", f"the server asks for a password. {PASSWORDS}"),
@@ -99,11 +102,31 @@ def postgres_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any
 
 def _cast(reader: Any, schema: Any) -> Iterator[Any]:
     for batch in reader:
+        for column, name in zip(batch.columns, schema.names, strict=True):
+            _check_dates(column, name)
         columns = [
             column if column.type == kind else column.cast(kind)
             for column, kind in zip(batch.columns, schema.types, strict=True)
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _check_dates(column: Any, name: str) -> None:
+    """Refuse what came out wrong because Arrow has no such date."""
+    if pa.types.is_date32(column.type):
+        least = pc.min(column.cast(pa.int32())).as_py()
+        earliest = _EARLIEST_DAY
+    elif pa.types.is_timestamp(column.type):
+        least = pc.min(column.cast(pa.int64())).as_py()
+        earliest = _EARLIEST_DAY * _DAY_MICROSECONDS
+    else:
+        return
+    if least is not None and least < earliest:
+        raise InputError(
+            f"Column {name!r} holds an infinite date or time, or one too far off for Arrow. Ask "
+            f"for something else in its place, with --query \"SELECT NULLIF({name}, 'infinity') "
+            f'AS {name}, ..." for instance.'
+        )
 
 
 def _type(field: Any) -> str:

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from countveil.engines.columns.plain import to_numpy
 from countveil.engines.embedded.release_rows import opened
+from countveil.release import read_manifest
+from countveil.release.data_files import PARQUET, beside_rows, format_of
 
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b\x08"
 _SECOND = 10**9
@@ -52,21 +54,26 @@ class FileNotes:
     unused: int
 
 
-def file_notes(folder: Path, files: Sequence[str], texts: Sequence[str]) -> FileNotes:
-    """What stands in the files beside the rows; `texts` are the columns with dictionaries."""
+def file_notes(
+    folder: Path, files: Sequence[str], texts: Sequence[str], names: Sequence[str] = ()
+) -> FileNotes:
+    """What stands in the files beside the rows; `texts` are the columns with dictionaries.
+
+    Only Parquet tells how much room a column takes; of other files each of the columns `names` is
+    said to take all of it.
+    """
     groups, statistics, metadata = [], 0, []
     disordered: dict[str, None] = {}
     spare: dict[str, set[Any]] = {name: set() for name in texts}
     used: dict[str, set[Any]] = {name: set() for name in texts}
     for file in files:
+        if format_of(file) != PARQUET:
+            groups.append(_one_group(folder, file, names))
+            metadata += beside_rows(folder / file)
+            continue
         data = opened(folder / file)
         meta = data.metadata
-        schema = data.schema_arrow
-        notes = [*(meta.metadata or {}).items(), *(schema.metadata or {}).items()]
-        metadata += [key.decode() for key, text in notes if not _is_format(key, text, schema)]
-        for field in schema:
-            own = [key for key in field.metadata or {} if key != b"PARQUET:field_id"]
-            metadata += [f"{field.name}: {key.decode()}" for key in own]
+        metadata += _metadata(data)
         for number in range(meta.num_row_groups):
             group = meta.row_group(number)
             chunks = [group.column(place) for place in range(group.num_columns)]
@@ -107,6 +114,22 @@ def _is_format(key: bytes, text: bytes, schema: Any) -> bool:
         and all(set(field) == plain and field["metadata"] == {} for field in told["fields"])
         and all(isinstance(field["type"], str) for field in told["fields"])
     )
+
+
+def _metadata(data: Any) -> list[str]:
+    schema = data.schema_arrow
+    notes = [*(data.metadata.metadata or {}).items(), *(schema.metadata or {}).items()]
+    found = [key.decode() for key, text in notes if not _is_format(key, text, schema)]
+    for field in schema:
+        own = [key for key in field.metadata or {} if key != b"PARQUET:field_id"]
+        found += [f"{field.name}: {key.decode()}" for key in own]
+    return found
+
+
+def _one_group(folder: Path, file: str, names: Sequence[str]) -> RowGroup:
+    rows = next(own.rows for own in read_manifest(folder).files if own.path == file)
+    size = (folder / file).stat().st_size
+    return RowGroup(file, rows, dict.fromkeys(names, size))
 
 
 def times_in(folder: Path) -> dict[str, int]:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from countveil.engines.columns.plain import to_numpy
 from countveil.errors import ReleaseError
-from countveil.release.data_files import PARQUET, format_of
+from countveil.release import PublishedColumn
+from countveil.release.data_files import PARQUET, format_of, read_rows
 from countveil.release.domain import python_values
 
 
@@ -30,9 +31,17 @@ class StoredColumn:
     codes: NDArray[np.int64]
 
 
-def stored_columns(folder: Path, files: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
-    """Those of the columns whose values can be told exactly, in the stored order."""
-    tables = [opened(folder / file).read(columns=list(names)) for file in files]
+def stored_columns(
+    folder: Path,
+    files: Sequence[str],
+    names: Sequence[str],
+    published: Sequence[PublishedColumn] = (),
+) -> dict[str, Any]:
+    """Those of the columns whose values can be told exactly, in the stored order.
+
+    Files that are not Parquet need all `published` columns to be read.
+    """
+    tables = [_table(folder / file, names, published) for file in files]
     found = {}
     for name in names:
         array = pa.chunked_array([c for t in tables for c in t[name].chunks], tables[0][name].type)
@@ -50,13 +59,14 @@ def stored_columns(folder: Path, files: Sequence[str], names: Sequence[str]) -> 
     return found
 
 
+def _table(path: Path, names: Sequence[str], published: Sequence[PublishedColumn]) -> Any:
+    if published and format_of(path.name) != PARQUET:
+        return read_rows(path, published).select(list(names))
+    return opened(path).read(columns=list(names))
+
+
 def opened(path: Path) -> Any:
     """A data file, which must be Parquet."""
-    if format_of(path.name) not in (PARQUET, "aside"):
-        raise ReleaseError(
-            f"{path.name} is not Parquet. The audit looks at Parquet files: attack the table, or a "
-            f"release of it with the output format parquet."
-        )
     try:
         return pq.ParquetFile(path)
     except (OSError, pa.ArrowInvalid) as error:

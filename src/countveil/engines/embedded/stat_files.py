@@ -20,14 +20,15 @@ import pyarrow as pa
 
 from countveil.engines.contract import Progress
 from countveil.engines.embedded.csv_blocks import Shelf
+from countveil.engines.embedded.stat_times import SAS, SPSS, STATA, Counting, times_of
 from countveil.engines.embedded.streams import StreamBlocks
 from countveil.errors import InputError, MissingExtraError
 from countveil.source.labels import code_text
 
-_ROWS = 1 << 16
+_ROWS, _GLANCE = 1 << 16, 1_000
 _READERS = {
-    ".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por", ".dta": "read_dta",
-    ".sas7bdat": "read_sas7bdat", ".xpt": "read_xport",
+    ".sav": ("read_sav", SPSS), ".zsav": ("read_sav", SPSS), ".por": ("read_por", SPSS),
+    ".dta": ("read_dta", STATA), ".sas7bdat": ("read_sas7bdat", SAS), ".xpt": ("read_xport", SAS),
 }  # fmt: skip
 _KINDS: Sequence[tuple[type, Any]] = (
     (dt.datetime, pa.timestamp("us")),
@@ -48,9 +49,9 @@ def open_stat_file(
         import pyreadstat
     except ImportError:
         raise MissingExtraError("pyreadstat", "stat") from None
-    read = getattr(pyreadstat, _READERS[path.suffix.lower()])
+    reader, counting = _READERS[path.suffix.lower()]
     with _explained(path, pyreadstat):
-        parts = _Parts(read, path)
+        parts = _Parts(getattr(pyreadstat, reader), path, counting)
         schema = pa.schema([pa.field(name, parts.kind(name)) for name in parts.names])
         return StreamBlocks(
             schema,
@@ -67,18 +68,27 @@ def open_stat_file(
 class _Parts:
     """A file, some rows at a time."""
 
-    def __init__(self, read: Any, path: Path) -> None:
-        self._read, self._path = read, path
+    def __init__(self, read: Any, path: Path, counting: Counting) -> None:
+        self._read, self._path, self._counting = read, path, counting
         self._first, self._meta = self._rows(0)
         self.names: list[str] = list(self._meta.column_names)
 
-    def _rows(self, start: int, columns: Sequence[str] | None = None) -> tuple[dict[str, Any], Any]:
+    def _rows(
+        self,
+        start: int,
+        columns: Sequence[str] | None = None,
+        *,
+        rows: int | None = None,
+        dates: bool = False,
+    ) -> tuple[dict[str, Any], Any]:
+        """Some rows; with `dates`, dates and times are these and not numbers."""
         found, meta = self._read(
             str(self._path),
             output_format="dict",
             row_offset=start,
-            row_limit=_ROWS,
+            row_limit=rows or _ROWS,
             usecols=None if columns is None else list(columns),
+            disable_datetime_conversion=not dates,
         )
         return found, meta
 
@@ -86,23 +96,31 @@ class _Parts:
         """The type of a column: text by what the file says, times by the first that occurs."""
         if self._meta.readstat_variable_types[name] == "string":
             return pa.string()
-        values, start = self._first[name], 0
-        while values:
+        start, size = 0, _GLANCE
+        while values := self._rows(start, [name], rows=size, dates=True)[0].get(name, []):
             known = next((value for value in values if value is not None), None)
             if known is not None:
                 return next((kind for own, kind in _KINDS if isinstance(known, own)), pa.float64())
-            start += len(values)
-            values = self._rows(start, [name])[0].get(name, []) if len(values) == _ROWS else []
+            if len(values) < size:
+                break
+            start, size = start + size, _ROWS
         return pa.float64()
 
     def batches(self, schema: Any) -> Iterator[Any]:
         """All rows."""
         part, start = self._first, 0
         while self.names and (size := len(part[self.names[0]])):
-            arrays = [_array(part[field.name], field.type) for field in schema]
+            arrays = [self._array(part[field.name], field) for field in schema]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
             start += size
             part = self._rows(start)[0] if size == _ROWS else {name: [] for name in self.names}
+
+    def _array(self, values: Sequence[Any], field: Any) -> Any:
+        if pa.types.is_string(field.type):
+            return pa.array([value or None for value in values], field.type)
+        if pa.types.is_temporal(field.type):
+            return times_of(values, field.name, field.type, self._counting)
+        return pa.array(values, field.type)
 
     def labels(self) -> Mapping[str, Mapping[str, str]]:
         """What codes stand for; a label of two codes gets the code behind it."""
@@ -118,14 +136,6 @@ class _Parts:
         return found
 
 
-def _array(values: Sequence[Any], kind: Any) -> Any:
-    if pa.types.is_string(kind):
-        return pa.array([value or None for value in values], kind)
-    if pa.types.is_date32(kind) and any(isinstance(value, dt.datetime) for value in values):
-        raise InputError("A column mixes dates with times of day.")
-    return pa.array(values, kind)
-
-
 @contextlib.contextmanager
 def _explained(path: Path, library: Any) -> Iterator[None]:
     try:
@@ -135,5 +145,7 @@ def _explained(path: Path, library: Any) -> Iterator[None]:
         raise InputError(
             f"{path} is not a readable file of its kind: damaged, encrypted, cut off or renamed."
         ) from None
-    except (pa.ArrowException, TypeError, OverflowError):
+    except OverflowError:
+        raise InputError(f"{path}: a column holds a date or time that no calendar has.") from None
+    except (pa.ArrowException, TypeError):
         raise InputError(f"{path}: a column holds values of different types.") from None

@@ -1,0 +1,249 @@
+"""Stata and SPSS files: rows there and back, exactly or not at all.
+
+Enters: Arrow tables, or files with the names and types that their columns have. Leaves: files, or
+tables. Must not know: what rows are for.
+
+Both programs know numbers of double precision and text. Whole numbers, truth values, dates and
+times go as such numbers, dates and times in the programs' own counting, so that they show them as
+dates. A missing text is an empty one there; so a column may not hold empty ones. What would not
+come back exactly is refused. The time that a file would tell is blanked.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from countveil.errors import MissingExtraError, SettingsError
+
+STATA, SPSS = "stata", "spss"
+PROGRAMS = {STATA: "Stata", SPSS: "SPSS"}
+_WHOLE_NUMBERS = {
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+}  # fmt: skip
+_FLOATS, _TEXTS, _DATE = {"float", "double"}, {"string", "large_string"}, "date32[day]"
+# A time as milliseconds: times the one, divided by the other.
+_TIMES = {
+    "timestamp[s]": (1_000, 1), "timestamp[ms]": (1, 1),
+    "timestamp[us]": (1, 1_000), "timestamp[ns]": (1, 1_000_000),
+}  # fmt: skip
+_KEPT = {"bool", _DATE, *_WHOLE_NUMBERS, *_FLOATS, *_TEXTS, *_TIMES}
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}", re.ASCII)
+_RESERVED = {
+    STATA: re.compile(r"byte|double|float|if|in|int|long|str\d+|strL|using|with"),
+    SPSS: re.compile(r"all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with", re.IGNORECASE),
+}
+# Bytes of a text. Longer ones Stata would keep apart from the rows.
+_LONGEST = {STATA: 2_044, SPSS: 32_767}
+# Stata has its missing values above.
+_LARGEST = 8.9e307
+_WHOLE = 1 << 53
+# Milliseconds that also come back exactly from a number of seconds.
+_MOST_MS = 1 << 51
+# Where the programs begin to count, in days before 1970: 1960-01-01 and 1582-10-14.
+_EPOCH = {STATA: 3_653, SPSS: 141_428}
+_DAY_SECONDS, _DAY_MS = 86_400, 86_400_000
+_DATE_UNIT, _TIME_UNIT = {STATA: 1, SPSS: _DAY_SECONDS}, {STATA: 1, SPSS: 1_000}
+_DATE_FORMAT = {STATA: "%td", SPSS: "SDATE10"}
+_TIME_FORMAT = {STATA: "%tc", SPSS: "DATETIME23.3"}
+_WHOLE_FORMAT = {STATA: "%20.0g", SPSS: "F17.0"}
+# Format 118, which every Stata since 14 reads.
+_STATA_VERSION = 14
+_STATA_TIME, _SPSS_TIME = b"01 Jan 1960 00:00", b"01 Jan 7000:00:00"
+_SPSS_TIME_AT = 92
+# Without a zone, as files tell it.
+_BLANK_TIME = {STATA: dt.datetime(1960, 1, 1), SPSS: dt.datetime(1970, 1, 1)}  # noqa: DTZ001
+
+
+def check_columns(columns: Sequence[tuple[str, str]], program: str) -> None:
+    """Refuse names and types that the program does not have, or a library that is not there."""
+    _libraries()
+    spelled = {name.lower() for name, _ in columns}
+    if program == SPSS and len(spelled) < len(columns):
+        raise SettingsError(
+            "Two columns differ in upper and lower case alone, which SPSS mixes up. Rename one."
+        )
+    for name, kind in columns:
+        if not _NAME.fullmatch(name) or _RESERVED[program].fullmatch(name):
+            raise SettingsError(
+                f"{PROGRAMS[program]} cannot name a column {name!r}: names are up to 32 English "
+                f"letters, digits and underscores, begin with a letter and are no words of its "
+                f"own. Rename it, or use the output format parquet."
+            )
+        if kind not in _KEPT:
+            raise SettingsError(
+                f"Column {name!r} has the type {kind}, which {PROGRAMS[program]} would not keep "
+                f"exactly. Use the output format parquet or arrow, or leave the column out with "
+                f"--drop {name}."
+            )
+
+
+def write_rows(table: Any, path: Path, program: str) -> None:
+    """Write a table; SettingsError if a value would change."""
+    import pyarrow as pa
+
+    library, polars = _libraries()
+    columns, formats = {}, {}
+    for field in table.schema:
+        values, kind = table.column(field.name), str(field.type)
+        columns[field.name] = _plain(values, field.name, kind, program)
+        if kind == _DATE:
+            formats[field.name] = _DATE_FORMAT[program]
+        elif kind in _TIMES:
+            formats[field.name] = _TIME_FORMAT[program]
+        elif kind in _WHOLE_NUMBERS or kind == "bool":
+            formats[field.name] = _WHOLE_FORMAT[program]
+    frame = polars.DataFrame(pa.table(columns))
+    try:
+        if program == STATA:
+            library.write_dta(frame, path, variable_format=formats, version=_STATA_VERSION)
+        else:
+            library.write_sav(frame, path, variable_format=formats)
+    except (library.ReadstatError, library.PyreadstatError) as error:
+        if "write" in str(error).lower():
+            # It does not say why.
+            raise OSError(f"{error}, the disk may be full") from None
+        raise SettingsError(f"{PROGRAMS[program]} cannot hold the data: {error}.") from None
+    _blank_time(path, program)
+
+
+def read_rows(path: Path, columns: Sequence[tuple[str, Any]], program: str) -> Any:
+    """Read a table back with these names and Arrow types; ValueError if it is not such a file."""
+    import pyarrow as pa
+
+    library = _reader()
+    read = library.read_dta if program == STATA else library.read_sav
+    try:
+        found, _ = read(path, disable_datetime_conversion=True, output_format="dict")
+    except (library.ReadstatError, library.PyreadstatError):
+        raise ValueError("not readable") from None
+    if list(found) != [name for name, _ in columns]:
+        raise ValueError("other columns")
+    arrays = [_typed(found[name], kind, program) for name, kind in columns]
+    return pa.Table.from_arrays(arrays, [name for name, _ in columns])
+
+
+def beside_rows(path: Path, program: str) -> list[str]:
+    """What a file tells beside its rows; nothing of it is in a file of ours."""
+    library = _reader()
+    read = library.read_dta if program == STATA else library.read_sav
+    notes = read(path, metadataonly=True)[1]
+    told = {
+        "label of the file": notes.file_label,
+        "notes": notes.notes,
+        "labels of columns": any(notes.column_labels),
+        "labels of values": notes.variable_value_labels,
+        "time of writing": notes.creation_time != _BLANK_TIME[program],
+    }
+    return [what for what, there in told.items() if there]
+
+
+def _plain(values: Any, name: str, kind: str, program: str) -> Any:
+    """Numbers of double precision, or texts with an empty one where a value is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def refuse(wrong: Any, what: str) -> None:
+        if wrong.as_py() if isinstance(wrong, pa.Scalar) else wrong:
+            raise SettingsError(
+                f"Column {name!r} holds {what}; {PROGRAMS[program]} would not keep it. Use the "
+                f"output format parquet or arrow."
+            )
+
+    if kind in _TEXTS:
+        longest = pc.max(pc.binary_length(values)).as_py() or 0
+        refuse(
+            pc.any(pc.equal(pc.binary_length(values), 0)),
+            "an empty text (--missing '' reads empty texts as missing)",
+        )
+        refuse(pc.any(pc.match_substring(values, "\0")), "a text with a zero byte")
+        refuse(longest > _LONGEST[program], f"a text of {longest:,} bytes, too many")
+        if program == SPSS:
+            refuse(pc.any(pc.ends_with(values, " ")), "a text that ends with a space")
+        return values.cast(pa.string()).fill_null("")
+    if kind in _FLOATS:
+        numbers = values.cast(pa.float64())
+        refuse(pc.any(pc.invert(pc.is_finite(numbers))), "a number that is infinite or none (NaN)")
+        refuse(pc.any(pc.greater(pc.abs(numbers), _LARGEST)), "a number beyond 8.9e307")
+        return numbers
+    if kind == "bool":
+        return values.cast(pa.int8()).cast(pa.float64())
+    if kind in _WHOLE_NUMBERS:
+        _refuse_beyond(values, _WHOLE, refuse, "a whole number beyond 2^53")
+        return values.cast(pa.float64())
+    if kind == _DATE:
+        days = values.cast(pa.int32()).cast(pa.int64())
+        numbers = pc.multiply(pc.add(days, _EPOCH[program]), _DATE_UNIT[program])
+    else:
+        times, parts = _TIMES[kind]
+        counted = values.cast(pa.int64())
+        whole = pc.equal(counted, pc.multiply(pc.divide(counted, parts), parts))
+        refuse(pc.any(pc.invert(whole)), "a time finer than a millisecond")
+        counted = pc.divide(counted, parts)
+        _refuse_beyond(counted, _MOST_MS // times, refuse, "a time too far from ours")
+        ms = pc.add(pc.multiply(counted, times), _EPOCH[program] * _DAY_MS)
+        numbers = pc.divide(ms.cast(pa.float64()), float(_TIME_UNIT[program]))
+    if program == SPSS:
+        refuse(pc.any(pc.less(numbers, _DAY_SECONDS)), "a date before 15 October 1582")
+    return numbers.cast(pa.float64())
+
+
+def _refuse_beyond(values: Any, most: int, refuse: Any, what: str) -> None:
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(values).as_py()
+    refuse((ends["min"] or 0) < -most or (ends["max"] or 0) > most, what)
+
+
+def _typed(values: Sequence[Any], kind: Any, program: str) -> Any:
+    """Numbers or texts of a file as what they were; ArrowInvalid if they never were that."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if str(kind) in _TEXTS:
+        return pa.array([text or None for text in values], kind)
+    numbers = pa.array(values, pa.float64())
+    if str(kind) in _FLOATS:
+        return numbers.cast(kind)
+    if str(kind) == _DATE:
+        days = pc.divide(numbers, float(_DATE_UNIT[program])).cast(pa.int64())
+        return pc.subtract(days, _EPOCH[program]).cast(pa.int32()).cast(kind)
+    if str(kind) in _TIMES:
+        ms = pc.round(pc.multiply(numbers, float(_TIME_UNIT[program]))).cast(pa.int64())
+        ms = pc.subtract(ms, _EPOCH[program] * _DAY_MS)
+        return ms.cast(pa.timestamp("ms")).cast(kind)
+    return numbers.cast(pa.int64()).cast(kind)
+
+
+def _blank_time(path: Path, program: str) -> None:
+    """When a file was written is nobody's business."""
+    with path.open("r+b") as file:
+        if program == STATA:
+            head = file.read(1 << 12)
+            at = head.index(b"<timestamp>") + len(b"<timestamp>") + 1
+            file.seek(at)
+            file.write(_STATA_TIME[: head[at - 1]])
+        else:
+            # Nine characters of a date and eight of a time.
+            file.seek(_SPSS_TIME_AT)
+            file.write(_SPSS_TIME)
+
+
+def _reader() -> Any:
+    try:
+        import pyreadstat
+    except ImportError:
+        raise MissingExtraError("pyreadstat", "stat") from None
+    return pyreadstat
+
+
+def _libraries() -> tuple[Any, Any]:
+    """What writes, and the frame that it takes."""
+    try:
+        import polars as pl
+    except ImportError:
+        raise MissingExtraError("pyreadstat with Polars", "stat") from None
+    return _reader(), pl
