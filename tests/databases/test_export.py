@@ -23,7 +23,6 @@ from countveil.errors import (
 )
 from countveil.release.address import parse_address
 from tests.portable.test_plain_sql import table
-from tests.servers import postgres as postgres  # noqa: PLC0414 - a fixture is found by its name
 
 QUESTIONS = [
     "SELECT gender, count(*) FROM release WHERE age >= 40 AND job = 'nurse' GROUP BY gender",

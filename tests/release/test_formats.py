@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import countveil as cv
@@ -22,6 +22,7 @@ from countveil.engines.embedded.released import released_rows
 from countveil.errors import ReleaseError, SettingsError
 from countveil.release import PublishedColumn
 from countveil.release.data_files import OUTPUT_FORMATS, check_kept, read_rows
+from tests.strategies import examples
 
 FORMATS = [name for name in OUTPUT_FORMATS if name != "parquet"]
 QUESTION = "SELECT gender, occupation, count(*) FROM release WHERE age > 30 GROUP BY ALL"
@@ -74,7 +75,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(table=tables(), wished=st.sampled_from(OUTPUT_FORMATS), size=st.none() | st.integers(1, 5))
 def test_every_type_comes_back_exactly(table: pa.Table, wished: str, size: int | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
