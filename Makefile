@@ -46,6 +46,7 @@ docs: setup  ## write the reference pages that are made from the code
 
 bench: setup  ## measure publishing beside a copy, answers, groups, the coverage of intervals (minutes)
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.database
 	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.groups
 	$(BIN)/python -m benchmarks.coverage

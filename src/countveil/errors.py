@@ -63,6 +63,12 @@ class QueryError(CountveilError):
     """A query that is not supported, or that names what the release does not have."""
 
 
+PASSWORDS = (
+    "Passwords are read from where PostgreSQL's own tools read them: the environment (PGPASSWORD), "
+    "or the file .pgpass."
+)
+
+
 class MissingExtraError(CountveilError):
     """An optional library is needed and not installed."""
 

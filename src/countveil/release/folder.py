@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from countveil.errors import ReleaseError
+from countveil.release.address import refuse_as_folder
 from countveil.release.manifest import Manifest
 
 MANIFEST_NAME = "manifest.json"
@@ -21,6 +22,7 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST_NAME
     try:
         if not folder.exists():
+            refuse_as_folder(folder)
             raise ReleaseError(f"There is no release at {folder}: the folder does not exist.")
         if not folder.is_dir():
             raise ReleaseError(f"{folder} is a file. A release is a folder with a {MANIFEST_NAME}.")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from countveil.errors import InputError, SettingsError, nearest
-from countveil.source.databases import DatabaseSource, describe_database
+from countveil.source.databases import DATABASES, DatabaseSource, describe_database
 
 _CSV, _PACKED = (".csv", ".tsv", ".txt", ".tab"), (".gz", ".zst", ".zip")
 _FORMATS = {
@@ -28,8 +28,6 @@ SUPPORTED = (
     "CSV (.csv, .tsv, .txt, also .gz, .zst or .zip), Parquet (.parquet), Arrow or Feather "
     "(.arrow), SPSS (.sav), Stata (.dta), SAS (.sas7bdat, .xpt), Excel (.xlsx, .xls, .ods)"
 )
-
-DATABASES = "sqlite:FILE#table, duckdb:FILE#table, postgresql://user@host/database#schema.table"
 
 
 @dataclass(frozen=True, slots=True)

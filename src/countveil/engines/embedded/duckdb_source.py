@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from countveil.engines.embedded.sqlite_source import chosen_table
+from countveil.engines.waiting import Conversation
 from countveil.errors import InputError
 from countveil.source.databases import DatabaseSource, quoted_name
 
@@ -46,7 +47,8 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
                 "memory_limit": f"{max(room, _LEAST_BYTES)}B",
             },
         )
-        stack.callback(connection.close)
+        talk = Conversation(connection.interrupt)
+        stack.callback(_close, talk, connection)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         asked = source.query
@@ -54,10 +56,15 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
             asked = f"SELECT * FROM {quoted_name(_table(connection, source))}"
         else:
             _check_select(connection, asked)
-        reader = connection.sql(asked).to_arrow_reader(_BATCH)
+        reader = talk.wait(lambda: connection.sql(asked).to_arrow_reader(_BATCH))
         if len(set(reader.schema.names)) < len(reader.schema.names):
             raise InputError("The query gives a column name more than once. Name them with AS.")
-        yield reader.schema, iter(reader)
+        yield reader.schema, talk.each(reader.read_next_batch)
+
+
+def _close(talk: Conversation, connection: Any) -> None:
+    if talk.end():
+        connection.close()
 
 
 def _table(connection: Any, source: DatabaseSource) -> tuple[str, ...]:
