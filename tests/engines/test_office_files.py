@@ -5,10 +5,9 @@ from __future__ import annotations
 import builtins
 import datetime as dt
 import re
-import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,7 @@ from countveil.engines.embedded.source_table import open_source_table
 from countveil.errors import InputError, MissingExtraError
 from countveil.preparation import put_labels
 from countveil.source import Choices, describe_source
+from tests.engines.workbooks import old_workbook, open_document, workbook
 
 ROWS = 300
 JOBS = {1: "cook", 2: "smith", 3: "nurse", 4: "clerk"}
@@ -142,75 +142,6 @@ def test_one_label_of_two_codes_keeps_them_apart(tmp_path: Path) -> None:
     assert values(source)["x"] == ["same (1)", "same (2)", "other"]
 
 
-def cell(place: str, value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return f'<c r="{place}" t="b"><v>{int(value)}</v></c>'
-    if isinstance(value, int | float):
-        return f'<c r="{place}"><v>{value}</v></c>'
-    if isinstance(value, dt.date):
-        days = (value - dt.date(1899, 12, 30)).days
-        return f'<c r="{place}" s="1"><v>{days}</v></c>'
-    return f'<c r="{place}" t="inlineStr"><is><t>{escape(str(value))}</t></is></c>'
-
-
-def workbook(path: Path, sheets: dict[str, list[list[Any]]]) -> Path:
-    """A workbook of nothing but what it needs, written by hand."""
-    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    package = "http://schemas.openxmlformats.org/package/2006"
-    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-    with zipfile.ZipFile(path, "w") as archive:
-        parts, links, types = [], [], []
-        for number, (name, rows) in enumerate(sheets.items(), 1):
-            lines = "".join(
-                f'<row r="{y}">'
-                + "".join(cell(f"{chr(65 + x)}{y}", value) for x, value in enumerate(row))
-                + "</row>"
-                for y, row in enumerate(rows, 1)
-            )
-            archive.writestr(
-                f"xl/worksheets/sheet{number}.xml",
-                f'<worksheet xmlns="{main}"><sheetData>{lines}</sheetData></worksheet>',
-            )
-            parts.append(f'<sheet name="{name}" sheetId="{number}" r:id="r{number}"/>')
-            links.append(
-                f'<Relationship Id="r{number}" Type="{office}/worksheet" '
-                f'Target="worksheets/sheet{number}.xml"/>'
-            )
-            types.append(
-                f'<Override PartName="/xl/worksheets/sheet{number}.xml" '
-                f'ContentType="{kind}.worksheet+xml"/>'
-            )
-        links.append(f'<Relationship Id="s" Type="{office}/styles" Target="styles.xml"/>')
-        archive.writestr(
-            "xl/styles.xml",
-            f'<styleSheet xmlns="{main}"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs>'
-            "</styleSheet>",
-        )
-        archive.writestr(
-            "xl/workbook.xml",
-            f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>{"".join(parts)}</sheets>'
-            "</workbook>",
-        )
-        archive.writestr(
-            "xl/_rels/workbook.xml.rels",
-            f'<Relationships xmlns="{package}/relationships">{"".join(links)}</Relationships>',
-        )
-        archive.writestr(
-            "_rels/.rels",
-            f'<Relationships xmlns="{package}/relationships"><Relationship Id="r" '
-            f'Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        )
-        archive.writestr(
-            "[Content_Types].xml",
-            f'<Types xmlns="{package}/content-types"><Override PartName="/xl/workbook.xml" '
-            f'ContentType="{kind}.sheet.main+xml"/>{"".join(types)}</Types>',
-        )
-    return path
-
-
 PEOPLE: list[list[Any]] = [
     ["n", "town", "day", "ok", "code", "wage"],
     [1, "Öd", dt.date(2024, 2, 29), True, 7, 1.5],
@@ -220,8 +151,14 @@ PEOPLE: list[list[Any]] = [
 ]
 
 
-def test_a_sheet_is_read_with_its_types(tmp_path: Path) -> None:
-    path = workbook(tmp_path / "in.xlsx", {"People": PEOPLE, "Notes": []})
+@pytest.mark.parametrize(
+    ("ending", "write_workbook"),
+    [(".xlsx", workbook), (".xlsm", workbook), (".ods", open_document), (".xls", old_workbook)],
+)
+def test_a_sheet_is_read_with_its_types(
+    tmp_path: Path, ending: str, write_workbook: Callable[[Path, dict[str, Any]], Path]
+) -> None:
+    path = write_workbook(tmp_path / f"in{ending}", {"People": PEOPLE, "Notes": []})
     assert values(open_source_table(describe_source(path))) == {
         "n": [1, 2, 3],
         "town": ["Öd", None, "Ur"],
