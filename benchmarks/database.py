@@ -7,7 +7,8 @@ table through ADBC as Arrow and write Parquet, once through its usual interface 
 imports pandas and Polars if they are there, and once through its plain one, which does not
 (`barest`). Every measurement is a process of its own, and they take turns, so that a busy machine
 hits all alike; of the turns the best is taken. The CPU time is that of the process, without the
-server's. `--memory` and the larger table show that memory is bounded. Prints Markdown, as kept in
+server's. `--memory` and the larger table show that memory is bounded; at last both are done in one
+process, without its start. Prints Markdown, as kept in
 RESULTS.md.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -49,6 +51,39 @@ with (
     rows = pa.RecordBatchReader.from_stream(stream).read_all()
     pq.write_table(rows, target, compression="zstd")
 """
+# Both in one process that has imported everything: what the work itself costs. The second turn on
+# each side counts as well as any other; the best is taken.
+INSIDE = """
+import sys, time
+import adbc_driver_manager, adbc_driver_postgresql
+import pyarrow as pa
+import pyarrow.parquet as pq
+import countveil as cv
+address, table, place, times = sys.argv[1:]
+
+def bare():
+    with (
+        adbc_driver_postgresql.connect(address) as database,
+        adbc_driver_manager.AdbcConnection(database) as connection,
+        adbc_driver_manager.AdbcStatement(connection) as statement,
+    ):
+        statement.set_sql_query(f"SELECT * FROM {table}")
+        stream, _ = statement.execute_query()
+        rows = pa.RecordBatchReader.from_stream(stream).read_all()
+        pq.write_table(rows, f"{place}/copy.parquet", compression="zstd")
+
+def published():
+    cv.publish(f"{address}#{table}", {"occupation": 5}, f"{place}/release", force=True)
+
+found = {bare: [], published: []}
+for _ in range(int(times) + 1):
+    for work, costs in found.items():
+        begun, spent = time.perf_counter(), time.process_time()
+        work()
+        costs.append((time.perf_counter() - begun, time.process_time() - spent))
+for costs in found.values():
+    print(*min(costs[1:]))
+"""
 # Elsewhere, as the peak of a child begins with that of the process that starts it.
 FILL = """
 import sys
@@ -78,6 +113,21 @@ def main() -> None:
         for rows, times in ((options.rows, options.times), (options.large_rows, 3)):
             if rows:
                 measure(address, rows, times, options.memory, Path(place))
+        if options.rows:
+            inside(address, options.rows, options.times, Path(place))
+
+
+def inside(address: str, rows: int, times: int, place: Path) -> None:
+    """The same without the start of a process."""
+    words = [sys.executable, "-c", INSIDE, address, f"people{rows}", str(place), str(times)]
+    answer = subprocess.run(words, capture_output=True, check=True, text=True).stdout  # noqa: S603
+    figures = [list(map(float, line.split())) for line in answer.splitlines()]
+    bare, published = (Cost(seconds, cpu, 0.0) for seconds, cpu in figures)
+    for name, cost in (("ADBC to Parquet, barest", bare), ("cv.publish", published)):
+        print(
+            f"| {name}, {rows:,} rows, inside a process | {cost.seconds:.2f} | {cost.cpu:.2f} | - "
+            f"| - | {cost.over(bare)} |"
+        )
 
 
 def measure(address: str, rows: int, times: int, memory: str, place: Path) -> None:
@@ -98,6 +148,9 @@ def measure(address: str, rows: int, times: int, memory: str, place: Path) -> No
         "ADBC to Parquet, barest": script(BAREST),
         "countveil publish": publish(),
         f"countveil publish --memory {memory}": publish("--memory", memory),
+        f"countveil publish --memory {memory} --where ...": publish(
+            "--memory", memory, "--where", "age BETWEEN 20 AND 50"
+        ),
     }
     costs = best(times, *works.values())
     for name, cost in zip(works, costs, strict=True):
