@@ -21,9 +21,9 @@ from countveil.advice.recommend import Wish, recommend
 from countveil.advice.remedies import about_frequent_values, about_rare_values, why_not_larger
 from countveil.advice.trials import Task, Tried, try_out
 from countveil.decoys import largest_ell
-from countveil.engines.contract import CodedColumn, Histogram, Progress
+from countveil.engines.contract import CodedColumn, Histogram, Progress, Reading
 from countveil.errors import InputError, SettingsError
-from countveil.preparation import Prepared, Reading, shape
+from countveil.preparation import LocalPrepared, open_table, shape
 from countveil.publisher import MOST_VALUES, namer
 from countveil.randomness import Randomness
 from countveil.release.domain import BOOLEAN, TEXT, kind_of
@@ -78,7 +78,8 @@ def run_advise(
         raise SettingsError("Name at least one sensitive column: without one, there is no ell.")
     report("reading", 0, 0)
     names = list(dict.fromkeys(sensitive))
-    prepared = shape(table, names, choices or Choices(), Reading(progress=report))
+    chosen = choices or Choices()
+    prepared = shape(open_table(table, chosen, Reading(progress=report), names), names, chosen)
     published = [column.name for column in prepared.roles.published]
     sample = prepared.source.sample(_MOST_ROWS, published)
     plain = plain_codes(prepared, sample, names)
@@ -146,7 +147,7 @@ def _advise(
 
 
 def plain_codes(
-    prepared: Prepared, sample: Mapping[str, CodedColumn], sensitive: Sequence[str]
+    prepared: LocalPrepared, sample: Mapping[str, CodedColumn], sensitive: Sequence[str]
 ) -> dict[str, Any]:
     """The columns that predicates are made of: their codes."""
     kinds = {column.name: kind_of(column.type) for column in prepared.roles.published}

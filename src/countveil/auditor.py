@@ -37,7 +37,7 @@ from countveil.adversaries.findings import Outcome, judged, too_few
 from countveil.adversaries.summary import Audit
 from countveil.adversaries.target import LEAST_LINKED, Target
 from countveil.decoys import ColumnSettings, check_eligible
-from countveil.engines.contract import Progress
+from countveil.engines.contract import Progress, Reading
 from countveil.engines.embedded.release_files import (
     everything_in,
     file_notes,
@@ -45,7 +45,7 @@ from countveil.engines.embedded.release_files import (
     times_of_source,
 )
 from countveil.errors import ReleaseError, SettingsError
-from countveil.preparation import Prepared, Reading, prepare
+from countveil.preparation import LocalPrepared, open_table, prepare
 from countveil.publisher import run_publish
 from countveil.randomness import Randomness
 from countveil.release import NOT_PART, Manifest, read_manifest, verify_release
@@ -91,7 +91,9 @@ def run_audit(
     tell("reading", 0, 0)
     manifest = None if release is None else _fitting_manifest(Path(release), settings)
     chosen = choices or Choices()
-    prepared = prepare(table, list(settings), chosen, Reading(progress=tell))
+    prepared = prepare(
+        open_table(table, chosen, Reading(progress=tell), list(settings)), list(settings), chosen
+    )
     for name, choice in settings.items():
         counts = prepared.source.histogram(name, np.zeros(0, np.int64)).counts
         check_eligible(name, counts, choice.ell, lambda _place: "its most frequent value")
@@ -152,7 +154,7 @@ class _Scene:
     """
 
     target: Target
-    prepared: Prepared
+    prepared: LocalPrepared
     truth: Mapping[str, links.TrueColumn]
     settings: Mapping[str, ColumnSettings]
     manifest: Manifest
@@ -220,7 +222,7 @@ class _Scene:
         return implementation.attack_release(self.folder, sought, planned=self.planned)
 
 
-def _check_columns(prepared: Prepared, manifest: Manifest) -> None:
+def _check_columns(prepared: LocalPrepared, manifest: Manifest) -> None:
     known = {column.name for column in prepared.source.columns}
     for column in manifest.columns:
         if column.name not in known:

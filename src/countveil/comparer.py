@@ -16,9 +16,9 @@ from countveil.baselines.measure import BINS, Asked, measure
 from countveil.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.comparison import Compared, Comparison, Entrant, lineup
 from countveil.decoys import ColumnSettings, check_eligible
-from countveil.engines.contract import Progress
+from countveil.engines.contract import Progress, Reading
 from countveil.errors import InputError, MissingExtraError, SettingsError
-from countveil.preparation import Prepared, Reading, concerns_of, shape
+from countveil.preparation import LocalPrepared, concerns_of, open_table, shape
 from countveil.publisher import namer
 from countveil.randomness import Randomness
 from countveil.source import Choices
@@ -44,7 +44,10 @@ def run_compare(
     if isinstance(releases, bool) or not isinstance(releases, int) or releases < 1:
         raise SettingsError(f"releases must be a whole number from 1 on, got {releases!r}.")
     report("reading", 0, 0)
-    prepared = shape(table, [sensitive], choices or Choices(), Reading(progress=report))
+    chosen = choices or Choices()
+    prepared = shape(
+        open_table(table, chosen, Reading(progress=report), [sensitive]), [sensitive], chosen
+    )
     histogram = prepared.source.histogram(sensitive, np.zeros(0, np.int64))
     check_eligible(sensitive, histogram.counts, ell, namer(histogram))
     if histogram.counts.size > WHOLE_DOMAIN_LIMIT:
@@ -89,7 +92,7 @@ def run_compare(
     )
 
 
-def _notes(prepared: Prepared, sensitive: str) -> list[str]:
+def _notes(prepared: LocalPrepared, sensitive: str) -> list[str]:
     """A table that `publish` would stop at is compared all the same, but somebody has to say so."""
     concerns = concerns_of(prepared.source, prepared.roles.published, [sensitive])
     giving = [found.columns for found in concerns.giveaways if found.stops]

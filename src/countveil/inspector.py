@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from countveil.decoys import largest_ell
-from countveil.engines.contract import ColumnProfile, Progress, SourceTable
+from countveil.engines.contract import ColumnProfile, LocalTable, Progress, Reading
 from countveil.errors import InputError
 from countveil.inspection import (
     Concerns,
@@ -28,7 +28,7 @@ from countveil.inspection import (
     sounds_sensitive,
 )
 from countveil.inspection.safety import find_concerns
-from countveil.preparation import MOST_NUMBERS, Reading, open_table, put_labels
+from countveil.preparation import MOST_NUMBERS, open_table, put_labels
 from countveil.release.domain import NUMBER, OTHER, kind_of
 from countveil.source import Bins, Choices, Column, check_named, put_into_classes
 
@@ -220,7 +220,7 @@ def _protectable(column: InspectedColumn) -> bool:
     return column.role != "nested" and column.largest_ell >= 2
 
 
-def _put_into_suggested_classes(source: SourceTable, column: InspectedColumn) -> None:
+def _put_into_suggested_classes(source: LocalTable, column: InspectedColumn) -> None:
     """What other columns give away is measured against what would be published."""
     histogram = source.histogram(column.name, np.zeros(0, np.int64))
     bins = Bins.parse(column.bins)

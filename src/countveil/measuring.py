@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from countveil.advice.predicates import askable, find_predicates
 from countveil.channel import view_of_release
 from countveil.decoys import ColumnSettings, largest_ell
-from countveil.engines.contract import Histogram, SourceTable
+from countveil.engines.contract import Histogram, LocalTable
 from countveil.engines.embedded.release_rows import StoredColumn, stored_columns
 from countveil.errors import InputError
 from countveil.estimate import shrunk_counts, unbiased_counts
 from countveil.mechanism import PublishedTable
-from countveil.preparation import Prepared
+from countveil.preparation import LocalPrepared
 from countveil.randomness import Randomness, Stream
 from countveil.release.domain import BOOLEAN, TEXT, kind_of
 from countveil.report.private import Answered, OwnColumn
@@ -43,7 +43,7 @@ _NOTHING: Codes = np.zeros(0, np.int64)
 
 
 def measured_columns(
-    prepared: Prepared,
+    prepared: LocalPrepared,
     settings: Mapping[str, ColumnSettings],
     counted: Mapping[str, tuple[Histogram, PublishedTable]],
     without: Codes,
@@ -71,7 +71,7 @@ def measured_columns(
 class Measuring:
     """The table and its release side by side, as codes."""
 
-    def __init__(self, prepared: Prepared, without: Codes, written: Sequence[Path]) -> None:
+    def __init__(self, prepared: LocalPrepared, without: Codes, written: Sequence[Path]) -> None:
         self._source, self._without, self._written = prepared.source, without, written
         self._rows = prepared.source.rows - without.size
         kinds = {column.name: kind_of(column.type) for column in prepared.roles.published}
@@ -114,7 +114,7 @@ class Measuring:
         return found
 
 
-def _few_valued(source: SourceTable, names: Sequence[str]) -> list[str]:
+def _few_valued(source: LocalTable, names: Sequence[str]) -> list[str]:
     """The columns with few enough values to be met by value."""
     seen = source.sample(_LOOKED_AT, names)
     found = []

@@ -1,22 +1,22 @@
-"""The publisher's table made ready: read, recoded, its columns in their roles, found safe.
+"""The publisher's table made ready: recoded, its columns in their roles, found safe.
 
-    read -> label, merge, put into classes -> roles -> person -> domains -> identifiers, giveaways
+    label, merge, put into classes -> roles -> person -> domains -> identifiers, giveaways
 
-Enters: a table and the publisher's choices. Leaves: `Prepared`, or the error that stops before
-harm. Must not know: groups, draws, where the release goes.
+Enters: an opened table and the publisher's choices. Leaves: `Prepared`, or the error that stops
+before harm. Must not know: groups, draws, where the release goes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import Histogram, Progress, SourceTable
+from countveil.engines.contract import CodedColumn, Histogram, LocalTable, Reading, SourceTable
 from countveil.errors import InputError, SettingsError, UnsafeError
 from countveil.inspection import Concerns, check_safe, find_concerns, sample_size
 from countveil.release.domain import NUMBER, kind_of
@@ -27,7 +27,6 @@ from countveil.source import (
     Roles,
     assign_roles,
     check_named,
-    describe_source,
     put_into_classes,
 )
 from countveil.source.labels import has_all_labels, labelled
@@ -36,46 +35,36 @@ from countveil.source.recode import declared_values, merge_values, value_text
 # A numeric sensitive column with more values than this is a measurement, not a category.
 MOST_NUMBERS = 100
 _NOTHING: NDArray[np.int64] = np.zeros(0, np.int64)
+Table = TypeVar("Table", bound=SourceTable)
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Generic[Table]):
     """A table ready to be published.
 
     `domains` has the values of the columns whose values are public whatever the rows say; `classes`
     the columns that were put into classes. `warnings` are sentences for the publisher.
     """
 
-    source: SourceTable
+    source: Table
     roles: Roles
     domains: Mapping[str, Sequence[Any]]
     classes: Mapping[str, Classes]
     warnings: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How to read: how much may be held in memory at once, where the rest goes, who is told."""
-
-    memory: str | int | None = None
-    spill: Path | None = None
-    progress: Progress | None = None
+LocalPrepared = Prepared[LocalTable]
 
 
-def prepare(
-    table: object, sensitive: Sequence[str], choices: Choices, reading: Reading | None = None
-) -> Prepared:
-    """Read a table, do to its values what was asked, and stop if publishing it would harm."""
-    shaped = shape(table, sensitive, choices, reading)
+def prepare(source: Table, sensitive: Sequence[str], choices: Choices) -> Prepared[Table]:
+    """Do to a table's values what was asked, and stop if publishing it would harm."""
+    shaped = shape(source, sensitive, choices)
     concerns = concerns_of(shaped.source, shaped.roles.published, sensitive)
     return replace(shaped, warnings=[*shaped.warnings, *check_safe(concerns, choices.keep)])
 
 
-def shape(
-    table: object, sensitive: Sequence[str], choices: Choices, reading: Reading | None = None
-) -> Prepared:
-    """Read a table and do to its values what was asked; whether it is safe is not looked at."""
-    source = open_table(table, choices, reading, sensitive)
+def shape(source: Table, sensitive: Sequence[str], choices: Choices) -> Prepared[Table]:
+    """Do to a table's values what was asked; whether it is safe is not looked at."""
     check_named(source.columns, [*sensitive, *choices.named])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to publish.")
@@ -98,24 +87,11 @@ def open_table(
     choices: Choices,
     reading: Reading | None = None,
     sensitive: Sequence[str] = (),
-) -> SourceTable:
-    """Open a table, or the part of it that was asked for, with the embedded engine."""
-    from countveil.engines.embedded.source_table import open_source_table
+) -> LocalTable:
+    """Open a table, or the part of it that was asked for, in this process."""
+    from countveil.engines.embedded.engine import EmbeddedEngine
 
-    how = reading or Reading()
-    source = describe_source(table, choices.query)
-    person = () if choices.person is None else (choices.person,)
-    return open_source_table(
-        source,
-        choices.missing,
-        csv=choices.csv,
-        where=choices.where,
-        # What is protected, and who a row is about, is needed whatever is published beside it.
-        columns=(*choices.columns, *sensitive, *person) if choices.columns else (),
-        memory=how.memory,
-        spill=how.spill,
-        progress=how.progress,
-    )
+    return EmbeddedEngine().open_source(table, choices, sensitive, reading or Reading())
 
 
 def concerns_of(
@@ -123,8 +99,17 @@ def concerns_of(
 ) -> Concerns:
     """What looks like an identifier, and what gives sensitive values away, in a sample of rows."""
     names = [column.name for column in columns]
-    sample = source.sample(sample_size(len(columns)), names)
-    return find_concerns(columns, sensitive, sample, source.rows)
+    look = partial(_concerns_in, list(columns), list(sensitive), source.rows)
+    return source.on_sample(sample_size(len(columns)), names, look)
+
+
+def _concerns_in(
+    columns: Sequence[Column],
+    sensitive: Sequence[str],
+    rows: int,
+    sample: Mapping[str, CodedColumn],
+) -> Concerns:
+    return find_concerns(columns, sensitive, sample, rows)
 
 
 def put_labels(source: SourceTable, choices: Choices) -> list[str]:

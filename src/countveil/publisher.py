@@ -15,31 +15,35 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.decoys import ColumnSettings, check_eligible, form_groups, rows_over
-from countveil.engines.contract import Histogram, Progress, SourceTable, WrittenFile
+from countveil.engines.contract import (
+    Engine,
+    Histogram,
+    LocalTable,
+    Progress,
+    Reading,
+    SourceTable,
+    WrittenFile,
+)
+from countveil.engines.embedded.engine import EmbeddedEngine
 from countveil.errors import InputError, SettingsError
 from countveil.guarantees import guarantee_table, statement
-from countveil.mechanism import Dealer, PublishedTable, draw_published
-from countveil.preparation import Prepared, Reading, prepare
+from countveil.mechanism import PublishedTable, draw_published
+from countveil.preparation import LocalPrepared, Prepared, prepare
 from countveil.randomness import Randomness
 from countveil.release import (
-    DATA_FOLDER,
     ClassEdges,
-    DataFile,
     Manifest,
     PublishedColumn,
     SensitiveColumn,
     Signer,
-    check_target,
-    open_draft,
 )
 from countveil.release.data_files import PARQUET, check_kept
-from countveil.release.verify import file_sha256
 from countveil.report.files import check_file, held_file
 from countveil.report.private import Stages, private_page
 from countveil.report.released import release_page
@@ -66,7 +70,7 @@ class Output:
 class Published:
     """What a publication did, or, in a dry run, would have done."""
 
-    folder: Path
+    folder: str
     rows: int
     dropped: int
     ell: Mapping[str, int]
@@ -91,6 +95,7 @@ def run_publish(
     spill: str | os.PathLike[str] | None = None,
     private_report: str | os.PathLike[str] | None = None,
     output: Output | None = None,
+    engine: Engine | None = None,
 ) -> Published:
     """Publish `table` to the folder `to`; in a dry run do everything but write.
 
@@ -99,50 +104,49 @@ def run_publish(
     beside the target) that no other process can open.
     """
     report = Stages(progress)
+    where = engine or EmbeddedEngine()
+    place = os.fspath(to)
     own = None if private_report is None else Path(private_report)
     if own is not None:
-        check_file(own, _OWN, replace=force, outside=Path(to))
+        check_file(own, _OWN, replace=force, outside=Path(place))
     wished = output or Output()
+    _check_local_wishes(where, own, memory, spill, wished)
     randomness = Randomness(seed)
     with contextlib.ExitStack() as stack:
         # First of all, so that nobody waits for a target that cannot be written.
-        draft = None if dry_run else stack.enter_context(open_draft(to, force=force))
+        draft = None if dry_run else stack.enter_context(where.open_draft(place, force=force))
         if dry_run:
-            check_target(Path(to), force=force)
+            where.check_target(place, force=force)
         report("reading", 0, 0)
-        beside = None if draft is None else draft.data
+        beside = Path(draft.data) if draft is not None and where.local else None
         reading = Reading(memory, beside if spill is None else Path(spill), report)
-        prepared = prepare(table, list(settings), choices or Choices(), reading)
+        chosen = choices or Choices()
+        opened = where.open_source(table, chosen, list(settings), reading)
+        prepared = prepare(opened, list(settings), chosen)
         source = prepared.source
         check_kept([(c.name, c.type) for c in prepared.roles.published], wished.format)
         without, histograms = _count(source, settings, randomness)
-        dealers, drawn = {}, {}
-        for name, histogram in histograms.items():
-            groups = form_groups(
-                histogram.counts,
-                settings[name],
-                randomness.stream("groups", name),
-                _rows_done(report, f"grouping {name}", int(histogram.counts.sum())),
-            )
-            drawn[name] = draw_published(groups, randomness.stream("draw", name))
-            dealers[name] = Dealer(drawn[name], randomness.stream("deal", name))
+        drawn = {
+            name: _draw(name, histogram.counts, settings[name], randomness, report)
+            for name, histogram in histograms.items()
+        }
         written: Sequence[WrittenFile] = ()
         if draft is not None:
-            shuffle = randomness.stream("shuffle")
             columns = prepared.roles.published
-            written = source.publish(columns, dealers, without, shuffle, draft.data, report)
+            written = source.publish(columns, drawn, without, randomness, draft.data, report)
         own_text = None
-        if draft is not None and own is not None:
-            report("measuring", 0, 0)
+        if draft is not None and own is not None and isinstance(source, LocalTable):
             counted = {name: (histograms[name], drawn[name]) for name in settings}
-            files = [file.path for file in written]
-            own_text = _own_report(prepared, settings, counted, without, files, randomness, report)
+            local = cast("LocalPrepared", prepared)
+            own_text = _own_report(local, settings, counted, without, written, randomness, report)
         if draft is not None and wished != Output():
             written = _rewritten(written, wished)
         rows = source.rows - without.size
         published = {name: _published(histograms[name], drawn[name]) for name in settings}
-        manifest = _manifest(rows, prepared, settings, published, written, randomness)
+        manifest = _manifest(rows, prepared, settings, published, randomness)
         if draft is not None:
+            listed = draft.listed([(file.path.name, file.rows) for file in written])
+            manifest = replace(manifest, files=listed)
             page = draft.add_report(release_page(manifest, published))
             put = None
             if own is not None and own_text is not None:
@@ -152,8 +156,44 @@ def run_publish(
                 put()
     ells = {name: choice.ell for name, choice in settings.items()}
     return Published(
-        Path(to), rows, int(without.size), ells, randomness.seeded, prepared.warnings, manifest
+        place, rows, int(without.size), ells, randomness.seeded, prepared.warnings, manifest
     )
+
+
+def _draw(
+    name: str,
+    counts: NDArray[np.int64],
+    settings: ColumnSettings,
+    randomness: Randomness,
+    report: Progress,
+) -> PublishedTable:
+    """Form groups, and draw how many rows of each true value publish which."""
+    told = _rows_done(report, f"grouping {name}", int(counts.sum()))
+    groups = form_groups(counts, settings, randomness.stream("groups", name), told)
+    return draw_published(groups, randomness.stream("draw", name))
+
+
+def _check_local_wishes(
+    engine: Engine,
+    own: Path | None,
+    memory: str | int | None,
+    spill: str | os.PathLike[str] | None,
+    output: Output,
+) -> None:
+    """What is done in this process cannot be done where the rows are on other machines."""
+    wishes = {
+        "--private-report": own is not None,
+        "--memory": memory is not None,
+        "--spill": spill is not None,
+        "--output-format": output.format != PARQUET,
+        "--rows-per-file": output.rows_per_file is not None,
+    }
+    for option, wished in wishes.items():
+        if wished and not engine.local:
+            raise SettingsError(
+                f"{option} is for tables on this machine; it does not go with --engine spark. "
+                f"Leave it out."
+            )
 
 
 def _rewritten(written: Sequence[WrittenFile], wished: Output) -> Sequence[WrittenFile]:
@@ -163,11 +203,11 @@ def _rewritten(written: Sequence[WrittenFile], wished: Output) -> Sequence[Writt
 
 
 def _own_report(
-    prepared: Prepared,
+    prepared: LocalPrepared,
     settings: Mapping[str, ColumnSettings],
     counted: Mapping[str, tuple[Histogram, PublishedTable]],
     without: NDArray[np.int64],
-    files: Sequence[Path],
+    written: Sequence[WrittenFile],
     randomness: Randomness,
     stages: Stages,
 ) -> str:
@@ -175,7 +215,9 @@ def _own_report(
     from countveil.measuring import measured_columns
 
     # Measuring reads the table once more, which is not part of the other stages.
+    stages("measuring", 0, 0)
     seconds, started = stages.seconds(), time.perf_counter()
+    files = [file.path for file in written]
     columns = measured_columns(prepared, settings, counted, without, files, randomness)
     seconds["measuring"] = time.perf_counter() - started
     rows = prepared.source.rows - without.size
@@ -256,10 +298,9 @@ def _shortened(value: Any) -> str:
 
 def _manifest(
     rows: int,
-    prepared: Prepared,
+    prepared: Prepared[SourceTable],
     settings: Mapping[str, ColumnSettings],
     published: Mapping[str, Mapping[Any, int]],
-    written: Sequence[WrittenFile],
     randomness: Randomness,
 ) -> Manifest:
     sensitive = {}
@@ -279,21 +320,12 @@ def _manifest(
         )
         for column in prepared.roles.published
     )
-    files = tuple(
-        DataFile(
-            f"{DATA_FOLDER}/{file.path.name}",
-            file.rows,
-            file.path.stat().st_size,
-            file_sha256(file.path),
-        )
-        for file in written
-    )
     ells = {name: choice.ell for name, choice in settings.items()}
     return Manifest(
         rows=rows,
         columns=columns,
         sensitive=sensitive,
-        files=files,
+        files=(),
         randomness="seeded" if randomness.seeded else "cryptographic",
         statement=tuple(
             statement(rows, ells, {name: counts.values() for name, counts in published.items()})

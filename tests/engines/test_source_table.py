@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.embedded import pieces, source_table
+from countveil.engines.columns import pieces
+from countveil.engines.embedded import source_table
 from countveil.engines.embedded.memory import memory_limit, room_for_rows
 from countveil.engines.embedded.source_table import EmbeddedSource, open_source_table
 from countveil.source import describe_source
@@ -88,9 +89,7 @@ def test_recoded_values_take_the_place_of_the_old(source: EmbeddedSource, tmp_pa
     assert source.sample(7, NAMES)["job"].examples == ["a", "b", "z"]
     from countveil.randomness import Randomness
 
-    written = source.publish(
-        source.columns, {}, NOTHING, Randomness().stream("x"), tmp_path, lambda *_: None
-    )
+    written = source.publish(source.columns, {}, NOTHING, Randomness(), tmp_path, lambda *_: None)
     found = pq.read_table([file.path for file in written]).sort_by("row")
     texts = dict(zip(before.values, ["z", None, "a", "a", "b", "b", "b"], strict=True))
     assert found["job"].to_pylist() == [texts[job] for job in table()["job"].to_pylist()]

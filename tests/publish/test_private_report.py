@@ -16,7 +16,7 @@ import pytest
 import countveil as cv
 from countveil.decoys import ColumnSettings
 from countveil.measuring import Measuring
-from countveil.preparation import prepare
+from countveil.preparation import open_table, prepare
 from countveil.publisher import run_publish
 from countveil.randomness import Randomness
 from countveil.source import Choices
@@ -76,7 +76,7 @@ def test_what_is_measured_is_what_an_analyst_gets(census: Path, tmp_path: Path) 
     release = cv.open(tmp_path / "release")
     data = tmp_path / "release" / "data"
     # The rows that were dropped are known to the publisher only; without them it is this table.
-    kept = prepare(table, ["occupation"], Choices())
+    kept = prepare(open_table(table, Choices()), ["occupation"], Choices())
     without = Randomness(3).stream("residue").choose(3, 2_999)
     measuring = Measuring(kept, without, sorted(data.iterdir()))
     found = measuring.measure("occupation", 4, "mixed", Randomness(1).stream("ask"))

@@ -23,7 +23,7 @@ from countveil.adversaries.target import Codes, PlainColumn, SensitiveColumn, Ta
 from countveil.decoys import ColumnSettings
 from countveil.engines.embedded.release_rows import StoredColumn, stored_columns
 from countveil.errors import InputError, ReleaseError
-from countveil.preparation import Prepared
+from countveil.preparation import LocalPrepared
 from countveil.publisher import run_publish
 from countveil.release import Manifest, read_manifest
 from countveil.source import Choices
@@ -39,7 +39,7 @@ class TrueColumn:
     codes: Codes
 
 
-def true_columns(prepared: Prepared) -> dict[str, TrueColumn]:
+def true_columns(prepared: LocalPrepared) -> dict[str, TrueColumn]:
     """The columns that will be published, and whose values can be told exactly."""
     found = {}
     for column in prepared.roles.published:

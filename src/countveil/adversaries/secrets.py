@@ -23,7 +23,7 @@ import numpy as np
 
 from countveil.adversaries.links import TrueColumn
 from countveil.adversaries.target import Target
-from countveil.preparation import Prepared
+from countveil.preparation import LocalPrepared
 
 _TEXT = ("string", "large_string")
 _WHOLE = ("int", "uint")
@@ -77,7 +77,7 @@ def own_names(paths: Sequence[Path]) -> list[str]:
 
 
 def secrets(
-    prepared: Prepared,
+    prepared: LocalPrepared,
     truth: Mapping[str, TrueColumn],
     target: Target,
     paths: Sequence[Path],

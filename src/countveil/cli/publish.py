@@ -187,7 +187,7 @@ def _print_done(done: Published, seconds: float, own: Path | None) -> None:
         )
     if own is not None:
         print(visible(f"For you only, true counts stand in it: {own}"))
-    print(visible(f"Next: {own_command()} show {shlex.quote(str(done.folder))}"))
+    print(visible(f"Next: {own_command()} show {shlex.quote(done.folder)}"))
 
 
 def _print_plan(done: Published) -> None:
@@ -201,7 +201,7 @@ def _print_plan(done: Published) -> None:
 
 def _as_text(done: Published, seconds: float, style: Format) -> str:
     summary = {
-        "release": str(done.folder),
+        "release": done.folder,
         "rows": done.rows,
         "ell": dict(done.ell),
         "dropped": done.dropped,

@@ -6,24 +6,27 @@ engine library.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     # Types only: an analyst who imports this contract loads nothing of the publisher's side.
-    from countveil.mechanism import Dealer
+    from countveil.mechanism import PublishedTable
     from countveil.query import Tally
     from countveil.query.expressions import Expression
-    from countveil.randomness import Stream
-    from countveil.source import Column
+    from countveil.randomness import Randomness
+    from countveil.release import DataFile, Manifest, ReportFile, Signer
+    from countveil.source import Choices, Column
 
 # stage, rows done, rows in all
 Progress = Callable[[str, int, int], None]
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A data file that an engine wrote."""
+    """A data file that an engine wrote into a draft."""
 
     path: Path
     rows: int
@@ -91,7 +94,7 @@ class TallyResult:
 
 
 class SourceTable(Protocol):
-    """The publisher's table, opened."""
+    """The publisher's table, opened, wherever its rows are."""
 
     @property
     def rows(self) -> int:
@@ -108,6 +111,36 @@ class SourceTable(Protocol):
     def histogram(self, column: str, without: NDArray[np.int64]) -> Histogram:
         """Count the values of a column, leaving out the rows with these numbers."""
 
+    def on_sample(
+        self,
+        most: int,
+        columns: Sequence[str],
+        look: Callable[[Mapping[str, CodedColumn]], Found],
+    ) -> Found:
+        """What `look` finds in at most so many rows spread evenly, looking where the rows are.
+
+        It sees those of the columns that hold plain values.
+        """
+
+    def recode(self, column: str, values: Sequence[str | None]) -> None:
+        """Replace the i-th value of the column's histogram by `values[i]`; it becomes text."""
+
+    def publish(
+        self,
+        columns: Sequence[Column],
+        drawn: Mapping[str, PublishedTable],
+        without: NDArray[np.int64],
+        randomness: Randomness,
+        folder: str | Path,
+        progress: Progress,
+    ) -> Sequence[WrittenFile]:
+        """Write these columns in random row order, the protected ones dealt as was drawn."""
+
+
+@runtime_checkable
+class LocalTable(SourceTable, Protocol):
+    """A table in this process, of which every row can be looked at here."""
+
     def codes(self, column: str) -> NDArray[np.int64]:
         """The position of every row's value among the values of the column's histogram."""
 
@@ -120,19 +153,55 @@ class SourceTable(Protocol):
     def unique_rows(self, columns: Sequence[str]) -> int:
         """How many rows are alone with their combination of values of these columns."""
 
-    def recode(self, column: str, values: Sequence[str | None]) -> None:
-        """Replace the i-th value of the column's histogram by `values[i]`; it becomes text."""
 
-    def publish(
+class ReleaseDraft(Protocol):
+    """A release in the making, on whatever file system it will be."""
+
+    @property
+    def data(self) -> str | Path:
+        """The folder for data files."""
+
+    def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
+        """Data files (name and rows) as the manifest lists them."""
+
+    def add_report(self, page: str) -> ReportFile:
+        """Put the page for people beside the data; the manifest has to name what comes back."""
+
+    def commit(
         self,
-        columns: Sequence[Column],
-        dealers: Mapping[str, Dealer],
-        without: NDArray[np.int64],
-        shuffle: Stream,
-        folder: Path,
-        progress: Progress,
-    ) -> list[WrittenFile]:
-        """Write these columns in random row order, the ones with a dealer as it deals them."""
+        manifest: Manifest,
+        before: Callable[[], None] | None = None,
+        signer: Signer | None = None,
+    ) -> None:
+        """Write the manifest and put the release in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read: how much may be held in memory at once, where the rest goes, who is told."""
+
+    memory: str | int | None = None
+    spill: Path | None = None
+    progress: Progress | None = None
+
+
+class Engine(Protocol):
+    """Where a table is read and a release is written."""
+
+    @property
+    def local(self) -> bool:
+        """Whether tables and drafts are in this process and on its own file system."""
+
+    def open_source(
+        self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
+    ) -> SourceTable:
+        """Open a table, or the part of it that was asked for."""
+
+    def check_target(self, to: str, *, force: bool) -> None:
+        """Refuse a place where no release can be put."""
+
+    def open_draft(self, to: str, *, force: bool) -> AbstractContextManager[ReleaseDraft]:
+        """A draft of a release; left without a commit, it is gone."""
 
 
 class ReleaseTable(Protocol):

@@ -26,15 +26,15 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from countveil.errors import CountveilError, ReleaseError, TargetError
 from countveil.release.address import refuse_as_folder
 from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
-from countveil.release.manifest import Manifest, ReportFile
+from countveil.release.manifest import DataFile, Manifest, ReportFile
 from countveil.release.signature import SIGNATURE_NAME, Signer
-from countveil.release.verify import extra_files
+from countveil.release.verify import extra_files, file_sha256
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -49,6 +49,16 @@ class Draft:
         self._folder = folder
         self._lock = lock
         self.data = folder / DATA_FOLDER
+
+    def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
+        """Data files (name and rows) as the manifest lists them."""
+        found = []
+        for name, rows in files:
+            path = self.data / name
+            found.append(
+                DataFile(f"{DATA_FOLDER}/{name}", rows, path.stat().st_size, file_sha256(path))
+            )
+        return tuple(found)
 
     def add_report(self, page: str) -> ReportFile:
         """Put the page for people beside the data; the manifest has to name what comes back."""

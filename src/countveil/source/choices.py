@@ -119,6 +119,14 @@ class Choices:
             labels={name: read_labels(wish) for name, wish in (labels or {}).items()},
         )  # fmt: skip
 
+    def wanted_columns(self, sensitive: Sequence[str]) -> tuple[str, ...]:
+        """The columns to read; none named means all.
+
+        What is protected, and who a row is about, is needed whatever is published beside it.
+        """
+        person = () if self.person is None else (self.person,)
+        return (*self.columns, *sensitive, *person) if self.columns else ()
+
     @property
     def named(self) -> tuple[str, ...]:
         """Every column that is named somewhere."""

@@ -16,8 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from countveil.engines.columns.plain import plain_array, plain_schema
 from countveil.engines.embedded.blocks import Span, spans_of
-from countveil.engines.embedded.plain import plain_array, plain_schema
 from countveil.errors import InputError
 
 _LISTED = b"ARROW1"

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from countveil.engines.embedded.plain import plain_array, plain_schema
+from countveil.engines.columns.plain import plain_array, plain_schema
 from countveil.errors import InputError
 
 _BATCH = 1 << 18

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from countveil.engines.columns.pieces import CodedPiece
+from countveil.engines.columns.plain import from_numpy
 from countveil.engines.embedded.blocks import Span
 from countveil.engines.embedded.csv_chunks import Chunk
 from countveil.engines.embedded.csv_types import TEXT, first_fitting, merges, with_point
-from countveil.engines.embedded.pieces import CodedPiece
-from countveil.engines.embedded.plain import from_numpy
 from countveil.engines.embedded.spill import Spill
 
 _DICTIONARY = pa.schema([pa.field("texts", pa.string())])

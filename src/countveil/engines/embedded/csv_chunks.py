@@ -25,9 +25,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from countveil.engines.columns.pieces import CodedPiece, coded_piece
 from countveil.engines.embedded.csv_bytes import csv_bytes, native
 from countveil.engines.embedded.csv_types import fitting
-from countveil.engines.embedded.pieces import CodedPiece, coded_piece
 from countveil.engines.embedded.workers import in_order
 from countveil.errors import InputError
 from countveil.randomness import fresh_key

@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from countveil.engines.columns.plain import plain_table
 from countveil.engines.contract import Progress
 from countveil.engines.embedded.blocks import Blocks, TableBlocks
 from countveil.engines.embedded.csv_blocks import Shelf
-from countveil.engines.embedded.plain import plain_table
 from countveil.engines.embedded.streams import StreamBlocks
 from countveil.errors import InputError
 from countveil.source.locate import is_pandas, is_polars_plan

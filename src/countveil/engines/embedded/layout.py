@@ -18,9 +18,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.embedded.pieces import CodedPiece, NumberPiece, Piece, number_array
-from countveil.engines.embedded.plain import from_numpy
-from countveil.engines.embedded.survey import Survey
+from countveil.engines.columns.pieces import CodedPiece, NumberPiece, Piece, number_array
+from countveil.engines.columns.plain import from_numpy
+from countveil.engines.columns.survey import Survey
 
 Words = NDArray[np.uint64]
 # Longer dictionaries are left to the writer, which lists what a row group has.

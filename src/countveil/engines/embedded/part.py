@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from countveil.engines.columns.plain import from_numpy, to_numpy
 from countveil.engines.embedded.blocks import Blocks, Span
 from countveil.engines.embedded.masks import columns_of
-from countveil.engines.embedded.plain import from_numpy, to_numpy
 from countveil.engines.embedded.statement import Statement
 from countveil.engines.embedded.workers import in_order
 from countveil.errors import InputError, QueryError, SettingsError

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from countveil.engines.columns.plain import plain_table
 from countveil.engines.contract import Progress
 from countveil.engines.embedded.arrow_files import ArrowBlocks, has_list_of_batches
 from countveil.engines.embedded.blocks import Blocks, ParquetBlocks, TableBlocks
@@ -18,7 +19,6 @@ from countveil.engines.embedded.csv_blocks import Shelf
 from countveil.engines.embedded.csv_files import open_csv_files
 from countveil.engines.embedded.database import open_database
 from countveil.engines.embedded.frames import open_frame
-from countveil.engines.embedded.plain import plain_table
 from countveil.errors import InputError, SettingsError
 from countveil.source import PLAIN_CSV, CsvStyle, DatabaseSource, FileSource, FrameSource, Source
 

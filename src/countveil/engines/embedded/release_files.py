@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from countveil.engines.embedded.plain import to_numpy
+from countveil.engines.columns.plain import to_numpy
 from countveil.engines.embedded.release_rows import opened
 
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b\x08"

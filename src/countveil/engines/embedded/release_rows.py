@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from countveil.engines.embedded.plain import to_numpy
+from countveil.engines.columns.plain import to_numpy
 from countveil.errors import ReleaseError
 from countveil.release.data_files import PARQUET, format_of
 from countveil.release.domain import python_values

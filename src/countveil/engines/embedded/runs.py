@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.embedded.plain import from_numpy
+from countveil.engines.columns.plain import from_numpy
 from countveil.engines.embedded.spill import Spill
 
 Words = NDArray[np.uint64]

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from countveil.engines.columns.pieces import CodedPiece, Piece, to_piece
+from countveil.engines.columns.plain import from_numpy
+from countveil.engines.columns.survey import Survey
 from countveil.engines.contract import Progress
 from countveil.engines.embedded.blocks import Blocks, Span
-from countveil.engines.embedded.pieces import CodedPiece, Piece, to_piece
-from countveil.engines.embedded.plain import from_numpy
-from countveil.engines.embedded.survey import Survey
 from countveil.engines.embedded.workers import in_order
 
 

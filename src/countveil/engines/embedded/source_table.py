@@ -1,6 +1,6 @@
 """The publisher's table: counted, dealt, shuffled, written.
 
-Enters: a source description; later the dealers and the shuffle's stream. Leaves: histograms and
+Enters: a source description; later what was drawn, and the randomness. Leaves: histograms and
 Parquet files. Must not know: groups, ell, where the release goes in the end.
 
     look      every column is read once: its values or its range; kept in memory while it is small
@@ -15,7 +15,7 @@ or order of the source reaches a file.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,25 +23,26 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from countveil.engines.columns.glance import coded_column, column_profile, is_countable, spread
+from countveil.engines.columns.pieces import (
+    Piece,
+    length,
+    some_rows,
+    to_coded,
+)
 from countveil.engines.contract import (
     CodedColumn,
     ColumnProfile,
+    Found,
     Histogram,
     Progress,
     WrittenFile,
 )
 from countveil.engines.embedded.blocks import Blocks, Span
 from countveil.engines.embedded.csv_blocks import Shelf
-from countveil.engines.embedded.glance import coded_column, column_profile, is_countable, spread
 from countveil.engines.embedded.layout import Layout, make_layout
 from countveil.engines.embedded.memory import memory_limit, room_for_rows
 from countveil.engines.embedded.part import part_of
-from countveil.engines.embedded.pieces import (
-    Piece,
-    length,
-    some_rows,
-    to_coded,
-)
 from countveil.engines.embedded.read import open_blocks
 from countveil.engines.embedded.runs import Rows, Runs
 from countveil.engines.embedded.seen import SeenTable, inside
@@ -49,8 +50,8 @@ from countveil.engines.embedded.spill import Spill
 from countveil.engines.embedded.workers import Turnstile, in_order
 from countveil.engines.embedded.write import Counter, Writer, draw_buckets
 from countveil.errors import InputError
-from countveil.mechanism import Dealer
-from countveil.randomness import Stream
+from countveil.mechanism import Dealer, PublishedTable
+from countveil.randomness import Randomness, Stream
 from countveil.release.domain import python_values
 from countveil.source import PLAIN_CSV, Column, CsvStyle, Source
 
@@ -155,6 +156,15 @@ class EmbeddedSource:
             for name in names
         }
 
+    def on_sample(
+        self,
+        most: int,
+        columns: Sequence[str],
+        look: Callable[[Mapping[str, CodedColumn]], Found],
+    ) -> Found:
+        """What `look` finds in a sample."""
+        return look(self.sample(most, columns))
+
     def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
         """Those of the columns that hold plain values, at a glance."""
         kinds = {field.name: field.type for field in self._seen.schema}
@@ -180,13 +190,18 @@ class EmbeddedSource:
     def publish(
         self,
         columns: Sequence[Column],
-        dealers: Mapping[str, Dealer],
+        drawn: Mapping[str, PublishedTable],
         without: NDArray[np.int64],
-        shuffle: Stream,
-        folder: Path,
+        randomness: Randomness,
+        folder: str | Path,
         progress: Progress,
     ) -> list[WrittenFile]:
         """Deal, shuffle and write."""
+        folder = Path(folder)
+        dealers = {
+            name: Dealer(table, randomness.stream("deal", name)) for name, table in drawn.items()
+        }
+        shuffle = randomness.stream("shuffle")
         names = [column.name for column in columns]
         self._seen.look(names)
         layout = self._layout(names, dealers, without)

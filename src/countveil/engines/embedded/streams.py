@@ -18,9 +18,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from countveil.engines.columns.plain import plain_array, plain_schema
 from countveil.engines.contract import Progress
 from countveil.engines.embedded.blocks import Span
-from countveil.engines.embedded.plain import plain_array, plain_schema
 from countveil.engines.embedded.spill import Spill
 
 _SPAN_ROWS, _SPAN_BYTES = 1 << 17, 1 << 26

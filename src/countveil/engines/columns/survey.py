@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from countveil.engines.embedded.pieces import MOST_CODES, CarriedPiece, CodedPiece, Piece
-from countveil.engines.embedded.plain import from_numpy, missing_rows, text_array, to_numpy
+from countveil.engines.columns.pieces import MOST_CODES, CarriedPiece, CodedPiece, Piece
+from countveil.engines.columns.plain import from_numpy, missing_rows, text_array, to_numpy
 from countveil.errors import InputError
 
 _TOGETHER = 1 << 20
@@ -59,6 +59,10 @@ class Survey:
             first = self.low is None
             self.low = piece.low if self.low is None else min(self.low, piece.low)
             self.high = piece.high if first else max(self.high, piece.high)
+
+    def distinct(self) -> int:
+        """How many different known values were seen up to now."""
+        return len(self._merge()[0])
 
     def finish(self) -> None:
         """All pieces were seen."""

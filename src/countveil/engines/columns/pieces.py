@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.embedded.plain import from_numpy, missing_rows, to_numpy
+from countveil.engines.columns.plain import from_numpy, missing_rows, to_numpy
 
 # Text with more different values than this share of its rows is no smaller as codes.
 _REPEATS = 0.5

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from countveil.engines.columns.pieces import CodedPiece
+from countveil.engines.columns.survey import Survey
 from countveil.engines.contract import CodedColumn, ColumnProfile
-from countveil.engines.embedded.pieces import CodedPiece
-from countveil.engines.embedded.survey import Survey
 from countveil.release.domain import python_values
 
 _EXAMPLES = 1_000
