@@ -60,6 +60,10 @@ def describe_source(table: object, query: str | None = None) -> Source:
         raise SettingsError(f"--query is for a table in a database: {DATABASES}.")
     if isinstance(table, str | os.PathLike):
         return _describe_path(os.fspath(table))
+    if type(table).__name__ == "Series":
+        raise InputError(
+            "A Series is one column, not a table. Make a data frame of it, with to_frame()."
+        )
     if is_pandas(table) or is_polars_plan(table) or any(hasattr(table, way) for way in _EXPORTS):
         return FrameSource(table)
     if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "to_batches"):
