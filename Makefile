@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test test-slow lint format docs bench bench-large study study-quick lock clean
+.PHONY: help setup demo test test-slow lint format docs bench bench-spark bench-large study study-quick lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -23,14 +23,14 @@ demo: setup  ## publish a made-up census and query it
 	$(BIN)/countveil demo
 
 # Compiled modules are kept (hundreds of commands are started), workers do not fight for cores with
-# the threads of BLAS, and neighbouring tests, which share what they set up, stay together.
-PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+# the threads of BLAS; neighbouring tests, which share what they set up, stay together.
+PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 test: setup  ## the tests (about four minutes on two cores)
-	$(PYTEST) -m "not slow"
+	$(PYTEST) --dist worksteal -m "not slow"
 
 test-slow: setup  ## the tests that take longer, and property tests with all of their examples
-	COUNTVEIL_THOROUGH=1 $(PYTEST) -m "slow or hypothesis"
+	COUNTVEIL_THOROUGH=1 $(PYTEST) --dist loadgroup -m "slow or hypothesis"
 
 lint: setup  ## ruff and mypy
 	$(BIN)/ruff check .
@@ -50,6 +50,9 @@ bench: setup  ## measure publishing beside a copy, answers, groups, the coverage
 	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.groups
 	$(BIN)/python -m benchmarks.coverage
+
+bench-spark: setup  ## publishing on a Spark cluster beside Spark's own shuffle (an hour; needs Java)
+	$(BIN)/python -m benchmarks.spark
 
 bench-large: setup  ## the speed with 50 million rows (needs 16 GB of memory for the reference)
 	$(BIN)/python -m benchmarks.speed --rows 50000000 --csv-rows 0 --times 1 --spill

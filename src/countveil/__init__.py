@@ -147,6 +147,8 @@ def publish(
     private_report: str | _os.PathLike[str] | None = None,
     output_format: str = "parquet",
     rows_per_file: int | None = None,
+    engine: str = "embedded",
+    master: str | None = None,
     **options: _Unpack[_SourceOptions],
 ) -> Release:
     """Publish a table as a release in the folder `to`, and open the release.
@@ -166,6 +168,9 @@ def publish(
     `memory` ("1GB") bounds what is held at once; more goes, encrypted, through a file in `spill`.
     `private_report` is an HTML file for your own eyes: the truth beside what was published.
     Data are written as `output_format` (parquet, csv, csv.gz, arrow), `rows_per_file` rows each.
+    With `engine="spark"` (the extra `spark`), and for a data frame of Spark, the rows stay on its
+    cluster: `table` is what Spark reads, `to` an address that it can write to, `master` the address
+    of a cluster, if there is no session yet.
 
     How the table is read, in every function that takes one: `missing` lists texts that stand for a
     missing value; of CSV files, `delimiter`, `quote` ("" for none), `encoding`, `decimal_comma`,
@@ -176,13 +181,16 @@ def publish(
     from pathlib import Path
     from warnings import warn
 
+    from countveil.engines.choice import chosen_engine
     from countveil.publisher import Output, column_settings, run_publish
     from countveil.release import Signer
     from countveil.source import Choices
 
+    settings = column_settings(sensitive, ell, groups, residue)
+    where = chosen_engine(engine, table, master)
     done = run_publish(
         table,
-        column_settings(sensitive, ell, groups, residue),
+        settings,
         to,
         choices=Choices.of(
             drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
@@ -196,17 +204,23 @@ def publish(
         spill=spill,
         private_report=private_report,
         output=Output(output_format, rows_per_file),
+        engine=where,
     )  # fmt: skip
     for text in done.warnings:
         warn(text, stacklevel=2)
-    return open(to)
+    return open(to, engine="embedded" if where.local else "spark")
 
 
-def open(folder: str | _os.PathLike[str]) -> Release:  # noqa: A001 - cv.open reads as it should
-    """Open a release: a folder, `postgresql://user@host/db#table` or `duckdb:FILE#table`."""
+def open(  # noqa: A001 - cv.open reads as it should
+    folder: str | _os.PathLike[str], *, engine: str = "embedded", master: str | None = None
+) -> Release:
+    """Open a release: a folder, `postgresql://user@host/db#table` or `duckdb:FILE#table`.
+
+    With `engine="spark"`, also on any file system that Spark reads; it is tallied on the cluster.
+    """
     from countveil.analyst import Release
 
-    return Release(folder)
+    return Release(folder, engine=engine, master=master)
 
 
 def verify(

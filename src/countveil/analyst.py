@@ -18,6 +18,7 @@ from countveil.answering import Known, Options, answer_question
 from countveil.channel import ChannelView, view_of_release
 from countveil.counting import ManyCounts, count_question
 from countveil.crosstab import Crosstab
+from countveil.engines.choice import EMBEDDED, SPARK, check_engine
 from countveil.engines.contract import ReleaseTable
 from countveil.errors import QueryError, SettingsError, nearest
 from countveil.estimate import Estimate, Rounds, check_method
@@ -53,15 +54,28 @@ class Release:
     """A published release, opened for questions: a folder, or a table in a database.
 
     `release.place` is what was opened. In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB
-    (`duckdb:FILE#table`) the rows are tallied where they lie.
+    (`duckdb:FILE#table`) the rows are tallied where they lie; with the engine `spark` on a cluster,
+    from any file system that it reads.
     """
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        engine: str = EMBEDDED,
+        master: str | None = None,
+    ) -> None:
+        check_engine(engine, master)
         self.folder = Path(folder)
         self.place = os.fspath(folder)
         address = parse_address(self.place)
-        if address is None:
-            self.manifest: Manifest = read_manifest(self.folder)
+        if engine == SPARK:
+            from countveil.engines.spark.release_table import open_with_spark
+
+            self.manifest: Manifest
+            self.manifest, self._table = open_with_spark(self.place, master)
+        elif address is None:
+            self.manifest = read_manifest(self.folder)
         else:
             from countveil.engines.databases.release_table import open_database
 

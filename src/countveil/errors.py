@@ -9,6 +9,7 @@
     ├── TargetError                 the place for the release cannot be written
     ├── ReleaseError                a folder that is not, or is no longer, a sound release
     ├── QueryError                  SQL that is not supported, or asks for what is not there
+    ├── EngineError                 what runs elsewhere, such as a cluster, failed
     └── MissingExtraError           an optional library that is not installed
 
 Enters: nothing. Leaves: exceptions whose text says what, where, what was received and what would
@@ -61,6 +62,10 @@ class ReleaseError(CountveilError):
 
 class QueryError(CountveilError):
     """A query that is not supported, or that names what the release does not have."""
+
+
+class EngineError(CountveilError):
+    """Work that runs elsewhere could not be started, or failed."""
 
 
 PASSWORDS = (

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import CodedColumn, Histogram, LocalTable, Reading, SourceTable
+from countveil.engines.contract import CodedColumn, LocalTable, Reading, Repeats, SourceTable
 from countveil.errors import InputError, SettingsError, UnsafeError
 from countveil.inspection import Concerns, check_safe, find_concerns, sample_size
 from countveil.release.domain import NUMBER, kind_of
@@ -72,7 +72,7 @@ def shape(source: Table, sensitive: Sequence[str], choices: Choices) -> Prepared
     classes = _classify(source, choices)
     drop = set(choices.drop)
     if choices.person is not None:
-        _check_persons(source.histogram(choices.person, _NOTHING), choices.person)
+        _check_persons(source.repeats(choices.person), choices.person)
         if choices.person not in choices.keep:
             drop.add(choices.person)
     roles = assign_roles(source.columns, sensitive, drop)
@@ -168,23 +168,17 @@ def _declared(source: SourceTable, choices: Choices) -> dict[str, Sequence[Any]]
     }
 
 
-def _check_persons(histogram: Histogram, person: str) -> None:
+def _check_persons(found: Repeats, person: str) -> None:
     """A row must be a person: several rows are several hints about the same one."""
-    missing = sum(
-        count
-        for value, count in zip(histogram.values, histogram.counts.tolist(), strict=True)
-        if value is None
-    )
-    if missing:
+    if found.missing:
         raise InputError(
-            f"Column {person!r} says who a row is about, but {missing:,} rows have no value in it. "
-            f"Complete it, or take these rows out first."
+            f"Column {person!r} says who a row is about, but {found.missing:,} rows have no "
+            f"value in it. Complete it, or take these rows out first."
         )
-    several = int((histogram.counts > 1).sum())
-    if several:
+    if found.several:
         raise UnsafeError(
-            f"Nothing was published: {several:,} persons in column {person!r} have more than one "
-            f"row, up to {int(histogram.counts.max()):,}. Every row gives a hint about its person, "
+            f"Nothing was published: {found.several:,} persons in column {person!r} have more "
+            f"than one row, up to {found.most:,}. Every row gives a hint about its person, "
             f"and hints add up. What works: make a table with one row per person (choose one row "
             f"of each, or summarise them), and publish that. If rows are not about persons, leave "
             f"--person away."

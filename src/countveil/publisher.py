@@ -113,6 +113,7 @@ def run_publish(
     _check_local_wishes(where, own, memory, spill, wished)
     randomness = Randomness(seed)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(where.at_work())
         # First of all, so that nobody waits for a target that cannot be written.
         draft = None if dry_run else stack.enter_context(where.open_draft(place, force=force))
         if dry_run:

@@ -2,7 +2,8 @@
 
 Enters: nothing (a fresh 256-bit key from the operating system) or, for experiments, a seed.
 Leaves: one labelled `Stream` per purpose, each an AES-256-CTR keystream under its own subkey.
-Must not know: what the numbers are for. The key is never printed, stored or pickled.
+Must not know: what the numbers are for. The key is never printed, stored or pickled; a `TaskKey`,
+which tells nothing about it, is pickled for the machines that work for a publication.
 
 All integers are exactly uniform: what would be biased is rejected and drawn again, so no draw
 ever goes through floating point or a plain remainder.
@@ -56,15 +57,56 @@ class Randomness:
 
         Each part of the label is hashed with its length, so ("a", "bc") and ("ab", "c") differ.
         """
-        parts = (part.encode() for part in label)
-        text = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
-        return Stream(hmac.digest(self._key, text, "sha256"))
+        return Stream(_derived(self._key, label))
+
+    def task_key(self, *label: str) -> TaskKey:
+        """A key for work on other machines, from which nothing can be told about this one."""
+        return TaskKey(_derived(self._key, ("task", *label)))
 
     def __repr__(self) -> str:
         return f"Randomness({'seeded' if self.seeded else 'fresh key'}, key withheld)"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Randomness holds a secret key and is not pickled")
+
+
+class TaskKey:
+    """The key of tasks that run elsewhere; it travels to them, and only to them, by being pickled.
+
+    A task derives a stream for each purpose and each part of the table, so that being run again,
+    or twice at once, gives the same numbers.
+    """
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def stream(self, *label: str) -> Stream:
+        """The stream for one purpose; see `Randomness.stream`."""
+        return Stream(_derived(self._key, label))
+
+    def derived(self, *label: str) -> TaskKey:
+        """A key of its own for some of the work."""
+        return TaskKey(_derived(self._key, ("key", *label)))
+
+    def seal(self, content: bytes, *label: str) -> bytes:
+        """Encrypt, or decrypt again, what is to be read by tasks alone; each label once."""
+        subkey = _derived(self._key, ("seal", *label))
+        # As for streams: a key for each label, so the nonce need not differ.
+        return Cipher(algorithms.AES(subkey), modes.CTR(bytes(16))).encryptor().update(content)
+
+    def __repr__(self) -> str:
+        return "TaskKey(key withheld)"
+
+    def __reduce__(self) -> tuple[type[TaskKey], tuple[bytes]]:
+        return TaskKey, (self._key,)
+
+
+def _derived(key: bytes, label: tuple[str, ...]) -> bytes:
+    parts = (part.encode() for part in label)
+    text = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    return hmac.digest(key, text, "sha256")
 
 
 class Stream:

@@ -68,6 +68,7 @@ def test_both_ways_print_the_same(
         ["query", "x", SQL, "--level", "1e-1"], ["query", "x", SQL, "--level", "nan"],
         ["query", "x", SQL, "--levle", "0.9"], ["query", "x", SQL, "--style", "json"],
         ["query", "x", SQL, "--level", "0.9", "--level", "0.8"], ["query", "--", "x", SQL],
+        ["query", "x", SQL, "--engine", "spark"], ["query", "x", SQL, "--master", "local[2]"],
         ["query", "x", "-- a comment\n" + SQL], ["query", "x", SQL, "-f"], ["--version"],
     ],
 )  # fmt: skip
@@ -77,7 +78,9 @@ def test_what_is_not_plain_is_left_alone(words: list[str]) -> None:
 
 def test_the_options_are_those_of_the_command() -> None:
     parameters = inspect.signature(query.command).parameters
-    described = {name: p.default for name, p in parameters.items() if name not in ("folder", "sql")}
+    # An engine and its master are not for the quick way.
+    other = ("folder", "sql", "engine", "master")
+    described = {name: p.default for name, p in parameters.items() if name not in other}
     assert described == {field.name: field.default for field in fields(Asked)}
     defaults = Asked()
     assert defaults.method == analyst.DEFAULT_METHOD

@@ -30,6 +30,7 @@ EXTRAS = {
     "plot": "altair",
     "polars": "polars",
     "postgres": "adbc_driver_postgresql",
+    "spark": "pyspark",
     "stat": "pyreadstat",
     "study": "opendp",
 }
@@ -134,6 +135,14 @@ def test_sources(python: Path, tmp_path: Path, source: str, extra: str) -> None:
     assert told.startswith("Error: This needs ")
     assert hint(extra) in told
     assert names_in(tmp_path) == before
+
+
+def test_a_cluster(python: Path, release: Path, tmp_path: Path) -> None:
+    census = release.parent / "census.csv"
+    words = ("publish", census, "-s", "occupation:3", "--to", tmp_path / "r", "--engine", "spark")
+    outcome = command(python, *words)
+    assert outcome.code == 1
+    assert hint("spark") in outcome.err
 
 
 def test_releases_in_a_server(python: Path, release: Path) -> None:

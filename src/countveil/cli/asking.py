@@ -38,11 +38,13 @@ class Asked:
     style: Format = Format.TABLE
 
 
-def ask(folder: str, sql: str, asked: Asked) -> None:
+def ask(
+    folder: str, sql: str, asked: Asked, engine: str = "embedded", master: str | None = None
+) -> None:
     """Ask a release and print what it answers."""
     from countveil.analyst import Release
 
-    answer = Release(folder).sql(
+    answer = Release(folder, engine=engine, master=master).sql(
         sql, method=asked.method, channel=asked.channel, level=asked.level, within=asked.within
     )
     for warning in answer.warnings:

@@ -31,6 +31,31 @@ class Residue(StrEnum):
     DROP = "drop"
 
 
+class EngineName(StrEnum):
+    """Where the work is done."""
+
+    EMBEDDED = "embedded"
+    SPARK = "spark"
+
+
+EngineOption = Annotated[
+    EngineName,
+    typer.Option(
+        "--engine",
+        help="Where the work is done: in this process, or on a Spark cluster (extra: spark).",
+    ),
+]
+
+MasterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="With --engine spark: spark://HOST:PORT, local[*], local-cluster[2,1,1024], yarn; "
+        "without it, what Spark is set up for, or this machine.",
+    ),
+]
+
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]
 
 InputArgument = Annotated[

@@ -18,11 +18,14 @@ from countveil.cli.options import (
     DomainOption,
     DropOption,
     EllOption,
+    EngineName,
+    EngineOption,
     FormatOption,
     Groups,
     GroupsOption,
     InputArgument,
     KeepOption,
+    MasterOption,
     MergeOption,
     PersonOption,
     ProtectedOption,
@@ -60,7 +63,12 @@ class OutputFormat(StrEnum):
 def command(
     table: InputArgument,
     sensitive: ProtectedOption,
-    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="Folder for the release.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="DIR", help="Folder for the release; with --engine spark any address."
+        ),
+    ],
     ell: EllOption = None,
     drop: DropOption = None,
     keep: KeepOption = None,
@@ -120,6 +128,8 @@ def command(
         int | None,
         typer.Option("--rows-per-file", metavar="N", help="Rows of each data file.", min=1),
     ] = None,
+    engine: EngineOption = EngineName.EMBEDDED,
+    master: MasterOption = None,
     source: dict[str, Any] = NOTHING_SAID,
     style: FormatOption = Format.TABLE,
 ) -> None:
@@ -138,6 +148,7 @@ def command(
     """
     # The cores are for our own threads; those of the algebra library spin while they wait.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from countveil.engines.choice import chosen_engine
     from countveil.publisher import Output, column_settings, run_publish
     from countveil.release import Signer
 
@@ -147,6 +158,8 @@ def command(
         drop=drop, keep=keep, person=person, bins=bins, domain=domain, merge=merge, source=source
     )
     with progress_shown() as report:
+        report("starting", 0, 0)
+        where = chosen_engine(engine, table, master)
         done = run_publish(
             table,
             settings,
@@ -162,6 +175,7 @@ def command(
             spill=spill,
             private_report=private_report,
             output=Output(output_format, rows_per_file),
+            engine=where,
         )
     seconds = round(time.monotonic() - started, 3)
     for warning in done.warnings:

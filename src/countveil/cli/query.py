@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from countveil.cli.asking import Asked, Channel, Method, ask
-from countveil.cli.options import FormatOption
+from countveil.cli.options import EngineName, EngineOption, FormatOption, MasterOption
 from countveil.cli.output import Format
 
 
@@ -16,7 +16,8 @@ def command(
         str,
         typer.Argument(
             metavar="DIR",
-            help="The release: a folder, postgresql://user@host/db#table or duckdb:FILE#table.",
+            help="The release: a folder, postgresql://user@host/db#table or duckdb:FILE#table; "
+            "with --engine spark any address that Spark reads.",
         ),
     ],
     sql: Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")],
@@ -34,6 +35,8 @@ def command(
     within: Annotated[
         float, typer.Option(help="Relative standard error up to which a count is reliable.")
     ] = Asked.within,
+    engine: EngineOption = EngineName.EMBEDDED,
+    master: MasterOption = None,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Count rows of a release, with honest errors.
@@ -46,4 +49,4 @@ def command(
     Example: countveil query census-release "SELECT gender, count(*) FROM release WHERE age >= 60
     AND occupation = 'nurse' GROUP BY gender"
     """
-    ask(folder, sql, Asked(method, channel, level, within, style))
+    ask(folder, sql, Asked(method, channel, level, within, style), engine, master)

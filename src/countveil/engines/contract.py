@@ -70,6 +70,15 @@ class ColumnProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeats:
+    """Rows without a value, how many values have several rows, and the most rows of one."""
+
+    missing: int
+    several: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenFile:
     """A data file that an engine wrote into a draft."""
 
@@ -110,6 +119,9 @@ class SourceTable(Protocol):
 
     def histogram(self, column: str, without: NDArray[np.int64]) -> Histogram:
         """Count the values of a column, leaving out the rows with these numbers."""
+
+    def repeats(self, column: str) -> Repeats:
+        """How often the values of a column come again, however many there are."""
 
     def on_sample(
         self,
@@ -191,6 +203,9 @@ class Engine(Protocol):
     @property
     def local(self) -> bool:
         """Whether tables and drafts are in this process and on its own file system."""
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """While a table is published."""
 
     def open_source(
         self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading

@@ -41,9 +41,6 @@ def parse_address(text: str) -> Address | None:
     """The address that a text is; None if it is none of a database."""
     found = _KINDS.match(text)
     if found is None:
-        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
-            # Not repeated: it may hold a password.
-            raise SettingsError(f"Such an address is not known. A release is a folder, or {FORMS}.")
         return None
     kind = POSTGRES if found[1].lower().startswith("postgres") else found[1].lower()
     place, mark, table = text.partition("#")
@@ -67,9 +64,9 @@ def refuse_as_folder(folder: Path) -> None:
     """
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:(/|.*@)", str(folder)):
         raise SettingsError(
-            "A folder is needed here, and this is the address of a database or a server. "
-            "'countveil export FOLDER --to ADDRESS' puts a release into a database, and 'countveil "
-            "query ADDRESS' asks it there."
+            "A folder on this machine is needed here, and this is an address. Other file systems "
+            "are reached with --engine spark (in Python: engine='spark'); 'countveil export FOLDER "
+            "--to ADDRESS' puts a release into a database, where 'countveil query ADDRESS' asks it."
         )
 
 

@@ -49,8 +49,9 @@ def describe_database(text: str, query: str | None) -> DatabaseSource | None:
         if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
             # Not repeated: it may hold a password.
             raise InputError(
-                f"Addresses that begin with {kind}:// cannot be read. What works: {DATABASES}, or "
-                f"the name of a file."
+                f"Addresses that begin with {kind}:// cannot be read here. What works: "
+                f"{DATABASES}, or the name of a file; other file systems are reached with "
+                f"--engine spark."
             )
         return None
     if kind in _SERVERS and not rest.startswith("//"):

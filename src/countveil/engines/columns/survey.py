@@ -81,6 +81,11 @@ class Survey:
 
     def places(self, piece: CodedPiece) -> NDArray[np.int64]:
         """For each code of a piece, its position among the column's values."""
+        places = self.original_places(piece)
+        return places if self._renamed is None else self._renamed[places]
+
+    def original_places(self, piece: CodedPiece) -> NDArray[np.int64]:
+        """For each code of a piece, its position among the values as they were read."""
         own = self._originals if self._renamed is not None else self.values
         first = int(len(own) > 0 and not own[0].is_valid)
         found = pc.index_in(piece.dictionary, value_set=own.slice(first))
@@ -89,7 +94,18 @@ class Survey:
             raise InputError("The table changed while it was read. Please publish it again.")
         places = np.zeros(len(piece.dictionary) + 1, np.int64)
         places[:-1] = to_numpy(found) + first
-        return places if self._renamed is None else self._renamed[places]
+        return places
+
+    @property
+    def n_originals(self) -> int:
+        """How many values there were when they were read."""
+        return len(self.values) if self._renamed is None else self._renamed.size
+
+    def gathered(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts of the values as they were read, by the values as they are now."""
+        if self._renamed is None:
+            return counts
+        return np.bincount(self._renamed, counts, len(self.values)).astype(np.int64)
 
     def rename(self, texts: Sequence[str | None]) -> None:
         """Put a text in place of each value, in the order of `values`."""

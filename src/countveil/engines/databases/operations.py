@@ -1,4 +1,4 @@
-"""Operations whose text is the same for any operands, in PostgreSQL and in SQLite.
+"""Operations whose text is the same for any operands, in PostgreSQL, SQLite and Spark.
 
 Enters: nothing. Leaves: templates; {0}, {1} are operands, {double} the type of double precision. An
 operation that is missing here, and that `wording` does not spell itself, means something else in
@@ -23,13 +23,29 @@ _BOTH = {
     "sign": "sign({0})",
 }  # fmt: skip
 
+_DATES = {
+    "year": "CAST(EXTRACT(YEAR FROM {0}) AS BIGINT)",
+    "month": "CAST(EXTRACT(MONTH FROM {0}) AS BIGINT)",
+    "day": "CAST(EXTRACT(DAY FROM {0}) AS BIGINT)",
+}
+
+# Spark's floor and ceil give whole numbers, which a large double does not fit; but it is whole.
+_SPARK_WHOLE = (
+    "(CASE WHEN abs(CAST({{0}} AS DOUBLE)) >= 9e15 THEN CAST({{0}} AS DOUBLE) "
+    "ELSE CAST({word}(CAST({{0}} AS DOUBLE)) AS DOUBLE) END)"
+)
+
 TEMPLATES = {
     "postgres": {
         **_BOTH,
         "lower": "lower({0})", "upper": "upper({0})", "ilike": "({0} ILIKE {1} ESCAPE '')",
-        "year": "CAST(EXTRACT(YEAR FROM {0}) AS BIGINT)",
-        "month": "CAST(EXTRACT(MONTH FROM {0}) AS BIGINT)",
-        "day": "CAST(EXTRACT(DAY FROM {0}) AS BIGINT)",
+        **_DATES,
+    },
+    "spark": {
+        **_BOTH, **_DATES,
+        "divide_whole": "(CASE WHEN {1} <> 0 THEN {0} DIV {1} END)",
+        "sign": "CAST(sign({0}) AS BIGINT)",
+        "floor": _SPARK_WHOLE.format(word="floor"), "ceil": _SPARK_WHOLE.format(word="ceil"),
     },
     "sqlite": {
         **_BOTH,

@@ -19,10 +19,11 @@ from countveil.query.expressions import Column, Constant, Expression, Operation
 from countveil.release import PublishedColumn
 from countveil.release.domain import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
 
-POSTGRES, SQLITE, DUCKDB = "postgres", "sqlite", "duckdb"
+POSTGRES, SQLITE, DUCKDB, SPARK = "postgres", "sqlite", "duckdb", "spark"
+# Those in which answers can be had as plain SQL.
 DIALECTS = (POSTGRES, SQLITE, DUCKDB)
-NAMES = {POSTGRES: "PostgreSQL", SQLITE: "SQLite", DUCKDB: "DuckDB"}
-DOUBLE = {POSTGRES: "DOUBLE PRECISION", SQLITE: "REAL", DUCKDB: "DOUBLE"}
+NAMES = {POSTGRES: "PostgreSQL", SQLITE: "SQLite", DUCKDB: "DuckDB", SPARK: "Spark"}
+DOUBLE = {POSTGRES: "DOUBLE PRECISION", SQLITE: "REAL", DUCKDB: "DOUBLE", SPARK: "DOUBLE"}
 _TYPES = {TEXT: "TEXT", BOOLEAN: "BOOLEAN", DATE: "DATE", TIMESTAMP: "TIMESTAMP"}
 _KEEP_WHOLE = {"add", "subtract", "multiply", "negate", "abs", "divide_whole", "remainder"}
 _ALIKE = {"coalesce", "greatest", "least"}
@@ -32,7 +33,11 @@ _ORDERED = {"less": "<", "at_most": "<=", "greater": ">", "at_least": ">="}
 
 def words_for(dialect: str, columns: Sequence[PublishedColumn]) -> Words:
     """The words of a dialect for a release with these columns."""
-    return (Words if dialect == DUCKDB else _Translated)(dialect, columns)
+    if dialect == SPARK:
+        from countveil.engines.databases.spark_words import SparkWords
+
+        return SparkWords(dialect, columns)
+    return (Words if dialect == DUCKDB else Translated)(dialect, columns)
 
 
 def name_text(name: str) -> str:
@@ -61,10 +66,13 @@ class Words(Statement):
     def _parameter(self, constant: Constant) -> str:
         return self.literal(constant.value, constant.kind)
 
+    # The types of literals.
+    types: Mapping[str, str] = _TYPES
+
     def literal(self, value: Any, kind: str = "") -> str:
         """A value as it is written."""
         if value is None:
-            named = _TYPES.get(kind)
+            named = self.types.get(kind)
             return f"CAST(NULL AS {named})" if named and self.dialect != SQLITE else "NULL"
         if isinstance(value, bool):
             return str(value).upper()
@@ -77,6 +85,10 @@ class Words(Statement):
         text = str(value)
         if "\0" in text:
             raise QueryError("A text with a zero byte cannot be written in SQL.")
+        return self.quoted(text)
+
+    def quoted(self, text: str) -> str:
+        """A text as it is written."""
         return "'" + text.replace("'", "''") + "'"
 
     def number(self, value: float) -> str:
@@ -99,13 +111,13 @@ class Words(Statement):
                     "Times with a time zone are not compared alike in every database. Write the "
                     "time without a zone."
                 )
-            kind, text = "TIMESTAMP", value.isoformat(sep=" ")
+            kind, text = self.types[TIMESTAMP], value.isoformat(sep=" ")
         else:
             kind, text = "DATE", value.isoformat()
         return f"'{text}'" if self.dialect == SQLITE else f"CAST('{text}' AS {kind})"
 
 
-class _Translated(Words):
+class Translated(Words):
     """The words of PostgreSQL and SQLite, where they mean the same."""
 
     def text(self, expression: Expression) -> str:
@@ -118,7 +130,7 @@ class _Translated(Words):
             return found
         template = TEMPLATES[self.dialect].get(expression.name)
         if template is None and expression.name not in ("case", "in", "and", "or", "concat"):
-            self._refuse(expression.name)
+            self.refuse(expression.name)
         if template is None:
             return super().text(expression)
         operands = [self._operand(part, expression.name) for part in expression.operands]
@@ -132,12 +144,13 @@ class _Translated(Words):
 
     def _operand(self, part: Expression, word: str) -> str:
         text = self.text(part)
-        if self.dialect == POSTGRES and word in _ARITHMETIC and isinstance(part, Column):
+        if self.dialect != SQLITE and word in _ARITHMETIC and isinstance(part, Column):
             # Small integers would overflow where ours do not.
             return f"CAST({text} AS {'BIGINT' if self._whole(part) else self.double})"
         return text
 
-    def _refuse(self, word: str) -> str:
+    def refuse(self, word: str) -> str:
+        """An operation that would be another one there."""
         raise QueryError(
             f"{word.replace('_', ' ')} is not the same in {NAMES[self.dialect]} as here. Ask "
             f"without it, or in DuckDB, or with 'countveil query'."
@@ -145,7 +158,7 @@ class _Translated(Words):
 
     def _need_whole(self, expression: Operation) -> None:
         if not all(map(self._whole, expression.operands)):
-            self._refuse(f"{expression.name} of numbers that are not whole")
+            self.refuse(f"{expression.name} of numbers that are not whole")
 
     def _whole(self, part: Expression) -> bool:
         """Whether it can only be a whole number."""
@@ -160,7 +173,7 @@ class _Translated(Words):
     def _place(self, part: Expression, least: int, word: str) -> int:
         if isinstance(part, Constant) and type(part.value) is int and part.value >= least:
             return part.value
-        self._refuse(f"{word} with places that are not constants from {least} on")
+        self.refuse(f"{word} with places that are not constants from {least} on")
         return 0
 
     def _substr(self, expression: Operation) -> str:
@@ -181,7 +194,7 @@ class _Translated(Words):
     def _round(self, expression: Operation) -> str:
         for digits in expression.operands[1:]:
             if not isinstance(digits, Constant) or digits.value != 0:
-                self._refuse("round to digits")
+                self.refuse("round to digits")
         x = f"CAST({self.text(expression.operands[0])} AS {self.double})"
         up = f"CASE WHEN abs({x} - trunc({x})) >= 0.5 THEN sign({x}) ELSE 0 END"
         return f"(trunc({x}) + {up})"
@@ -191,13 +204,13 @@ class _Translated(Words):
         if self.dialect == POSTGRES:
             return f"({self.text(subject)} LIKE {self.text(pattern)} ESCAPE '')"
         if not isinstance(pattern, Constant) or pattern.value is None:
-            return self._refuse("like with a pattern that is not constant")
+            return self.refuse("like with a pattern that is not constant")
         # SQLite's own LIKE does not tell a from A.
         glob = "".join(GLOB_MARKS.get(char, char) for char in pattern.value)
         return f"({self.text(subject)} GLOB {self.literal(glob)})"
 
     def _greatest(self, expression: Operation) -> str:
-        if self.dialect == POSTGRES:
+        if self.dialect != SQLITE:
             return f"{expression.name}({', '.join(map(self.text, expression.operands))})"
         word = "max" if expression.name == "greatest" else "min"
         first, *others = (self.text(part) for part in expression.operands)
@@ -214,26 +227,27 @@ class _Translated(Words):
 
     def _to_whole(self, expression: Operation) -> str:
         (part,) = expression.operands
-        return self.text(part) if self._whole(part) else self._refuse("cast to whole numbers")
+        return self.text(part) if self._whole(part) else self.refuse("cast to whole numbers")
 
     def _to_number(self, expression: Operation) -> str:
         (part,) = expression.operands
         if part.kind != NUMBER:
-            return self._refuse("cast to numbers")
+            return self.refuse("cast to numbers")
         return f"CAST({self.text(part)} AS {self.double})"
 
     def _to_text(self, expression: Operation) -> str:
         (part,) = expression.operands
         if part.kind == TEXT:
             return self.text(part)
-        return f"CAST({self.text(part)} AS TEXT)" if self._whole(part) else self._refuse("cast")
+        kind = "STRING" if self.dialect == SPARK else "TEXT"
+        return f"CAST({self.text(part)} AS {kind})" if self._whole(part) else self.refuse("cast")
 
     def _to_date(self, expression: Operation) -> str:
         (part,) = expression.operands
         if part.kind == DATE:
             return self.text(part)
         if part.kind != TIMESTAMP:
-            return self._refuse("cast to dates")
+            return self.refuse("cast to dates")
         word = "substr({0}, 1, 10)" if self.dialect == SQLITE else "CAST({0} AS DATE)"
         return word.format(self.text(part))
 
@@ -242,10 +256,11 @@ class _Translated(Words):
         if part.kind == TIMESTAMP:
             return self.text(part)
         if part.kind != DATE:
-            return self._refuse("cast to times")
-        word = "({0} || ' 00:00:00')" if self.dialect == SQLITE else "CAST({0} AS TIMESTAMP)"
+            return self.refuse("cast to times")
+        zero = "({0} || ' 00:00:00')"
+        word = zero if self.dialect == SQLITE else f"CAST({{0}} AS {self.types[TIMESTAMP]})"
         return word.format(self.text(part))
 
     def _to_boolean(self, expression: Operation) -> str:
         (part,) = expression.operands
-        return self.text(part) if part.kind == BOOLEAN else self._refuse("cast to true or false")
+        return self.text(part) if part.kind == BOOLEAN else self.refuse("cast to true or false")

@@ -6,6 +6,7 @@ not know: groups, draws.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,6 +21,10 @@ class EmbeddedEngine:
     """See `Engine`."""
 
     local = True
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """Nothing has to be set up."""
+        return contextlib.nullcontext()
 
     def open_source(
         self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading

@@ -7,6 +7,8 @@ Must not know: the publisher's side, attacks.
 from __future__ import annotations
 
 import gzip
+import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,9 +61,9 @@ def file_notes(folder: Path, files: Sequence[str], texts: Sequence[str]) -> File
     for file in files:
         data = opened(folder / file)
         meta = data.metadata
-        metadata += [key.decode() for key in meta.metadata or {} if key != b"ARROW:schema"]
         schema = data.schema_arrow
-        metadata += [key.decode() for key in schema.metadata or {}]
+        notes = [*(meta.metadata or {}).items(), *(schema.metadata or {}).items()]
+        metadata += [key.decode() for key, text in notes if not _is_format(key, text, schema)]
         for field in schema:
             own = [key for key in field.metadata or {} if key != b"PARQUET:field_id"]
             metadata += [f"{field.name}: {key.decode()}" for key in own]
@@ -87,6 +89,24 @@ def file_notes(folder: Path, files: Sequence[str], texts: Sequence[str]) -> File
     # An entry may belong to rows of another part; one without any row belongs to nobody's.
     unused = sum(len(spare[name] - used[name]) for name in texts)
     return FileNotes(groups, statistics, metadata, list(disordered), unused)
+
+
+def _is_format(key: bytes, text: bytes, schema: Any) -> bool:
+    """Whether a note is one of the format alone: columns by name and type, the writer's version."""
+    if key == b"ARROW:schema":
+        return True
+    if key == b"org.apache.spark.version":
+        return re.fullmatch(rb"[0-9][0-9.]{0,20}", text) is not None
+    if key != b"org.apache.spark.sql.parquet.row.metadata":
+        return False
+    told = json.loads(text)
+    plain = {"name", "type", "nullable", "metadata"}
+    return (
+        set(told) == {"type", "fields"}
+        and [field["name"] for field in told["fields"]] == schema.names
+        and all(set(field) == plain and field["metadata"] == {} for field in told["fields"])
+        and all(isinstance(field["type"], str) for field in told["fields"])
+    )
 
 
 def times_in(folder: Path) -> dict[str, int]:

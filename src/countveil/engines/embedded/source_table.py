@@ -36,6 +36,7 @@ from countveil.engines.contract import (
     Found,
     Histogram,
     Progress,
+    Repeats,
     WrittenFile,
 )
 from countveil.engines.embedded.blocks import Blocks, Span
@@ -123,6 +124,14 @@ class EmbeddedSource:
         survey = self._seen.surveys[column]
         counts = survey.counts - self._seen.lost(survey, without)
         return Histogram(_domain_values(column, survey.values), counts)
+
+    def repeats(self, column: str) -> Repeats:
+        """How often the values of a column come again."""
+        found = self.histogram(column, np.zeros(0, np.int64))
+        first = int(len(found.values) > 0 and found.values[0] is None)
+        known = found.counts[first:]
+        missing = int(found.counts[:first].sum())
+        return Repeats(missing, int((known > 1).sum()), int(known.max(initial=0)))
 
     def codes(self, column: str) -> NDArray[np.int64]:
         """The position of every row's value among the values of the column's histogram."""

@@ -1,0 +1,109 @@
+"""A real Spark cluster on loopback: one master, workers of one core each.
+
+Enters: a folder for its logs. Leaves: the master's address; a worker can be added or killed. The
+package of PySpark has no scripts that start a cluster, but the program that they would call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyspark
+
+
+@dataclass
+class Cluster:
+    """A running cluster."""
+
+    folder: Path
+    memory: str
+    master: str = ""
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, name: str, *words: str) -> None:
+        """Start a part of the cluster, in a session of its own."""
+        program = Path(pyspark.__file__).parent / "bin" / "spark-class"
+        own = {name: value for name, value in os.environ.items() if name != "SPARK_CONF_DIR"}
+        here = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        with (self.folder / "logs" / f"{name}.log").open("wb") as log:
+            self.processes.append(
+                subprocess.Popen(  # noqa: S603 - a program of the package that is installed
+                    [program, f"org.apache.spark.deploy.{words[0]}", *here, *words[1:]],
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                    env={**own, "SPARK_LOCAL_IP": "127.0.0.1"},
+                )
+            )
+
+    def said(self, name: str, pattern: str, seconds: float = 120) -> str:
+        """Wait until a part of the cluster has written a line that matches."""
+        last = time.monotonic() + seconds
+        while time.monotonic() < last:
+            found = re.search(pattern, (self.folder / "logs" / f"{name}.log").read_text())
+            if found is not None:
+                return found[1]
+            time.sleep(0.1)
+        raise TimeoutError(f"{name} did not say {pattern}")
+
+    def add_worker(self, name: str) -> None:
+        """One worker with one core."""
+        work = str(self.folder / "work" / name)
+        self.start(
+            name, "worker.Worker", "--cores", "1", "--memory", self.memory, "--work-dir", work,
+            self.master,
+        )  # fmt: skip
+        self.said(name, r"(Successfully registered with master)")
+
+    def kill(self, process: subprocess.Popen[bytes]) -> None:
+        """End a part of the cluster and all that it started, at once."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@contextlib.contextmanager
+def running_cluster(folder: Path, settings: str, workers: int, memory: str) -> Iterator[Cluster]:
+    """A cluster, and the settings that a session finds which is started meanwhile."""
+    for name in ("logs", "events", "local", "conf", "work"):
+        (folder / name).mkdir()
+    places = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": f"file://{folder / 'events'}",
+        "spark.local.dir": str(folder / "local"),
+    }
+    lines = [f"{name} {value}" for name, value in places.items()]
+    (folder / "conf" / "spark-defaults.conf").write_text("\n".join([*lines, settings]))
+    (folder / "conf" / "log4j2.properties").write_text(
+        "rootLogger.level = info\n"
+        "rootLogger.appenderRef.file.ref = file\n"
+        "appender.file.type = File\n"
+        "appender.file.name = file\n"
+        f"appender.file.fileName = {folder / 'logs' / 'driver.log'}\n"
+        "appender.file.layout.type = PatternLayout\n"
+        "appender.file.layout.pattern = %p %c: %m%n\n"
+    )
+    before = os.environ.get("SPARK_CONF_DIR")
+    os.environ["SPARK_CONF_DIR"] = str(folder / "conf")
+    made = Cluster(folder, memory)
+    try:
+        made.start("master", "master.Master")
+        made.master = made.said("master", r"Starting Spark master at (spark://\S+)")
+        for number in range(workers):
+            made.add_worker(f"worker{number + 1}")
+        yield made
+    finally:
+        for process in made.processes:
+            made.kill(process)
+        del os.environ["SPARK_CONF_DIR"]
+        if before is not None:
+            os.environ["SPARK_CONF_DIR"] = before

@@ -1,0 +1,193 @@
+"""A release in the making on any file system that Spark reaches.
+
+Enters: the target's address and, piece by piece, the files. Leaves: a complete release at the
+target, or nothing. Must not know: what is in the files.
+
+As on one machine, the draft is a hidden folder beside the target, its manifest is written last, and
+all files tell the same time where the file system keeps one. Where a folder is renamed in one step,
+so is the draft. In object stores renaming is a copy, so there the manifest follows last: until then
+the target is no release. A driver that is killed leaves a hidden draft, never a release.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from countveil.engines.spark import jobs
+from countveil.engines.spark.files import Files
+from countveil.errors import ReleaseError, TargetError
+from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME
+from countveil.release.manifest import DataFile, Manifest, ReportFile
+from countveil.release.signature import SIGNATURE_NAME, Signer
+
+_PARTS = {MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, DATA_FOLDER}
+
+
+class SparkDraft:
+    """See `ReleaseDraft`."""
+
+    def __init__(self, session: Any, files: Files, target: str, folder: str) -> None:
+        self._session, self._files = session, files
+        self._target, self._folder = target, folder
+        self.data = f"{folder}/{DATA_FOLDER}"
+
+    def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
+        """Data files as the manifest lists them; their checksums are computed where they lie."""
+        from pyspark.sql import functions as sql
+
+        def digests() -> Any:
+            read = self._session.read.format("binaryFile").load(self.data)
+            name = sql.col("_metadata.file_name")
+            return read.select(name, sql.sha2("content", 256)).toArrow()
+
+        found = jobs.run(self._session, digests, lambda _share: None)
+        digest = dict(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        sizes = self._files.listing(self.data)
+        return tuple(
+            DataFile(f"{DATA_FOLDER}/{name}", rows, sizes[name], digest[name])
+            for name, rows in files
+        )
+
+    def add_report(self, page: str) -> ReportFile:
+        """Put the page for people beside the data."""
+        content = page.encode()
+        self._files.write(f"{self._folder}/{REPORT_NAME}", content)
+        return ReportFile(len(content), hashlib.sha256(content).hexdigest())
+
+    def commit(
+        self,
+        manifest: Manifest,
+        before: Callable[[], None] | None = None,
+        signer: Signer | None = None,
+    ) -> None:
+        """Write the manifest, sign it if asked to, and put the release in its place."""
+        content = manifest.to_json().encode()
+        if signer is not None:
+            self._files.write(f"{self._folder}/{SIGNATURE_NAME}", signer.sign(content))
+        self._files.write(f"{self._folder}/{MANIFEST_NAME}", content)
+        self._tidy()
+        if before is not None:
+            before()
+        self._put_in_place()
+
+    def _tidy(self) -> None:
+        """One time and plain rights for all files."""
+        moment = int(time.time())
+        inside = [f"{self._folder}/{name}" for name in self._files.listing(self._folder)]
+        data = [f"{self.data}/{name}" for name in self._files.listing(self.data)]
+        for place in [*data, *inside, self._folder]:
+            folder = place in (self.data, self._folder)
+            self._files.set_rights(place, "755" if folder else "644")
+            self._files.set_time(place, moment)
+
+    def _put_in_place(self) -> None:
+        files, target = self._files, self._target
+        aside = None
+        if files.exists(target):
+            aside = f"{self._folder}.previous"
+            files.rename(target, aside)
+        try:
+            if files.renames_in_one_step:
+                files.rename(self._folder, target)
+            else:
+                files.make_folder(target)
+                names = [name for name in files.listing(self._folder) if name != MANIFEST_NAME]
+                for name in [*names, MANIFEST_NAME]:
+                    files.rename(f"{self._folder}/{name}", f"{target}/{name}")
+        except BaseException:
+            if aside is not None:
+                files.remove(target)
+                files.rename(aside, target)
+            raise
+        if aside is not None:
+            files.remove(aside)
+
+    def discard(self) -> None:
+        """Remove what is left of the draft; harmless after a commit."""
+        self._files.remove(self._folder)
+
+
+@contextlib.contextmanager
+def open_draft(session: Any, target: str, *, force: bool) -> Iterator[SparkDraft]:
+    """A draft for `target`, which must not exist, be empty or (with force) be a release."""
+    draft = None
+    try:
+        files, root = check_target(session, target, force=force)
+        above, _, name = root.rpartition("/")
+        folder = f"{above}/.{name}.draft-{uuid.uuid4().hex[:12]}"
+        draft = SparkDraft(session, files, root, folder)
+        files.make_folder(draft.data)
+        files.set_rights(folder, "700")
+        yield draft
+    except jobs.java_errors() as error:
+        raise TargetError(
+            f"The release could not be written to {target} ({jobs.condition(error)}). May you "
+            f"write there, and is there room? Nothing was left behind."
+        ) from None
+    finally:
+        if draft is not None:
+            draft.discard()
+
+
+def check_target(session: Any, target: str, *, force: bool) -> tuple[Files, str]:
+    """The file system and the full address of a target, if a release may be put there."""
+    try:
+        files = Files(session, target)
+    except jobs.java_errors():
+        raise TargetError(
+            f"{target} is not an address that this Spark can write to. What works: a path, or an "
+            f"address of a file system that is set up, such as hdfs://HOST/FOLDER or s3a://..."
+        ) from None
+    root = files.root
+    above, _, name = root.rpartition("/")
+    if not name or name.endswith(":"):
+        raise TargetError(f"{target} cannot be the release folder. Name a new folder.")
+    if not files.is_folder(f"{above}/") and files.renames_in_one_step:
+        raise TargetError(f"The folder {above} does not exist. Create it first.")
+    if not files.exists(root):
+        return files, root
+    if not files.is_folder(root):
+        raise TargetError(f"{target} is a file. Name a new folder for the release.")
+    inside = files.listing(root)
+    if not inside:
+        files.remove(root)
+        return files, root
+    _check_replaceable(files, target, set(inside), force=force)
+    return files, root
+
+
+def _check_replaceable(files: Files, target: str, inside: set[str], *, force: bool) -> None:
+    if not force:
+        raise TargetError(
+            f"{target} exists and is not empty. Name another folder, or replace the release in it "
+            f"with --force."
+        )
+    try:
+        manifest = read_manifest(files, files.root)
+    except ReleaseError:
+        raise TargetError(
+            f"{target} is not a release, so --force does not replace it. Name another folder."
+        ) from None
+    listed = {file.path.rpartition("/")[2] for file in manifest.files}
+    foreign = (inside - _PARTS) | (set(files.listing(f"{files.root}/{DATA_FOLDER}")) - listed)
+    if foreign:
+        raise TargetError(
+            f"{target} holds something that is not part of the release ({min(foreign)}), which "
+            f"--force would lose. Please move it away first."
+        )
+
+
+def read_manifest(files: Files, root: str) -> Manifest:
+    """The manifest of a release on any file system."""
+    place = f"{root}/{MANIFEST_NAME}"
+    if not files.exists(place):
+        raise ReleaseError(f"{root} is not a release: it has no {MANIFEST_NAME}.")
+    try:
+        return Manifest.from_json(files.read(place).decode())
+    except UnicodeDecodeError:
+        raise ReleaseError(f"{place} is damaged: it is not UTF-8 text.") from None

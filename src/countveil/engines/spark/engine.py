@@ -1,0 +1,60 @@
+"""The engine that reads, publishes and writes on a cluster.
+
+Enters: whatever Spark reads, the address of a folder. Leaves: an opened table, a draft of a
+release. Must not know: groups, draws.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+
+from countveil.engines.choice import is_spark_frame
+from countveil.engines.contract import Reading
+from countveil.engines.spark.draft import SparkDraft, check_target, open_draft
+from countveil.engines.spark.pinned import pinned
+from countveil.engines.spark.reading import columns_of, open_frame, part_of
+from countveil.engines.spark.session import (
+    find_session,
+    our_settings,
+    session_of,
+)
+from countveil.engines.spark.source_table import SparkSource
+from countveil.source import Choices, check_named
+
+
+class SparkEngine:
+    """See `Engine`."""
+
+    local = False
+
+    def __init__(self, table: object = None, master: str | None = None) -> None:
+        self.session = session_of(table) if is_spark_frame(table) else find_session(master)
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """With the settings that our plans need."""
+        return our_settings(self.session)
+
+    def open_source(
+        self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
+    ) -> SparkSource:
+        """Open a table, or the part of it that was asked for."""
+        frame = open_frame(self.session, table, choices)
+        check_named(columns_of(frame), [*sensitive, *choices.named])
+        frame = pinned(part_of(frame, choices, sensitive))
+        # All that will have to be counted, in one pass.
+        counted = dict.fromkeys(
+            [*sensitive, *choices.bins, *choices.merge, *choices.labels, *choices.domain]
+        )
+        return SparkSource(frame, list(counted), choices.missing, reading.progress)
+
+    def check_target(self, to: str, *, force: bool) -> None:
+        """Refuse a place where no release can be put."""
+        check_target(self.session, to, force=force)
+
+    @contextlib.contextmanager
+    def open_draft(self, to: str, *, force: bool) -> Iterator[SparkDraft]:
+        """A draft beside the target."""
+        with open_draft(self.session, to, force=force) as draft:
+            yield draft

@@ -1,0 +1,107 @@
+"""A release that Spark reads where it lies: one GROUP BY per question, on the cluster.
+
+Enters: an address; later, tallies. Leaves: counts and sums. Must not know: SQL that anybody wrote,
+estimators.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.engines.contract import TallyResult
+from countveil.engines.databases.wording import SPARK, words_for
+from countveil.engines.embedded.pivot import pivot
+from countveil.engines.spark import jobs
+from countveil.engines.spark.draft import read_manifest
+from countveil.engines.spark.files import Files
+from countveil.engines.spark.session import find_session, our_settings
+from countveil.errors import EngineError, QueryError, ReleaseError
+from countveil.query import Tally
+from countveil.query.expressions import Expression
+from countveil.release import Manifest
+from countveil.release.data_files import PARQUET, format_of
+
+
+def open_with_spark(address: str, master: str | None = None) -> tuple[Manifest, SparkRelease]:
+    """The manifest of the release at an address, and its rows."""
+    session = find_session(master)
+    try:
+        files = Files(session, address)
+        manifest = read_manifest(files, files.root)
+    except jobs.java_errors() as error:
+        why = jobs.condition(error)
+        raise ReleaseError(
+            f"There is no release that Spark can read at {address} ({why})."
+        ) from None
+    if format_of(manifest.files[0].path) != PARQUET:
+        raise ReleaseError("Spark asks releases in Parquet files; this one is in another format.")
+    table = SparkRelease(session, files.root, manifest)
+    table.check()
+    return manifest, table
+
+
+class SparkRelease:
+    """A table with the verbs `tally` and `tally_each`."""
+
+    def __init__(self, session: Any, root: str, manifest: Manifest) -> None:
+        self._session, self._manifest = session, manifest
+        self._paths = [f"{root}/{file.path}" for file in manifest.files]
+
+    def check(self) -> None:
+        """Refuse rows that cannot be those of the manifest: every estimate would be wrong."""
+        found = self._wait(lambda: (self._frame().count(), self._frame().columns))
+        rows, names = found
+        if rows != self._manifest.rows or names != [c.name for c in self._manifest.columns]:
+            raise ReleaseError(
+                f"The data do not fit the manifest: {rows:,} rows instead of "
+                f"{self._manifest.rows:,}, or other columns. 'countveil verify' says what is wrong."
+            )
+
+    def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
+        """One pass over the data, on the cluster."""
+        words = words_for(SPARK, self._manifest.columns)
+
+        def ask() -> Any:
+            view = f"countveil_{uuid.uuid4().hex}"
+            self._frame().createOrReplaceTempView(view)
+            try:
+                found = self._session.sql(words.tally(tally, view))
+                # Spark names columns by their text, of which two may be the same.
+                return found.toDF(*(f"c{place}" for place in range(len(found.columns)))).toArrow()
+            finally:
+                self._session.catalog.dropTempView(view)
+
+        return pivot(self._wait(ask), tally, domains)
+
+    def tally_each(
+        self,
+        conditions: Sequence[Expression],
+        sensitive: Sequence[str],
+        domains: Sequence[Sequence[Any]],
+    ) -> NDArray[np.float64]:
+        """Count published values under each condition."""
+        counts = np.zeros((len(conditions), *(len(domain) for domain in domains)))
+        for number, condition in enumerate(conditions):
+            tally = Tally(condition, (), (), tuple(sensitive), ())
+            counts[number] = self.tally(tally, domains).moments[0, 0, 0]
+        return counts
+
+    def _frame(self) -> Any:
+        return self._session.read.parquet(*self._paths)
+
+    def _wait(self, work: Any) -> Any:
+        with our_settings(self._session):
+            try:
+                return jobs.run(self._session, work, lambda _share: None)
+            except EngineError as error:
+                if "OVERFLOW" in str(error) or "CAST" in str(error):
+                    raise QueryError(
+                        "A number in the query becomes too large, or a value does not fit. Use "
+                        "smaller numbers, or cast to DOUBLE."
+                    ) from None
+                raise

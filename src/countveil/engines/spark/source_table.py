@@ -1,0 +1,338 @@
+"""The publisher's table on a cluster: counted, dealt, exchanged, written.
+
+Enters: a data frame; later what was drawn. Leaves: histograms and Parquet files. Must not know:
+groups, ell, where the release goes in the end.
+
+What the driver holds is bounded whatever the rows: counts by part and value (`_MOST_COUNTS`; a
+table with more of them is read in fewer, larger parts), and the shares of Y (`parcels`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.engines.columns.pieces import CodedPiece
+from countveil.engines.columns.plain import missing_rows, to_numpy
+from countveil.engines.columns.survey import Survey
+from countveil.engines.contract import (
+    CodedColumn,
+    Found,
+    Histogram,
+    Progress,
+    Repeats,
+    WrittenFile,
+)
+from countveil.engines.spark import jobs, writing
+from countveil.engines.spark.parcels import Parcel, pack_head, pack_plan
+from countveil.engines.spark.reading import columns_of, quoted
+from countveil.engines.spark.session import session_of
+from countveil.engines.spark.tasks import (
+    PART,
+    RESULT,
+    ROWS,
+    WHICH,
+    CountTask,
+    DealTask,
+    LookTask,
+    LostTask,
+    SampleTask,
+)
+from countveil.errors import InputError
+from countveil.mechanism import PublishedTable
+from countveil.randomness import Randomness
+from countveil.release.domain import python_values
+from countveil.source import Column
+
+_MOST_COUNTS = 1 << 24
+_MOST_VALUES = 100_000
+_SAMPLED_PARTS = 8
+Counts = NDArray[np.int64]
+
+
+class SparkSource:
+    """A table with the verbs of the contract."""
+
+    labels: Mapping[str, Mapping[str, str]] = {}
+
+    def __init__(
+        self,
+        frame: Any,
+        counted: Sequence[str],
+        missing: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> None:
+        self._frame, self._missing = frame, tuple(missing)
+        self._session = session_of(frame)
+        self._tell: Progress = progress or (lambda _stage, _done, _total: None)
+        self._surveys: dict[str, Survey] = {}
+        # By column, the rows of each value (as it was read) in each part.
+        self._by_part: dict[str, Counts] = {}
+        self._lost: dict[tuple[int, ...], dict[str, Counts]] = {}
+        self._columns = columns_of(frame)
+        self._count(list(counted) or [self._columns[0].name])
+        self.rows = int(next(iter(self._by_part.values())).sum())
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """Names and types; what was recoded is text."""
+        return [Column(c.name, "string") if self._is_renamed(c.name) else c for c in self._columns]
+
+    def _is_renamed(self, name: str) -> bool:
+        return name in self._surveys and self._surveys[name].is_renamed
+
+    def histogram(self, column: str, without: Counts) -> Histogram:
+        """Count the values of a column, leaving out some rows."""
+        if column not in self._surveys:
+            self._count([column])
+        survey = self._surveys[column]
+        counts = survey.counts
+        if without.size:
+            counts = counts - survey.gathered(self._lost_rows(without)[column].sum(axis=0))
+        return Histogram(_domain_values(column, survey.values), counts)
+
+    def repeats(self, column: str) -> Repeats:
+        """How often the values of a column come again; they are grouped on the cluster."""
+        from pyspark.sql import functions as sql
+
+        known = sql.col(quoted(column)).isNotNull()
+        times = self._frame.groupBy(quoted(column)).count()
+        asked = times.agg(
+            sql.sum(sql.when(~known, sql.col("count")).otherwise(0)),
+            sql.sum((known & (sql.col("count") > 1)).cast("long")),
+            sql.max(sql.when(known, sql.col("count")).otherwise(0)),
+        )
+        found = self._wait(f"counting {column}", asked.toArrow)
+        return Repeats(*(int(part[0].as_py() or 0) for part in found.columns))
+
+    def recode(self, column: str, values: Sequence[str | None]) -> None:
+        """Put a text in place of each value of the column's histogram."""
+        self._surveys[column].rename(values)
+
+    def on_sample(
+        self,
+        most: int,
+        columns: Sequence[str],
+        look: Callable[[Mapping[str, CodedColumn]], Found],
+    ) -> Found:
+        """What `look` finds in the first rows of some parts; it looks on a worker."""
+        from pyspark.sql.types import BinaryType, StructField, StructType
+
+        sizes = next(iter(self._by_part.values())).sum(axis=1)
+        parts = np.flatnonzero(sizes)
+        if sizes.sum() > most and parts.size > _SAMPLED_PARTS:
+            parts = parts[np.linspace(0, parts.size - 1, _SAMPLED_PARTS).astype(int)]
+        each = -(-most // max(1, parts.size))
+        key = Randomness().task_key("look")
+        renamed = {name: own for name, own in self._surveys.items() if own.is_renamed}
+        schema = StructType([StructField(RESULT, BinaryType())])
+        chosen = self._frame.select([quoted(name) for name in columns])
+        few = SampleTask({int(part): min(each, int(sizes[part])) for part in parts})
+        with self._sent(pack_head(renamed, key)) as parcel:
+            looked = (
+                chosen.mapInArrow(few, chosen.schema)
+                .repartition(1)
+                .mapInArrow(LookTask(look, self._missing, parcel, key), schema)
+            )
+            found = self._wait("looking for giveaways", looked.toArrow)
+        result: Found = pickle.loads(found.column(0)[0].as_py())  # noqa: S301 - our own task's
+        return result
+
+    def publish(
+        self,
+        columns: Sequence[Column],
+        drawn: Mapping[str, PublishedTable],
+        without: Counts,
+        randomness: Randomness,
+        folder: str | Path,
+        progress: Progress,
+    ) -> list[WrittenFile]:
+        """Deal, exchange and write."""
+        self._tell = progress
+        names = [column.name for column in columns]
+        key = randomness.task_key("deal")
+        lost = self._lost_rows(without)
+        rows = {name: self._part_counts(name, lost.get(name)) for name in drawn}
+        surveys = {name: self._surveys[name] for name in names if name in drawn}
+        surveys |= {name: self._surveys[name] for name in names if self._is_renamed(name)}
+        gone = {part: np.array(own) for part, own in self._places(without).items()}
+        progress("splitting the draw", 0, 0)
+        pieces = pack_plan(names, surveys, drawn, rows, gone, key)
+        total = self.rows - without.size
+        with self._sent(pieces) as parcel:
+            schema, key_name = writing.published_schema(self._frame.schema, columns)
+            dealt = self._frame.select([quoted(name) for name in names]).mapInArrow(
+                DealTask(parcel, key, key_name), schema
+            )
+            self._wait(
+                "drawing and shuffling",
+                lambda: writing.write(dealt, key_name, total, str(folder)),
+                total,
+            )
+        expected = {
+            name: dict(zip(python_values(surveys[name].values), table.published(), strict=True))
+            for name, table in drawn.items()
+        }
+        files: list[WrittenFile] = self._wait(
+            "checking", lambda: writing.checked_files(self._session, str(folder), total, expected)
+        )
+        return files
+
+    def _count(self, names: Sequence[str]) -> None:
+        """Count some columns in one pass over them."""
+        table, parts = self._counted(names)
+        if table is None:
+            # Too many values for so many parts: fewer, larger ones.
+            self._frame = self._frame.coalesce(max(1, _MOST_COUNTS // _MOST_VALUES))
+            names = list(dict.fromkeys([*self._by_part, *names]))
+            table, parts = self._counted(names)
+        for which, name in enumerate(names):
+            pieces = _pieces(table, which)
+            survey = Survey(name, None, coded=True)
+            for piece in pieces.values():
+                survey.see(piece)
+            survey.finish()
+            if survey.values is None:
+                survey.values = _empty(table, which)
+            if len(survey.values) > _MOST_VALUES:
+                raise _too_many(name)
+            by_part = np.zeros((parts, len(survey.values)), np.int64)
+            for part, piece in pieces.items():
+                by_part[part] = _counts_of(survey, piece)
+            self._surveys[name], self._by_part[name] = survey, by_part
+
+    def _counted(self, names: Sequence[str]) -> tuple[Any, int]:
+        """The lines of all parts; None instead if there would be too many of them."""
+        parts = int(self._frame.rdd.getNumPartitions())
+        most = max(1, min(_MOST_VALUES, _MOST_COUNTS // max(1, parts)))
+        table = self._lines(CountTask(names, self._missing, most), names, "counting")
+        given_up = to_numpy(table.column(ROWS).combine_chunks()) < 0
+        if np.any(given_up):
+            if most >= _MOST_VALUES:
+                which = to_numpy(table.column(WHICH).combine_chunks())[given_up]
+                raise _too_many(names[int(which[0])])
+            return None, parts
+        return table, parts
+
+    def _lines(self, task: Any, names: Sequence[str], stage: str) -> Any:
+        from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
+        chosen = self._frame.select([quoted(name) for name in names])
+        fields = [(PART, IntegerType()), (WHICH, IntegerType()), (ROWS, LongType())]
+        fields += [(f"value{n}", field.dataType) for n, field in enumerate(chosen.schema.fields)]
+        schema = StructType([StructField(*field) for field in fields])
+        return self._wait(stage, chosen.mapInArrow(task, schema).toArrow)
+
+    def _lost_rows(self, without: Counts) -> dict[str, Counts]:
+        """By column that was counted: how often each part has each value in these rows."""
+        if not without.size:
+            return {}
+        asked = tuple(without.tolist())
+        if asked not in self._lost:
+            names = list(self._by_part)
+            task = LostTask(names, self._missing, self._places(without))
+            table = self._lines(task, names, "leaving out the residue")
+            found = {}
+            for which, name in enumerate(names):
+                found[name] = np.zeros_like(self._by_part[name])
+                for part, piece in _pieces(table, which).items():
+                    found[name][part] = _counts_of(self._surveys[name], piece)
+            self._lost[asked] = found
+        return self._lost[asked]
+
+    def _places(self, without: Counts) -> dict[int, list[int]]:
+        """Numbers of rows by part, counted from the first row of each."""
+        sizes = next(iter(self._by_part.values())).sum(axis=1)
+        ends = np.cumsum(sizes)
+        parts = np.searchsorted(ends, without, side="right")
+        inside = without - (ends - sizes)[parts]
+        return {int(part): inside[parts == part].tolist() for part in np.unique(parts).tolist()}
+
+    def _part_counts(self, name: str, lost: Counts | None) -> Counts:
+        """The rows of each value, as it is published, in each part."""
+        counts = self._by_part[name] if lost is None else self._by_part[name] - lost
+        return np.stack([self._surveys[name].gathered(own) for own in counts])
+
+    def _sent(self, pieces: dict[str, bytes]) -> _Sent:
+        return _Sent(self._session, self._missing, pieces)
+
+    def _wait(self, stage: str, work: Callable[[], Any], rows: int = 0) -> Any:
+        self._tell(stage, 0, rows)
+        return jobs.run(
+            self._session, work, lambda share: self._tell(stage, int(share * rows), rows)
+        )
+
+
+class _Sent:
+    """A parcel at the workers, taken back from them afterwards."""
+
+    def __init__(self, session: Any, missing: Sequence[str], pieces: dict[str, bytes]) -> None:
+        self._broadcast = session.sparkContext.broadcast(pieces)
+        self._parcel = Parcel(missing, self._broadcast)
+
+    def __enter__(self) -> Parcel:
+        return self._parcel
+
+    def __exit__(self, *_: object) -> None:
+        self._broadcast.destroy()
+
+
+def _pieces(table: Any, which: int) -> dict[int, CodedPiece]:
+    """The values and counts of one column, by part."""
+    import pyarrow.compute as pc
+
+    own = table.filter(pc.equal(table.column(WHICH), which)).combine_chunks()
+    parts = to_numpy(_one(own.column(PART)))
+    values, counts = _one(own.column(f"value{which}")), to_numpy(_one(own.column(ROWS)))
+    order = np.argsort(parts, kind="stable")
+    edges = np.flatnonzero(np.diff(parts[order], prepend=-1)).tolist()
+    found = {}
+    for first, last in itertools.pairwise([*edges, parts.size]):
+        lines = order[first:last]
+        some = values.take(lines)
+        gone = missing_rows(some)
+        known = np.ones(lines.size, bool) if gone is None else ~gone
+        missing = int(counts[lines][~known].sum())
+        tally = np.append(counts[lines][known], missing).astype(np.int64)
+        found[int(parts[lines[0]])] = CodedPiece(np.zeros(0, np.uint8), some.drop_null(), tally)
+    return found
+
+
+def _one(column: Any) -> Any:
+    found = column.combine_chunks()
+    return found.chunk(0) if hasattr(found, "chunk") and found.num_chunks else found
+
+
+def _empty(table: Any, which: int) -> Any:
+    import pyarrow as pa
+
+    return pa.nulls(0, table.column(f"value{which}").type)
+
+
+def _counts_of(survey: Survey, piece: CodedPiece) -> Counts:
+    """The counts of a piece in the order of the column's values, as they were read."""
+    places = survey.original_places(piece)
+    return np.bincount(places, piece.counts, survey.n_originals).astype(np.int64)
+
+
+def _too_many(name: str) -> InputError:
+    return InputError(
+        f"Column {name!r} has more than {_MOST_VALUES:,} different values, which is the most that "
+        f"can be protected or recoded. Put them into classes first."
+    )
+
+
+def _domain_values(column: str, values: Any) -> list[Any]:
+    try:
+        return python_values(values)
+    except (ValueError, OverflowError):
+        raise InputError(
+            f"Column {column!r} holds times outside the years 1 to 9999 and cannot be protected "
+            f"as it is."
+        ) from None

@@ -1,0 +1,88 @@
+"""Rows into the files of a release, and what was written looked at again.
+
+Enters: the rows as they are published, with their keys. Leaves: Parquet files in random row order,
+found to hold exactly what was drawn. Must not know: true values.
+
+Keys are independent of the rows and of each other, and where a row goes depends on its key alone:
+so every order of the rows is as likely, whatever the exchange does. (Keys have 64 bits. Two rows
+with the same one, of which a few pairs are to be expected among ten thousand million rows, keep
+some order of the exchange's.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from countveil.engines.contract import WrittenFile
+from countveil.engines.spark.files import Files
+from countveil.engines.spark.reading import quoted
+from countveil.errors import EngineError
+from countveil.release.domain import python_values
+from countveil.source import Column
+
+_FILE_ROWS = 1 << 20
+
+
+def published_schema(schema: Any, columns: Sequence[Column]) -> tuple[Any, str]:
+    """Names and types to publish, without what else a schema may say; the name of the key."""
+    from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+    kinds = {field.name: field.dataType for field in schema.fields}
+    fields = [
+        StructField(c.name, StringType() if c.type == "string" else kinds[c.name]) for c in columns
+    ]
+    key_name = "key"
+    while key_name in kinds:
+        key_name += "_"
+    return StructType([*fields, StructField(key_name, LongType())]), key_name
+
+
+def write(dealt: Any, key_name: str, rows: int, folder: str) -> None:
+    """Exchange and order the rows by their keys, and write them."""
+    files = max(1, -(-rows // _FILE_ROWS))
+    (
+        dealt.repartition(files, key_name)
+        .sortWithinPartitions(key_name)
+        .drop(key_name)
+        .write.mode("append")
+        .option("compression", "zstd")
+        # As everywhere in a release: nothing beside the rows.
+        .option("parquet.column.statistics.enabled", "false")
+        .option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
+        .parquet(folder)
+    )
+
+
+def checked_files(
+    session: Any, folder: str, rows: int, expected: Mapping[str, Mapping[Any, int]]
+) -> list[WrittenFile]:
+    """Give the files plain names, and count in them what was drawn: no row more, none less."""
+    from pyspark.sql import functions as sql
+
+    files = Files(session, folder)
+    written: list[str] = []
+    for name in files.listing(folder):
+        if name.endswith(".parquet") and name[0] not in "._":
+            written.append(f"part-{len(written):05d}.parquet")
+            files.rename(f"{folder}/{name}", f"{folder}/{written[-1]}")
+        else:
+            files.remove(f"{folder}/{name}")
+    frame = session.read.parquet(*(f"{folder}/{name}" for name in written))
+    by_file = frame.groupBy(sql.col("_metadata.file_name").alias("file")).count().toArrow()
+    sizes = dict(zip(*(column.to_pylist() for column in by_file.columns), strict=True))
+    if sum(sizes.values()) != rows:
+        raise EngineError(
+            f"{sum(sizes.values()):,} of {rows:,} rows came out, so nothing was published. Is the "
+            f"target on a file system that all workers share?"
+        )
+    for column, counts in expected.items():
+        found = frame.groupBy(quoted(column)).count().toArrow()
+        values, times = python_values(found.column(0)), found.column(1).to_pylist()
+        if dict(zip(values, times, strict=True)) != {v: n for v, n in counts.items() if n}:
+            raise EngineError(
+                f"Column {column!r} did not come out as it was drawn, so nothing was published. "
+                f"The table may have changed while it was read; please publish it again."
+            )
+    return [WrittenFile(Path(name), sizes[name]) for name in written]
