@@ -22,11 +22,15 @@ $(STAMP): requirements/dev.txt pyproject.toml
 demo: setup  ## publish a made-up census and query it
 	$(BIN)/countveil demo
 
-test: setup  ## the tests (about two minutes)
-	$(BIN)/python -m pytest -n auto -m "not slow"
+# Compiled modules are kept (hundreds of commands are started), workers do not fight for cores with
+# the threads of BLAS; neighbouring tests, which share what they set up, stay together.
+PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
-test-slow: setup  ## the tests that take longer
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m slow
+test: setup  ## the tests (about four minutes on two cores)
+	$(PYTEST) --dist worksteal -m "not slow"
+
+test-slow: setup  ## the tests that take longer, and property tests with all of their examples
+	COUNTVEIL_THOROUGH=1 $(PYTEST) --dist loadgroup -m "slow or hypothesis"
 
 lint: setup  ## ruff and mypy
 	$(BIN)/ruff check .
@@ -42,6 +46,7 @@ docs: setup  ## write the reference pages that are made from the code
 
 bench: setup  ## measure publishing beside a copy, answers, groups, the coverage of intervals (minutes)
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.database
 	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.groups
 	$(BIN)/python -m benchmarks.coverage

@@ -6,6 +6,11 @@ For every size, in a process and a session of its own: `read -> orderBy(rand()) 
 (the reference), and `publish`, by turns. Told are the best times, their ratio, the bytes that were
 exchanged (from the event log) and the peak memory of the driver, of its Python and its Java. The
 cluster is started for it: one master, two workers of one core, loopback.
+
+    python -m benchmarks.spark --plan 10000000000 [--parts 8000] [--values 50]
+
+What the driver does between the passes, and what a task does with its parcel, for a table of any
+size: they depend on counts alone, so no row is needed to measure them.
 """
 
 from __future__ import annotations
@@ -18,13 +23,20 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 from pyspark.sql import functions as sql
 
 import countveil as cv
 from benchmarks.cluster import running_cluster
+from countveil.decoys import ColumnSettings, form_groups
+from countveil.engines.columns.survey import Survey
+from countveil.engines.spark.parcels import Parcel, pack_plan
 from countveil.engines.spark.session import find_session
+from countveil.mechanism import draw_published
+from countveil.randomness import Randomness
 
 _SETTINGS = """\
 spark.executor.memory 3g
@@ -38,10 +50,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[5_000_000, 20_000_000, 50_000_000])
     parser.add_argument("--times", type=int, default=3)
+    parser.add_argument("--plan", type=int, metavar="ROWS")
+    parser.add_argument("--parts", type=int, default=8_000)
+    parser.add_argument("--values", type=int, default=50)
     parser.add_argument("--one", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
         print(json.dumps(_measure(Path(asked.one), asked.times)))
+        return
+    if asked.plan:
+        _plan(asked.plan, asked.parts, asked.values)
         return
     titles = ["rows", "Spark", "publish", "ratio", "exchanged", "of Spark", "Python", "Java"]
     print("".join(f"{title:>12}" for title in titles))
@@ -67,6 +85,39 @@ def _print(rows: int, found: dict[str, Any]) -> None:
     print(
         f"    Spark {found['reference']}, publish {found['publish']}: {found['stages']}", flush=True
     )
+
+
+def _plan(rows: int, parts: int, values: int) -> None:
+    """Groups, draw, split and parcel for a table of this size, with frequencies like 1 / rank."""
+    shares = 1 / np.arange(values / 4, values / 4 + values)
+    counts = np.floor(rows * shares / shares.sum()).astype(np.int64)
+    by_part = np.tile(counts // parts, (parts, 1))
+    by_part[0] += counts - by_part.sum(axis=0)
+    randomness = Randomness()
+    key = randomness.task_key("deal")
+    clock = time.perf_counter()
+
+    def lap(what: str) -> None:
+        nonlocal clock
+        now = time.perf_counter()
+        print(f"{what:<44} {now - clock:>8.2f} s   driver {_peak('self'):>6.0f} MB", flush=True)
+        clock = now
+
+    groups = form_groups(counts, ColumnSettings(_ELL), randomness.stream("groups"))
+    lap("groups")
+    drawn = draw_published(groups, randomness.stream("draw"))
+    lap("draw")
+    survey = Survey("column", None, coded=True)
+    pieces = pack_plan(
+        ["column"], {"column": survey}, {"column": drawn}, {"column": by_part}, {}, key
+    )
+    lap(f"split over {parts:,} parts and seal")
+    size = sum(map(len, pieces.values()))
+    print(f"the parcel has {size / 1e6:.1f} MB in {len(pieces):,} pieces")
+    parcel = Parcel([], SimpleNamespace(value=pieces))
+    for part in (0, parts // 2, parts - 1):
+        parcel.plan(key, part)
+    lap("three tasks find their shares")
 
 
 def _in_a_process(job: Path, times: int) -> dict[str, Any]:

@@ -103,7 +103,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="countveil-bench-") as temporary:
         place = options.folder or Path(temporary)
         place.mkdir(exist_ok=True)
-        lines = [_machine(), "", "| what | seconds | CPU seconds | MB | over copy (by CPU) |"]
+        lines = [describe_machine(), ""]
+        lines.append("| what | seconds | CPU seconds | MB | over copy (by CPU) |")
         lines.append("|---|---|---|---|---|")
         lines += parquet(place, options)
         if options.csv_rows:
@@ -121,7 +122,7 @@ def parquet(place: Path, options: argparse.Namespace) -> list[str]:
 
     def publish(*more: str) -> Callable[[int], Cost]:
         words = ("publish", source, "-s", "occupation:5", "--force", "--to", place / "release")
-        return lambda _turn: run([_command(), *words, *more])
+        return lambda _turn: run([installed_command(), *words, *more])
 
     copied, published, bounded = best(
         options.times,
@@ -163,7 +164,7 @@ def csv(place: Path, rows: int, times: int) -> list[str]:
     copied, published = best(
         times,
         lambda _turn: run([sys.executable, "-c", COPY, source, place / "copy.parquet", ""]),
-        lambda _turn: run([_command(), *words]),
+        lambda _turn: run([installed_command(), *words]),
     )
     return [
         _line(f"DuckDB copy, {rows:,} rows of CSV", copied, copied),
@@ -179,15 +180,17 @@ def _line(name: str, cost: Cost, copy: Cost) -> str:
 def _table(place: Path, rows: int, ending: str) -> Path:
     path = place / f"census-{rows}.{ending}"
     if not path.exists():
-        run([_command(), "generate", "--rows", str(rows), "--seed", "1", "--to", path])
+        run([installed_command(), "generate", "--rows", str(rows), "--seed", "1", "--to", path])
     return path
 
 
-def _command() -> Path:
+def installed_command() -> Path:
+    """The command of this environment."""
     return Path(sys.executable).with_name("countveil")
 
 
-def _machine() -> str:
+def describe_machine() -> str:
+    """What it was measured on."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     load = os.getloadavg()[0]
     return (

@@ -1,10 +1,23 @@
-"""Histograms and tables for property tests."""
+"""Histograms and tables for property tests, and how many examples these try."""
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+
+# `make test-slow` runs the property tests again, with all of their examples.
+THOROUGH = bool(os.environ.get("COUNTVEIL_THOROUGH"))
+
+
+def examples(most: int, **more: Any) -> settings:
+    """So many examples in the slow suite; in the quick one a quarter of them, but ten at least."""
+    some = most if THOROUGH else min(most, max(10, most // 4))
+    return settings(max_examples=some, deadline=None, **more)
 
 
 @st.composite

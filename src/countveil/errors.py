@@ -68,6 +68,12 @@ class EngineError(CountveilError):
     """Work that runs elsewhere could not be started, or failed."""
 
 
+PASSWORDS = (
+    "Passwords are read from where PostgreSQL's own tools read them: the environment (PGPASSWORD), "
+    "or the file .pgpass."
+)
+
+
 class MissingExtraError(CountveilError):
     """An optional library is needed and not installed."""
 

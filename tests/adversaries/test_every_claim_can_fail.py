@@ -30,6 +30,8 @@ from countveil.release import draft
 from countveil.source import Choices
 from tests.adversaries import broken
 
+pytestmark = pytest.mark.slow
+
 ROWS, VALUES = 6_000, 16
 ELL = {"job": 4}
 BOTH = {"job": 6, "hobby": 2}

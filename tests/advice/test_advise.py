@@ -46,7 +46,7 @@ def test_the_command_prints_figures_and_a_recommendation(quick: Quick, census: P
     said = " ".join(outcome.out.split())
     for words in ("Expected relative error", "0.1%", "hidden up to", "condition", "candidates"):
         assert words in said
-    for words in ("Recommended: ", "is not feasible", "they rest on this many predicates"):
+    for words in ("Recommendation: ", "is not feasible", "they rest on this many predicates"):
         assert words in said
 
 
@@ -61,7 +61,7 @@ def test_formats_agree_with_python(quick: Quick, census: Path) -> None:  # noqa:
         assert shown["error_2%"] == ("" if line.errors[0.02] is None else str(line.errors[0.02]))
         assert float(shown["condition"]) == line.condition
     assert found["recommendation"]["ell"] == advice.recommendation.ell
-    assert str(cv.advise(census, ["education"], seed=3)).count("Recommended: ") == 1
+    assert str(cv.advise(census, ["education"], seed=3)).count("Recommendation: ") == 1
 
 
 def test_figures_go_the_way_they_must(census: Path) -> None:

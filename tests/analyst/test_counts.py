@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import countveil as cv
 from countveil.errors import CountveilError, QueryError
 from countveil.estimate import METHODS
+from tests.strategies import examples
 
 ROWS = 3_000
 
@@ -91,7 +92,7 @@ QUERIES = st.lists(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(asked=QUERIES)
 def test_all_at_once_is_one_by_one(folder: Path, asked: list[str]) -> None:
     check(folder, asked)
@@ -103,7 +104,7 @@ SINGLES = st.lists(
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=8)
+@examples(8)
 @given(asked=SINGLES)
 def test_by_every_method(folder: Path, method: str, asked: list[str]) -> None:
     check(folder, asked, method=method, level=0.8, within=0.3)

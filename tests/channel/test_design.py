@@ -6,11 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.typing import NDArray
 
 from countveil.channel import design_channel, expected_pairs, fit_design
-from tests.strategies import eligible
+from tests.strategies import eligible, examples
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def all_pairs(counts: NDArray[np.int64], ell: int) -> Floats:
     return smaller + larger
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(eligible(most_values=8, most=40))
 def test_pairs_are_those_of_all_sets_weighed(case: tuple[NDArray[np.int64], int]) -> None:
     counts, ell = case
@@ -48,7 +48,7 @@ def test_pairs_are_those_of_all_sets_weighed(case: tuple[NDArray[np.int64], int]
     assert np.allclose(np.diag(smaller + larger), counts, rtol=1e-8)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(eligible(most_values=30, most=2000))
 def test_published_counts_are_unbiased_under_the_design(
     case: tuple[NDArray[np.int64], int],

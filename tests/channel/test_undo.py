@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from numpy.typing import NDArray
 
 from countveil.channel import ChannelView, view_of_release
 from countveil.channel.undo import two_state_weights
 from countveil.estimate import unbiased_counts
-from tests.strategies import eligible
+from tests.strategies import eligible, examples
 
 COUNTS = np.array(
     [9_000, 8_700, 5_000, 4_200, 3_000, 3_000, 1_500, 900, 400, 200, 70, 30], np.int64
@@ -79,7 +79,7 @@ def test_a_value_that_was_published_nowhere() -> None:
     assert np.isfinite(found.estimate).all()
 
 
-@settings(deadline=None, max_examples=80)
+@examples(80)
 @given(eligible(most_values=12, most=2000))
 def test_estimates_are_finite_wherever_values_are_separable(
     case: tuple[NDArray[np.int64], int],

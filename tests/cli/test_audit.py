@@ -10,19 +10,20 @@ import pyarrow.csv
 import pytest
 
 import countveil as cv
-from tests.robustness.tools import assert_refused, run
+from tests.robustness.conftest import Quick
+from tests.robustness.tools import assert_refused
 
 
 @pytest.fixture(scope="module")
-def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def census(quick: Quick, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("census") / "census.csv"
-    assert run("generate", "--rows", "3000", "--to", path, "--seed", "1").code == 0
+    assert quick("generate", "--rows", "3000", "--to", path, "--seed", "1").code == 0
     return path
 
 
-def test_a_plan_is_attacked_and_reported(census: Path, tmp_path: Path) -> None:
+def test_a_plan_is_attacked_and_reported(quick: Quick, census: Path, tmp_path: Path) -> None:
     words = ("audit", census, "-s", "occupation", "--ell", "4", "--attacks", "elimination")
-    done = run(*words, "--format", "json", "--report", tmp_path / "audit.html")
+    done = quick(*words, "--format", "json", "--report", tmp_path / "audit.html")
     found = json.loads(done.out)
     # A false alarm has probability 1e-4; the code must agree with the verdicts either way.
     assert done.code == (0 if found["passed"] else 1)
@@ -36,27 +37,29 @@ def test_a_plan_is_attacked_and_reported(census: Path, tmp_path: Path) -> None:
     assert "For the publisher" in page
 
 
-def test_a_finished_release_is_attacked(census: Path, tmp_path: Path) -> None:
+def test_a_finished_release_is_attacked(quick: Quick, census: Path, tmp_path: Path) -> None:
     release = tmp_path / "release"
     cv.publish(census, {"occupation": 4}, release, seed=3)
     words = ("audit", census, "-s", "occupation:4", "--release", release)
-    done = run(*words, "--attacks", "implementation")
+    done = quick(*words, "--attacks", "implementation")
     assert done.code == 1, "a seeded release is flagged"
     assert "redo the draw from its seed" in done.out
     assert "exceeds" in done.out
     assert "do NOT hold" in done.out
 
 
-def test_what_cannot_be_served_is_refused_in_one_paragraph(census: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_served_is_refused_in_one_paragraph(
+    quick: Quick, census: Path, tmp_path: Path
+) -> None:
     words = ("audit", census, "-s", "occupation", "--ell", "4")
-    assert_refused(run(*words, "--attacks", "magic"), "no attack 'magic'", "linkage")
-    assert_refused(run(*words, "--release", tmp_path), "not a release")
-    assert_refused(run(*words, "--report", tmp_path / "no" / "a.html"), "no folder")
-    assert_refused(run("audit", census, "-s", "occupation:40"), "not eligible")
-    assert run("audit", census, "-s", "occupation").code == 2
+    assert_refused(quick(*words, "--attacks", "magic"), "no attack 'magic'", "linkage")
+    assert_refused(quick(*words, "--release", tmp_path), "not a release")
+    assert_refused(quick(*words, "--report", tmp_path / "no" / "a.html"), "no folder")
+    assert_refused(quick("audit", census, "-s", "occupation:40"), "not eligible")
+    assert quick("audit", census, "-s", "occupation").code == 2
 
 
-def test_a_release_that_does_not_fit_is_refused(census: Path, tmp_path: Path) -> None:
+def test_a_release_that_does_not_fit_is_refused(quick: Quick, census: Path, tmp_path: Path) -> None:
     release = tmp_path / "release"
     cv.publish(census, {"occupation": 4}, release)
     table = pyarrow.csv.read_csv(census)
@@ -77,27 +80,27 @@ def test_a_release_that_does_not_fit_is_refused(census: Path, tmp_path: Path) ->
     with (release / "data" / "part-00000.parquet").open("ab") as data:
         data.write(b"x")
     words = ("audit", census, "-s", "occupation:4", "--release", release)
-    assert_refused(run(*words), "not what was published", "longer", "verify")
+    assert_refused(quick(*words), "not what was published", "longer", "verify")
 
 
-def test_tables_of_every_kind_can_be_audited(tmp_path: Path) -> None:
+def test_tables_of_every_kind_can_be_audited(quick: Quick, tmp_path: Path) -> None:
     few = "age,sick,job\n" + "".join(
         f"{20 + row},{'yn'[row % 2]},{('', 'a', 'b')[row % 3]}\n" for row in range(20)
     )
     (tmp_path / "few.csv").write_text(few)
     words = ("audit", tmp_path / "few.csv", "-s", "sick:2", "-s", "job:2", "--keep", "age")
-    found = run(*words)
+    found = quick(*words)
     assert found.code == 0, found.err
     assert "Not run, and so nothing is known: linkage" in " ".join(found.out.split())
 
 
 def test_a_release_with_classes_is_audited_with_the_same_options(
-    census: Path, tmp_path: Path
+    quick: Quick, census: Path, tmp_path: Path
 ) -> None:
     edges = [30, 40, 50, 60]
     cv.publish(census, {"age": 3}, tmp_path / "release", bins={"age": edges})
     words = ("audit", census, "-s", "age:3", "--release", tmp_path / "release")
-    assert_refused(run(*words, "--attacks", "linkage"), "'age'", "--bins")
+    assert_refused(quick(*words, "--attacks", "linkage"), "'age'", "--bins")
     found = cv.audit(
         census, {"age": 3}, release=tmp_path / "release", bins={"age": edges},
         attacks="implementation",

@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,12 @@ import pytest
 import countveil as cv
 from countveil.cli.demo import QUESTIONS, plant
 from countveil.randomness import Randomness
+from tests.robustness.conftest import Quick
 
 COMMAND = Path(sys.executable).with_name("countveil")
+
+
+Says = Callable[..., str]
 
 
 def run(folder: Path, *words: object) -> str:
@@ -30,6 +35,19 @@ def run(folder: Path, *words: object) -> str:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout
+
+
+@pytest.fixture
+def says(quick: Quick, tmp_path: Path) -> Says:
+    """What the command prints, without the time it takes to start."""
+
+    def ask(*words: object) -> str:
+        done = quick(*map(str, words), cwd=tmp_path)
+        assert done.code == 0, done.err
+        assert done.err == ""
+        return done.out
+
+    return ask
 
 
 def test_the_demo_fits_a_terminal_and_hides_the_tiny_group(tmp_path: Path) -> None:
@@ -64,11 +82,11 @@ def test_planting_makes_exactly_five(tmp_path: Path) -> None:
     assert release.count(women + " AND occupation = 'watchmaker'").estimate == 5
 
 
-def test_from_a_table_to_an_answer(tmp_path: Path) -> None:
-    run(tmp_path, "generate", "--rows", 3_000, "--to", "census.csv", "--seed", 1)
+def test_from_a_table_to_an_answer(says: Says) -> None:
+    says("generate", "--rows", 3_000, "--to", "census.csv", "--seed", 1)
     told = json.loads(
-        run(tmp_path, "publish", "census.csv", "-s", "occupation:5", "-s", "salary", "--ell", 3,
-            "--to", "release", "--residue", "drop", "--format", "json")
+        says("publish", "census.csv", "-s", "occupation:5", "-s", "salary", "--ell", 3,
+             "--to", "release", "--residue", "drop", "--format", "json")
     )  # fmt: skip
     assert set(told) == {"release", "rows", "ell", "dropped", "seconds"}
     assert told["release"] == "release"
@@ -76,28 +94,26 @@ def test_from_a_table_to_an_answer(tmp_path: Path) -> None:
     assert told["rows"] + told["dropped"] == 3_000
     assert told["rows"] % 15 == 0
     query = "SELECT gender, count(*) FROM release WHERE occupation = 'nurse' GROUP BY gender"
-    answer = json.loads(run(tmp_path, "query", "release", query, "--format", "json"))
+    answer = json.loads(says("query", "release", query, "--format", "json"))
     keys = ["gender", "estimate", "std_error", "low", "high", "verdict"]
     assert [list(row) for row in answer] == [keys, keys]
-    rows = list(
-        csv.reader(io.StringIO(run(tmp_path, "query", "release", query, "--format", "csv")))
-    )
+    rows = list(csv.reader(io.StringIO(says("query", "release", query, "--format", "csv"))))
     assert rows[0] == keys
     assert len(rows) == 3
     several = "SELECT count(*) AS n, avg(age) AS mean FROM release"
-    (both,) = json.loads(run(tmp_path, "query", "release", several, "--format", "json"))
+    (both,) = json.loads(says("query", "release", several, "--format", "json"))
     assert list(both) == [f"{name}_{key}" for name in ("n", "mean") for key in keys[1:]]
-    assert "occupation" in run(tmp_path, "show", "release")
-    assert json.loads(run(tmp_path, "show", "release", "--format", "json"))["rows"] == told["rows"]
-    assert "sound" in run(tmp_path, "verify", "release")
-    assert json.loads(run(tmp_path, "verify", "release", "--format", "json")) == []
+    assert "occupation" in says("show", "release")
+    assert json.loads(says("show", "release", "--format", "json"))["rows"] == told["rows"]
+    assert "sound" in says("verify", "release")
+    assert json.loads(says("verify", "release", "--format", "json")) == []
 
 
-def test_a_seeded_release_says_so_on_the_screen(tmp_path: Path) -> None:
-    run(tmp_path, "generate", "--rows", 500, "--to", "census.parquet")
+def test_a_seeded_release_says_so_on_the_screen(says: Says) -> None:
+    says("generate", "--rows", 500, "--to", "census.parquet")
     words = ("publish", "census.parquet", "-s", "occupation:3", "--to", "release")
-    assert "SEEDED" in run(tmp_path, *words, "--seed", 987_654)
-    shown = run(tmp_path, "show", "release")
+    assert "SEEDED" in says(*words, "--seed", 987_654)
+    shown = says("show", "release")
     assert "SEEDED" in shown
     assert "987" not in shown
-    assert "SEEDED" not in run(tmp_path, *words, "--force")
+    assert "SEEDED" not in says(*words, "--force")

@@ -26,7 +26,6 @@ from countveil.errors import (
 from countveil.release.address import parse_address
 from countveil.release.data_files import OUTPUT_FORMATS
 from tests.portable.test_plain_sql import table
-from tests.servers import postgres as postgres  # noqa: PLC0414 - a fixture is found by its name
 
 QUESTIONS = [
     "SELECT gender, count(*) FROM release WHERE age >= 40 AND job = 'nurse' GROUP BY gender",
@@ -182,7 +181,7 @@ def test_a_password_is_refused_and_not_repeated(text: str, release: cv.Release) 
 
 def test_a_server_that_is_not_there_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPASSWORD", "hunter2")
-    with pytest.raises(CountveilError, match="cannot be reached") as caught:
+    with pytest.raises(CountveilError, match="nothing answers there") as caught:
         cv.open("postgresql://me@127.0.0.1:1/db#t")
     assert "hunter2" not in str(caught.value)
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.engines.databases.links import open_for_writing
 from countveil.errors import TargetError
 from countveil.release.address import parse_address
 from tests.servers import postgres as postgres  # noqa: PLC0414 - a fixture is found by its name
+from tests.strategies import examples
 from tests.tables import DAYS, MICROSECONDS, PLAIN, Kind, assert_same, read_source, tables, whole
 
 COMMON: list[Kind] = [
@@ -52,7 +53,7 @@ def kept(to: str, table: Any) -> bool:
     return True
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(table=tables(COMMON, least=3))
 def test_postgresql(postgres: str, table: Any) -> None:
     to = f"{postgres}#types"
@@ -73,7 +74,7 @@ def drop(postgres: str) -> None:
         connection.commit()
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(table=tables(COMMON, least=3))
 def test_duckdb(place: Path, table: Any) -> None:
     path = place / "own.duckdb"
@@ -96,7 +97,7 @@ def as_text_and_numbers(column: Any) -> Any:
     return column.cast(pa.int64())
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(table=tables(COMMON, least=3))
 def test_sqlite(place: Path, table: Any) -> None:
     path = place / "own.sqlite"

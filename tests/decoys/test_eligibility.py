@@ -39,6 +39,15 @@ def test_the_message_names_the_value_its_count_and_the_largest_ell() -> None:
     assert "largest ell that works for this column is 2" in text
 
 
+def test_large_numbers_are_easy_to_read() -> None:
+    counts = np.array([1_000, 4_000, 3_000, 2_000], np.int64)
+    with pytest.raises(IneligibleError, match=r"4,000 times in 10,000 rows .* \(3,333\)"):
+        check_eligible("job", counts, 3, named)
+    told = r"deleting 1,000 rows .* room for 3,000 groups, but .* occurs 3,300 times"
+    with pytest.raises(IneligibleError, match=told):
+        check_eligible("job", np.array([3_300, 3_300, 3_300, 100], np.int64), 3, named, rows=9_000)
+
+
 def test_no_ell_works_when_a_value_fills_more_than_half() -> None:
     with pytest.raises(IneligibleError, match="No ell works"):
         check_eligible("job", np.array([60, 40], np.int64), 2, named)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -15,7 +15,7 @@ from countveil.decoys.trades import mixed_rows, wrap_around
 from countveil.estimate.unbiased import unbiased_variance
 from countveil.randomness import Randomness, Stream
 from countveil.synthetic.occupations import OCCUPATIONS
-from tests.strategies import eligible
+from tests.strategies import eligible, examples
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -76,14 +76,14 @@ def worst_shift(counts: Counts, ell: int, groups: Templates) -> float:
     return worst
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(eligible(), st.integers(0, 2**32))
 def test_groups_partition_the_histogram(case: tuple[Counts, int], seed: int) -> None:
     counts, ell = case
     assert_valid(mixed_groups(counts, ell, a_stream(seed)), counts, ell)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(eligible(), st.integers(1, 10**7), st.integers(0, 3), st.integers(0, 2**32))
 def test_large_histograms_too(
     case: tuple[Counts, int], factor: int, singles: int, seed: int
@@ -121,7 +121,8 @@ def test_the_very_edge(rows: int, ell: int) -> None:
         ([10**6] * 5 + [1], 5),
         ([10**6] * 19 + [5] * 3, 19),
         ([1] * 501, 500),
-        ([20_000] * 60, 50),
+        pytest.param([20_000] * 60, 50, marks=pytest.mark.slow),
+        ([2_000] * 30, 25),
     ],
 )
 def test_awkward_histograms(counts: list[int], ell: int) -> None:
@@ -217,19 +218,23 @@ def test_the_order_of_the_values_does_not_matter_for_how_they_meet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "n_values"), [(5_000, 20), (10**7, 20), (10**6, 3_000)], ids=["all", "pool", "levels"]
+    ("rows", "n_values"),
+    [
+        pytest.param(5_000, 20, id="all"),
+        pytest.param(10**7, 20, id="pool"),
+        pytest.param(10**6, 3_000, id="levels", marks=pytest.mark.slow),
+    ],
 )
 def test_who_waits_is_told_how_far_it_is(rows: int, n_values: int) -> None:
     shares = 1 / np.arange(1, n_values + 1) ** 0.5
     counts = np.minimum((rows * shares / shares.sum()).astype(np.int64) + 1, rows // 10)
     told: list[float] = []
-    mixed_groups(counts, 4, a_stream(), told.append)
+    groups = mixed_groups(counts, 4, a_stream(), told.append)
     assert len(told) > 5
     assert told == sorted(told)
     assert 0 <= told[0] < 0.1
     assert 0.5 < told[-1] <= 1
-    quiet = mixed_groups(counts, 4, a_stream())
-    assert np.array_equal(quiet.members, mixed_groups(counts, 4, a_stream(), told.append).members)
+    assert np.array_equal(groups.members, mixed_groups(counts, 4, a_stream()).members)
 
 
 def test_ineligible_counts_are_refused() -> None:

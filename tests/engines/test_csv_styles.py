@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import countveil as cv
@@ -21,6 +21,7 @@ from countveil.engines.embedded.csv_blocks import Shelf
 from countveil.engines.embedded.csv_files import open_csv_files
 from countveil.errors import CountveilError, InputError, SettingsError
 from countveil.source import CsvStyle, FileSource, describe_source
+from tests.strategies import examples
 
 
 def read(path: Path, **style: Any) -> pa.Table:
@@ -42,7 +43,7 @@ CELLS = st.text(st.sampled_from("ab;,'|\t\n é€"), max_size=6)
 
 @pytest.mark.usefixtures("_pieces")
 def test_what_was_written_in_any_style_is_what_is_read(tmp_path: Path) -> None:
-    @settings(max_examples=25)
+    @examples(25)
     @given(
         st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=30),
         st.sampled_from([",", ";", "\t", "|", "~"]),

@@ -14,11 +14,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.errors import InputError
 from tests.servers import postgres
+from tests.strategies import examples
 from tests.tables import (
     DAYS,
     DECIMALS,
@@ -79,7 +80,7 @@ def sqlite_file(path: Path, table: Any) -> str:
     return f"sqlite:{path}#t"
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(table=tables(SQLITE))
 def test_sqlite(place: Path, table: Any) -> None:
     found = read_source(sqlite_file(place / "in.db", table))
@@ -90,7 +91,7 @@ def test_sqlite(place: Path, table: Any) -> None:
     assert_same(found, table)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(numbers=st.lists(st.none() | whole(64) | st.floats(allow_nan=False), min_size=1, max_size=6))
 def test_whole_and_other_numbers_in_one_column_of_sqlite(place: Path, numbers: list[Any]) -> None:
     path = place / "mixed.db"
@@ -109,7 +110,7 @@ def test_whole_and_other_numbers_in_one_column_of_sqlite(place: Path, numbers: l
     assert found == numbers
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(table=tables(POSTGRES))
 def test_postgresql(postgres: str, table: Any) -> None:
     from adbc_driver_postgresql import dbapi
@@ -122,7 +123,7 @@ def test_postgresql(postgres: str, table: Any) -> None:
     assert_same(read_source(f"{postgres}#round_trip"), table.cast(pa.schema(fields)))
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(
     values=st.lists(st.none() | DECIMALS, min_size=1, max_size=5),
     days=st.lists(st.none() | DAYS, min_size=1, max_size=5),

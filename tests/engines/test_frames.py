@@ -142,3 +142,9 @@ def test_a_plan_that_fails_says_so_without_a_value() -> None:
     assert "CANARY" not in str(told.value)
     with pytest.raises(InputError, match="Cannot read a table from a dict"):
         describe_source({"a": [1]})
+
+
+@pytest.mark.parametrize("column", [pd.Series([1, 2]), pl.Series([1, 2])])
+def test_one_column_is_no_table(column: Any) -> None:
+    with pytest.raises(InputError, match=r"one column, not a table.*to_frame"):
+        describe_source(column)

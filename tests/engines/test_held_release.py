@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.engines.contract import TallyResult
@@ -22,6 +22,7 @@ from countveil.engines.embedded.held_column import NotHeldError
 from countveil.engines.embedded.release_table import EmbeddedRelease, open_release_table
 from countveil.query import ReleaseColumns, Tally, as_condition, parse_question, parse_where
 from countveil.release import PublishedColumn
+from tests.strategies import examples
 
 NOON = dt.datetime(2024, 2, 29, 12, 30)  # noqa: DTZ001 - the release's times have no zone
 TYPES: dict[str, tuple[pa.DataType, list[Any]]] = {
@@ -103,7 +104,7 @@ def lines(counted: TallyResult) -> dict[Any, float]:
     }
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(
     table=tables(),
     where=conditions(),
@@ -141,7 +142,7 @@ def test_memory_and_files_tell_the_same(
         assert found.moments.ndim == expected.moments.ndim
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(table=tables(), asked=st.lists(conditions(), min_size=1, max_size=12))
 def test_many_conditions_are_tallied_as_each_alone(table: pa.Table, asked: list[str]) -> None:
     """Also those that codes cannot decide, and errors are the same."""

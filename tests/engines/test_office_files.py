@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import datetime as dt
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from countveil.engines.embedded.source_table import open_source_table
 from countveil.errors import InputError, MissingExtraError
 from countveil.preparation import put_labels
 from countveil.source import Choices, describe_source
-from tests.workbooks import workbook
+from tests.workbooks import old_workbook, open_document, workbook
 
 ROWS = 300
 JOBS = {1: "cook", 2: "smith", 3: "nurse", 4: "clerk"}
@@ -150,8 +151,14 @@ PEOPLE: list[list[Any]] = [
 ]
 
 
-def test_a_sheet_is_read_with_its_types(tmp_path: Path) -> None:
-    path = workbook(tmp_path / "in.xlsx", {"People": PEOPLE, "Notes": []})
+@pytest.mark.parametrize(
+    ("ending", "write_workbook"),
+    [(".xlsx", workbook), (".xlsm", workbook), (".ods", open_document), (".xls", old_workbook)],
+)
+def test_a_sheet_is_read_with_its_types(
+    tmp_path: Path, ending: str, write_workbook: Callable[[Path, dict[str, Any]], Path]
+) -> None:
+    path = write_workbook(tmp_path / f"in{ending}", {"People": PEOPLE, "Notes": []})
     assert values(open_source_table(describe_source(path))) == {
         "n": [1, 2, 3],
         "town": ["Öd", None, "Ur"],

@@ -12,10 +12,11 @@ import polars as pl
 import pyarrow as pa
 import pyreadstat
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.errors import InputError
+from tests.strategies import examples
 from tests.tables import DAYS, HOSTILE, INTEGERS, Kind, assert_same, read_source, tables
 from tests.workbooks import workbook
 
@@ -71,7 +72,7 @@ def as_read(table: Any, *, spss: bool) -> Any:
 
 
 @pytest.mark.parametrize("ending", ["dta", "sav"])
-@settings(max_examples=40)
+@examples(40)
 @given(table=tables(STATISTICAL))
 def test_statistical_programs(place: Path, ending: str, table: Any) -> None:
     path = place / f"in.{ending}"
@@ -153,7 +154,7 @@ def expected_column(kind: str, cells: list[Any]) -> Any:
     return pa.array(values, {"truth": pa.bool_(), "day": pa.date32()}.get(kind, pa.timestamp("us")))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(sheet=sheets())
 def test_excel(place: Path, sheet: tuple[list[str], list[list[Any]]]) -> None:
     kinds, columns = sheet

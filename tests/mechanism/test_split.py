@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from countveil.mechanism import PublishedTable
 from countveil.mechanism.split import own_share, owners_of, share_out, take_first
 from countveil.randomness import Randomness, TaskKey
+from tests.strategies import examples
 
 Counts = NDArray[np.int64]
 
@@ -36,7 +37,7 @@ def tables(draw: st.DrawFn) -> tuple[PublishedTable, Counts]:
 
 
 @given(tables(), st.integers(1, 12), st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_parts_together_are_the_whole(
     made: tuple[PublishedTable, Counts], runs: int, seed: int
 ) -> None:

@@ -12,12 +12,12 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
 import countveil as cv
 from countveil.errors import QueryError, SettingsError
-from tests.servers import postgres as postgres  # noqa: PLC0414 - a fixture is found by its name
+from tests.strategies import examples
 
 ROWS = 900
 HOSTILE = """it's "x" \\ -- %s; DROP TABLE release; {0} é"""
@@ -168,8 +168,8 @@ def questions(draw: st.DrawFn, sensitive: list[str]) -> str:
     return f"SELECT {keys + ', ' if keys else ''}{measure} FROM release{where}{by}"
 
 
-@settings(
-    max_examples=20,
+@examples(
+    20,
     # Three databases for every step of shrinking would take minutes.
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],

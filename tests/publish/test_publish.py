@@ -10,12 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import countveil as cv
 from countveil.errors import IneligibleError, SettingsError
 from countveil.publisher import column_settings
+from tests.strategies import examples
 
 
 def published(release: cv.Release) -> pa.Table:
@@ -48,7 +49,7 @@ def tables(draw: st.DrawFn) -> tuple[pa.Table, dict[str, int]]:
     return pa.table(columns, schema=schema), ells
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tables(), st.sampled_from(["absorb", "drop"]))
 def test_nothing_but_the_sensitive_values_changes(
     tmp_path_factory: pytest.TempPathFactory, case: tuple[pa.Table, dict[str, int]], residue: str

@@ -15,11 +15,12 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import countveil as cv
 from countveil.channel import ChannelView
+from tests.strategies import examples
 
 ROWS = 600
 
@@ -124,7 +125,7 @@ def formulas() -> st.SearchStrategy[str]:
     )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=formulas())
 def test_any_formula_counts_what_the_database_counts(
     release: Noiseless, database: duckdb.DuckDBPyConnection, where: str
@@ -144,7 +145,7 @@ MEASURES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     keys=st.lists(st.sampled_from(KEYS), max_size=3, unique=True),
     measures=st.lists(st.sampled_from(MEASURES), min_size=1, max_size=3),

@@ -8,7 +8,7 @@ import string
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.errors import QueryError
@@ -31,6 +31,7 @@ from countveil.query.expressions import (
 from countveil.query.formulas import as_condition, reduce
 from countveil.query.plan import MOST_CELLS
 from countveil.release import ClassEdges, PublishedColumn
+from tests.strategies import examples
 
 JOBS = ("clerk", "cook", "nurse")
 COLUMNS = ReleaseColumns(
@@ -285,19 +286,19 @@ _TEXT = (
 _WORDS = _TEXT.split(" ")
 
 
-@settings(max_examples=1_500)
+@examples(1_500)
 @given(st.lists(st.sampled_from(_WORDS), max_size=25))
 def test_random_words_are_answered_or_refused(words: list[str]) -> None:
     _never_breaks(" ".join(words))
 
 
-@settings(max_examples=1_500)
+@examples(1_500)
 @given(st.lists(st.sampled_from(_WORDS), max_size=12))
 def test_random_conditions_are_read_or_refused(words: list[str]) -> None:
     _never_breaks("SELECT count(*) FROM release WHERE " + " ".join(words))
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.text(max_size=200))
 def test_any_text_is_refused_cleanly(anything: str) -> None:
     _never_breaks(anything)

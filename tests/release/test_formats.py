@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import countveil as cv
@@ -25,6 +25,7 @@ from countveil.errors import MissingExtraError, ReleaseError, SettingsError
 from countveil.release import PublishedColumn
 from countveil.release.data_files import ENDINGS, OUTPUT_FORMATS, check_kept, read_rows
 from countveil.release.stat_files import write_rows
+from tests.strategies import examples
 
 FORMATS = [name for name in OUTPUT_FORMATS if name != "parquet"]
 EXACT = ["parquet", "csv", "csv.gz", "arrow"]
@@ -78,7 +79,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(table=tables(), wished=st.sampled_from(EXACT), size=st.none() | st.integers(1, 5))
 def test_every_type_comes_back_exactly(table: pa.Table, wished: str, size: int | None) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -228,7 +229,7 @@ def statistical(draw: st.DrawFn) -> pa.Table:
     return pa.table(columns)
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(table=statistical(), program=st.sampled_from(["stata", "spss"]))
 def test_statistical_programs_keep_a_value_or_refuse_it(table: pa.Table, program: str) -> None:
     columns = [PublishedColumn(f.name, str(f.type), "plain") for f in table.schema]

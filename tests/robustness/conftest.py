@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -55,23 +57,34 @@ def release(published: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def quick() -> Iterator[Quick]:
+def quick() -> Quick:
     """Runs the command like `run`, in a child of a process that has done its imports."""
-    with subprocess.Popen(
+    return _warm()
+
+
+@functools.cache
+def _warm() -> Quick:
+    """One such process for all who ask, in whatever folder their tests are."""
+    server = subprocess.Popen(
         [sys.executable, "-m", "tests.robustness.warm_command"],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         encoding="utf-8",
-    ) as server:
-        questions, answers = server.stdin, server.stdout
-        assert questions is not None
-        assert answers is not None
+    )
+    questions, answers = server.stdin, server.stdout
+    assert questions is not None
+    assert answers is not None
 
-        def ask(*words: str | os.PathLike[str], cwd: Path = ROOT) -> Outcome:
-            questions.write(json.dumps([os.fspath(word) for word in (cwd, *words)]) + "\n")
-            questions.flush()
-            return Outcome(*json.loads(answers.readline()))
+    def ask(*words: str | os.PathLike[str], cwd: Path = ROOT) -> Outcome:
+        questions.write(json.dumps([os.fspath(word) for word in (cwd, *words)]) + "\n")
+        questions.flush()
+        return Outcome(*json.loads(answers.readline()))
 
-        yield ask
+    def end() -> None:
         questions.close()
+        server.wait()
+        answers.close()
+
+    atexit.register(end)
+    return ask

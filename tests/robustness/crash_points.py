@@ -1,13 +1,15 @@
-"""Stops the command at every file operation, one after the other, and prints what is left.
+"""Stops the command at its file operations, one after the other, and prints what is left.
 
-    python -m tests.robustness.crash_points SIGNAL INPUT COL:ELL TARGET [--force]
+    python -m tests.robustness.crash_points SIGNAL INPUT COL:ELL TARGET STEP [--force]
 
 Python announces each file operation to an audit hook before it happens. A forked child runs the
 real entry point of the command and, at the n-th announcement after the draft was begun, gets the
-signal; n grows until the command is done before its turn comes. A second thread lives in the child:
-like those of Arrow and NumPy, it takes signals that the main thread holds back. One JSON object per
-line: which operation it was, how the child ended, what lies in the target's parent folder, and
-whether the target is a sound release and of how many rows.
+signal; n grows by STEP until the command is done before its turn comes. A second thread lives in
+the child: like those of Arrow and NumPy, it takes signals that the main thread holds back. One JSON
+object per line: which operation it was, how the child ended, what lies in the target's parent
+folder, and whether the target is a sound release and of how many rows.
+
+The target's parent folder is emptied again and again; it has to be called `place`.
 """
 
 from __future__ import annotations
@@ -32,8 +34,10 @@ _WATCHED = ("os.", "shutil.", "fcntl.", "ctypes.", "tempfile.", "open")
 
 def main() -> None:
     """Try every point."""
-    name, source, sensitive, place, *options = sys.argv[1:]
+    name, source, sensitive, place, step, *options = sys.argv[1:]
     target = Path(place)
+    if not target.is_absolute() or target.parent.name != "place":
+        sys.exit("The target must be /.../place/NAME: whatever lies in that folder is deleted.")
     warm_up()
     old = target.parent.parent / "old"
     point, reached = 1, True
@@ -57,7 +61,7 @@ def main() -> None:
         end = {"operation": operation, "code": code, **_left(target)}
         sys.stdout.write(json.dumps(end) + "\n")
         sys.stdout.flush()
-        point += 1
+        point += int(step)
 
 
 def _run(words: list[str], point: int, number: int, pipe: int, place: Path) -> None:

@@ -146,7 +146,14 @@ def test_nothing_in_the_spill_can_be_read(canaries: Path, tmp_path: Path) -> Non
     assert names_in(folder) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
+        pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
+    ],
+)
 def test_stopped_in_the_middle(canaries: Path, tmp_path: Path, number: signal.Signals) -> None:
     process, folder = paused(canaries, tmp_path)
     process.send_signal(number)

@@ -65,6 +65,7 @@ def measured_here(table: StudyTable) -> dict[Cell, list[Row]]:
     }
 
 
+@pytest.mark.slow
 def test_a_tiny_grid_gives_results_figures_and_a_page(table: StudyTable, tmp_path: Path) -> None:
     todo = [
         cell
@@ -94,6 +95,7 @@ def test_a_tiny_grid_gives_results_figures_and_a_page(table: StudyTable, tmp_pat
     assert all(f"figures/{name}.svg" in page for name in FIGURES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_ended_and_taken_up_gives_the_same(
     table: StudyTable, tmp_path: Path, how: signal.Signals

@@ -11,11 +11,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.channel import Templates, greedy_templates
 from tests.statistical.textbook import greedy_groups, group_sizes
+from tests.strategies import examples
 
 
 def as_mapping(groups: Templates) -> Counter[tuple[int, ...]]:
@@ -42,21 +43,21 @@ def eligible(draw: st.DrawFn, values: int, most: int) -> tuple[list[int], int]:
     return counts, draw(st.one_of(st.integers(2, largest), st.just(largest)))
 
 
-@settings(deadline=None, max_examples=400)
+@examples(400)
 @given(eligible(values=9, most=12))
 def test_small_histograms(case: tuple[list[int], int]) -> None:
     counts, ell = case
     assert as_mapping(greedy_templates(np.array(counts), ell)) == step_by_step(counts, ell)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(eligible(values=25, most=150))
 def test_histograms_with_long_repetitions(case: tuple[list[int], int]) -> None:
     counts, ell = case
     assert as_mapping(greedy_templates(np.array(counts), ell)) == step_by_step(counts, ell)
 
 
-@settings(deadline=None, max_examples=200)
+@examples(200)
 @given(st.integers(2, 9), st.integers(1, 6), st.data())
 def test_uneven_sizes(ell: int, n_groups: int, data: st.DataObject) -> None:
     """Every residue, also larger than the number of groups."""

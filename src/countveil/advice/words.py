@@ -75,5 +75,5 @@ def advice_text(advice: ColumnAdvice) -> str:
         parts.append(f"{basis_sentence(advice)}\n")
         parts.append("Seeing a value in a row multiplies the odds that it is true by")
         parts.append(text_table(*protection_table(advice)))
-    sentences = [f"Recommended: {advice.recommendation.reason}", advice.larger, *advice.notes]
+    sentences = [f"Recommendation: {advice.recommendation.reason}", advice.larger, *advice.notes]
     return "\n".join(parts) + "".join(f"{visible(sentence)}\n" for sentence in sentences)

@@ -108,7 +108,7 @@ def _print_column(column: ColumnAdvice) -> None:
         print_paragraph(basis_sentence(column))
         print("\nSeeing a value in a row multiplies the odds that it is true by:")
         print_table(*protection_table(column))
-    print_paragraph(f"Recommended: {column.recommendation.reason}")
+    print_paragraph(f"Recommendation: {column.recommendation.reason}")
     for sentence in (column.larger, *column.notes):
         print_paragraph(sentence, bullet="- ")
     print()

@@ -48,7 +48,7 @@ def check_eligible(
         best = largest_ell(counts)
         raise SettingsError(
             f"ell = {ell} asks for groups of {ell} different values, but column {column!r} has "
-            f"only {counts.size}. {_what_works(best)}"
+            f"only {counts.size:,}. {_what_works(best)}"
         )
     left = total if rows is None else rows
     groups = left // ell
@@ -59,14 +59,14 @@ def check_eligible(
     share = counts[top] / total
     if rows is not None and int(counts[top]) <= total // ell:
         raise IneligibleError(
-            f"Column {column!r}: deleting {total - left} rows so that the rest divides by ell "
-            f"leaves room for {groups} groups, but {name_value(top)} occurs {counts[top]} times. "
-            f"residue 'absorb' deletes nothing and works here."
+            f"Column {column!r}: deleting {total - left:,} rows so that the rest divides by ell "
+            f"leaves room for {groups:,} groups, but {name_value(top)} occurs {counts[top]:,} "
+            f"times. residue 'absorb' deletes nothing and works here."
         )
     raise IneligibleError(
         f"Column {column!r} is not eligible for ell = {ell}: {name_value(top)} occurs "
-        f"{counts[top]} times in {total} rows ({share:.1%}), and a value may fill at most 1/{ell} "
-        f"of them ({groups}). {_what_works(best)}"
+        f"{counts[top]:,} times in {total:,} rows ({share:.1%}), and a value may fill at most "
+        f"1/{ell} of them ({groups:,}). {_what_works(best)}"
     )
 
 

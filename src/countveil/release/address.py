@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 from countveil.errors import SettingsError
@@ -44,6 +45,8 @@ def parse_address(text: str) -> Address | None:
     kind = POSTGRES if found[1].lower().startswith("postgres") else found[1].lower()
     place, mark, table = text.partition("#")
     if kind == POSTGRES:
+        if "://" not in place:
+            raise SettingsError(f"The address is not readable. It is written {FORMS}.")
         _refuse_password(place)
     else:
         place = place[found.end() :]
@@ -52,6 +55,19 @@ def parse_address(text: str) -> Address | None:
     if not mark or not all(parts) or len(parts) > most or not place:
         raise SettingsError(f"An address in a database is written {FORMS}.")
     return Address(kind, place, parts)
+
+
+def refuse_as_folder(folder: Path) -> None:
+    """Raise if somebody gave an address where a folder is needed.
+
+    What is wrong with it is not said by repeating it: it may hold a password.
+    """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:(/|.*@)", str(folder)):
+        raise SettingsError(
+            "A folder on this machine is needed here, and this is an address. Other file systems "
+            "are reached with --engine spark (in Python: engine='spark'); 'countveil export FOLDER "
+            "--to ADDRESS' puts a release into a database, where 'countveil query ADDRESS' asks it."
+        )
 
 
 def _refuse_password(url: str) -> None:

@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from countveil.errors import CountveilError, ReleaseError, TargetError
+from countveil.release.address import refuse_as_folder
 from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
 from countveil.release.manifest import DataFile, Manifest, ReportFile
 from countveil.release.signature import SIGNATURE_NAME, Signer
@@ -151,6 +152,7 @@ def check_target(target: Path, *, force: bool) -> Path:
     # What lies behind a symbolic link is what gets replaced, not the link.
     path = Path(os.path.realpath(target))
     if not path.parent.is_dir():
+        refuse_as_folder(target)
         raise TargetError(f"The folder {target.parent} does not exist. Create it first.")
     if not path.exists():
         return path

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from countveil.errors import ReleaseError
+from countveil.release.address import refuse_as_folder
 from countveil.release.manifest import Manifest
 
 MANIFEST_NAME = "manifest.json"
@@ -20,12 +21,8 @@ def read_manifest(folder: Path) -> Manifest:
     """The manifest of the release in `folder`."""
     path = folder / MANIFEST_NAME
     try:
-        if not folder.exists() and ":/" in str(folder):
-            raise ReleaseError(
-                f"{folder} is not on this machine. A release on another file system is asked with "
-                f'--engine spark (in Python: engine="spark").'
-            )
         if not folder.exists():
+            refuse_as_folder(folder)
             raise ReleaseError(f"There is no release at {folder}: the folder does not exist.")
         if not folder.is_dir():
             raise ReleaseError(f"{folder} is a file. A release is a folder with a {MANIFEST_NAME}.")

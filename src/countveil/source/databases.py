@@ -12,15 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from countveil.errors import InputError, SettingsError
+from countveil.errors import PASSWORDS, InputError, SettingsError
 
 _FILES = ("sqlite", "duckdb")
 _SERVERS = ("postgresql", "postgres")
 _SECRETS = ("password", "sslpassword")
 _NAME = r'(?:"(?:[^"]|"")+"|[^".@/:]+)'
-PASSWORDS = (
-    "Passwords are read from where PostgreSQL's own tools read them: the environment (PGPASSWORD), "
-    "or the file .pgpass."
+DATABASES = "sqlite:FILE#table, duckdb:FILE#table, postgresql://user@host/database#schema.table"
+# The text itself is not repeated: it may be a password with a special character.
+UNREADABLE = (
+    "The address of the database is not readable. Write "
+    "postgresql://user@host:port/database#schema.table, without a password; special characters are "
+    "written as %40 and the like."
 )
 
 
@@ -41,8 +44,18 @@ class DatabaseSource:
 def describe_database(text: str, query: str | None) -> DatabaseSource | None:
     """The database that a text names; None if it names none."""
     kind, colon, rest = text.partition(":")
-    if not colon or kind not in (*_FILES, *_SERVERS) or (kind in _SERVERS and rest[:2] != "//"):
+    kind = kind.lower()
+    if not colon or kind not in (*_FILES, *_SERVERS):
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", text):
+            # Not repeated: it may hold a password.
+            raise InputError(
+                f"Addresses that begin with {kind}:// cannot be read here. What works: "
+                f"{DATABASES}, or the name of a file; other file systems are reached with "
+                f"--engine spark."
+            )
         return None
+    if kind in _SERVERS and not rest.startswith("//"):
+        raise InputError(UNREADABLE)
     if kind in _FILES:
         # The last one, unless that is part of the file's name.
         place, mark, name = rest.rpartition("#")
@@ -83,12 +96,7 @@ def _address(text: str) -> tuple[str, str]:
             f"would stay in the history of the shell. Leave it away. {PASSWORDS}"
         )
     if found is None or not port_is_sound or "@" in found.fragment:
-        # The text is not repeated: it may be a password with a special character.
-        raise InputError(
-            "The address of the database is not readable. Write "
-            "postgresql://user@host:port/database#schema.table, without a password; special "
-            "characters are written as %40 and the like."
-        )
+        raise InputError(UNREADABLE)
     place = text.partition("#")[0].partition(":")[2]
     return f"postgresql:{place}", unquote(found.fragment)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from countveil.errors import InputError, SettingsError, nearest
-from countveil.source.databases import DatabaseSource, describe_database
+from countveil.source.databases import DATABASES, DatabaseSource, describe_database
 
 _CSV, _PACKED = (".csv", ".tsv", ".txt", ".tab"), (".gz", ".zst", ".zip")
 _FORMATS = {
@@ -28,8 +28,6 @@ SUPPORTED = (
     "CSV (.csv, .tsv, .txt, also .gz, .zst or .zip), Parquet (.parquet), Arrow or Feather "
     "(.arrow), SPSS (.sav), Stata (.dta), SAS (.sas7bdat, .xpt), Excel (.xlsx, .xls, .ods)"
 )
-
-DATABASES = "sqlite:FILE#table, duckdb:FILE#table, postgresql://user@host/database#schema.table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +60,10 @@ def describe_source(table: object, query: str | None = None) -> Source:
         raise SettingsError(f"--query is for a table in a database: {DATABASES}.")
     if isinstance(table, str | os.PathLike):
         return _describe_path(os.fspath(table))
+    if type(table).__name__ == "Series":
+        raise InputError(
+            "A Series is one column, not a table. Make a data frame of it, with to_frame()."
+        )
     if is_pandas(table) or is_polars_plan(table) or any(hasattr(table, way) for way in _EXPORTS):
         return FrameSource(table)
     if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "to_batches"):

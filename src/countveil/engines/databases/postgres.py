@@ -13,6 +13,8 @@ from typing import Any
 import adbc_driver_postgresql.dbapi as adbc
 
 from countveil.engines.databases.links import cannot_write, first_line, table_name
+from countveil.engines.databases.reasons import postgres_reason
+from countveil.engines.waiting import Conversation, Waiting
 from countveil.errors import QueryError, ReleaseError
 
 # Data exceptions of SQL: a number out of range, a text that is none.
@@ -51,9 +53,11 @@ class PostgresLink:
     def fetch(self, text: str) -> Any:
         """The answer to a statement."""
         try:
-            with self._connection.cursor() as cursor:
-                cursor.execute(text)
-                return cursor.fetch_arrow_table()
+            talk = Conversation(self._connection.adbc_cancel)
+            try:
+                return talk.wait(lambda: self._fetch(text))
+            finally:
+                talk.end()
         except adbc.Error as error:
             if str(getattr(error, "sqlstate", None) or "").startswith(_DATA_EXCEPTIONS):
                 raise QueryError(
@@ -63,6 +67,11 @@ class PostgresLink:
             raise ReleaseError(
                 f"The database does not answer as a release would: {first_line(error)}."
             ) from None
+
+    def _fetch(self, text: str) -> Any:
+        with self._connection.cursor() as cursor:
+            cursor.execute(text)
+            return cursor.fetch_arrow_table()
 
     def write(self, table: tuple[str, ...], schema: Any, tables: Iterable[Any]) -> None:
         """Create a table and fill it."""
@@ -86,6 +95,6 @@ class PostgresLink:
 
 def _connected(place: str, *, autocommit: bool) -> Any:
     try:
-        return adbc.connect(place, autocommit=autocommit)
+        return Waiting(lambda: adbc.connect(place, autocommit=autocommit)).result()
     except adbc.Error as error:
-        raise ReleaseError(f"PostgreSQL cannot be reached: {first_line(error)}.") from None
+        raise ReleaseError(f"PostgreSQL: {postgres_reason(error)}") from None

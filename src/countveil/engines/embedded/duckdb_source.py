@@ -18,6 +18,7 @@ from typing import Any
 import duckdb
 
 from countveil.engines.embedded.sqlite_source import chosen_table
+from countveil.engines.waiting import Conversation
 from countveil.errors import InputError
 from countveil.source.databases import DatabaseSource, quoted_name
 
@@ -54,7 +55,8 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
                 "memory_limit": f"{max(room, _LEAST_BYTES)}B",
             },
         )
-        stack.callback(connection.close)
+        talk = Conversation(connection.interrupt)
+        stack.callback(_close, talk, connection)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         asked = source.query
@@ -62,7 +64,7 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
             asked = f"SELECT * FROM {quoted_name(_table(connection, source))}"
         else:
             _check_select(connection, asked)
-        relation = connection.sql(asked)
+        relation = talk.wait(lambda: connection.sql(asked))
         names = relation.columns
         if len(set(names)) < len(names):
             raise InputError("The query gives a column name more than once. Name them with AS.")
@@ -73,9 +75,16 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
                 else quoted_name((name,))
                 for name, kind in zip(names, relation.types, strict=True)
             )
-            relation = connection.sql(f"SELECT {listed} FROM ({asked}\n) AS asked")
-        reader = relation.to_arrow_reader(_BATCH)
-        yield reader.schema, iter(reader)
+            relation = talk.wait(
+                lambda: connection.sql(f"SELECT {listed} FROM ({asked}\n) AS asked")
+            )
+        reader = talk.wait(lambda: relation.to_arrow_reader(_BATCH))
+        yield reader.schema, talk.each(reader.read_next_batch)
+
+
+def _close(talk: Conversation, connection: Any) -> None:
+    if talk.end():
+        connection.close()
 
 
 def is_duckdb_file(path: Path) -> bool:

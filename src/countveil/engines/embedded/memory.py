@@ -13,6 +13,7 @@ from countveil.errors import SettingsError
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _LEAST = 300 * 10**6
 _PROGRAM = 130 * 10**6
+_DUCKDB = 50 * 10**6
 _SHARE = 0.5
 _UNKNOWN = 4 * 10**9
 
@@ -36,9 +37,9 @@ def memory_limit(wished: str | int | None) -> int:
     return size
 
 
-def room_for_rows(limit: int) -> int:
+def room_for_rows(limit: int, *, with_duckdb: bool = False) -> int:
     """What is left of a limit for the table, beside the program and its libraries."""
-    return max(limit - _PROGRAM, limit // 3)
+    return max(limit - _PROGRAM - with_duckdb * _DUCKDB, limit // 3)
 
 
 def _available() -> int:

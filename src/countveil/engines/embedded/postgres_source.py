@@ -11,18 +11,17 @@ a value of the table.
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from countveil.engines.databases.reasons import postgres_reason
 from countveil.errors import InputError, MissingExtraError
 from countveil.query.select import check_select
-from countveil.source.databases import PASSWORDS, DatabaseSource, quoted_name
+from countveil.source.databases import DatabaseSource, quoted_name
 
-_BATCH_BYTES = str(8 << 20)
 _AS_THEY_ARE = frozenset({
     "bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "name", "char",
     "date", "time", "timestamp", "timestamptz", "bytea",
@@ -30,44 +29,17 @@ _AS_THEY_ARE = frozenset({
 _MOST_DIGITS = 38
 # PostgreSQL begins in 4713 BC; what is infinite, or beyond Arrow's end, arrives as still earlier.
 _EARLIEST_DAY, _DAY_MICROSECONDS = -2_500_000, 86_400_000_000
-_CAUSES = (
-    ("password authentication failed", f"the server does not accept the password. {PASSWORDS}"),
-    ("no password supplied", f"the server asks for a password. {PASSWORDS}"),
-    ("authentication failed", "the server does not let this user in."),
-    ("could not translate host name", "there is no such host."),
-    ("connection refused", "nothing answers there. Is the server running, and is the port right?"),
-    ("no such file or directory", "no server listens at this socket. Is it running?"),
-    ('" does not exist', "there is no such database or user on the server."),
-    ("timeout", "the server does not answer in time."),
-    # Errors in the midst of the rows come without their state.
-    ("read-only transaction", "the query would write; it may only read."),
-    ("invalid input syntax", "a value cannot become the type that the query asks for."),
-    ("division by zero", "the query divides by zero."),
-    ("invalid", "the address is not readable: postgresql://user@host:port/database#schema.table."),
-)
-_STATES = {
-    "3D000": "there is no such database or user on the server.",
-    "28000": "the server does not let this user in.",
-    "28P01": f"the server does not accept the password. {PASSWORDS}",
-    "42P01": "there is no such table; a schema may be needed: #schema.table.",
-    "3F000": "there is no such schema.",
-    "42703": "the query names a column that does not exist.",
-    "42601": "the query is not correct SQL.",
-    "42501": "this user may not read the table.",
-    "25006": "the query would write; it may only read.",
-    "57014": "the server stopped the query, for a time limit perhaps.",
-    "22P02": "a value cannot become the type that the query asks for.",
-    "22012": "the query divides by zero.",
-}
 
 
 @contextlib.contextmanager
 def postgres_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any]]]:
     """The schema, and the batches while the connection is open."""
     try:
-        from adbc_driver_postgresql import dbapi
+        import adbc_driver_postgresql  # noqa: F401 - asked for here, where its absence is explained
     except ImportError:
         raise MissingExtraError("adbc-driver-postgresql", "postgres") from None
+    from countveil.engines.embedded.postgres_link import PostgresReading
+
     if source.query is not None:
         check_select(source.query, "postgres")
     elif not source.table:
@@ -77,14 +49,9 @@ def postgres_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any
         )
     with contextlib.ExitStack() as stack:
         stack.enter_context(_explained())
-        connection = stack.enter_context(dbapi.connect(source.place))
-        cursor = stack.enter_context(connection.cursor())
-        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        link = stack.enter_context(contextlib.closing(PostgresReading(source.place)))
         asked = source.query or f"SELECT * FROM {quoted_name(source.table)}"
-        cursor.execute(f"SELECT * FROM ({asked}\n) AS asked LIMIT 0")
-        found = cursor.fetch_record_batch()
-        fields = list(found.schema)
-        found.read_all()
+        fields = list(link.ask(f"SELECT * FROM ({asked}\n) AS asked LIMIT 0"))
         names = [field.name for field in fields]
         if len(set(names)) < len(names):
             raise InputError("The query gives a column name more than once. Name them with AS.")
@@ -92,16 +59,13 @@ def postgres_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any
             quoted_name((field.name,)) + ("" if _type(field) in _AS_THEY_ARE else "::text")
             for field in fields
         )
-        cursor.adbc_statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": _BATCH_BYTES})
-        cursor.execute(f"SELECT {listed} FROM ({asked}\n) AS asked")
-        reader = cursor.fetch_record_batch()
+        link.ask(f"SELECT {listed} FROM ({asked}\n) AS asked")
         schema = pa.schema([pa.field(field.name, _wished(field)) for field in fields])
-        yield schema, _cast(reader, schema)
-        connection.rollback()
+        yield schema, _cast(link.batches(), schema)
 
 
-def _cast(reader: Any, schema: Any) -> Iterator[Any]:
-    for batch in reader:
+def _cast(batches: Iterator[Any], schema: Any) -> Iterator[Any]:
+    for batch in batches:
         for column, name in zip(batch.columns, schema.names, strict=True):
             _check_dates(column, name)
         columns = [
@@ -155,17 +119,7 @@ def _explained() -> Iterator[None]:
     except Exception as error:
         if not _is_theirs(error):
             raise
-        said = str(error).lower()
-        found = re.search(r"sqlstate: ?([0-9a-z]{5})", said)
-        state = (found[1] if found else str(getattr(error, "sqlstate", "") or "")).upper()
-        known = re.fullmatch(r"[0-9A-Z]{5}", state) is not None and state != "00000"
-        why = _STATES.get(state)
-        if why is None and not known:
-            why = next((words for part, words in _CAUSES if part in said), None)
-        if why is None:
-            code = f" (SQLSTATE {state})" if known else ""
-            why = f"the server refused{code}, or a value fits no type of Arrow."
-        raise InputError(f"PostgreSQL: {why}") from None
+        raise InputError(f"PostgreSQL: {postgres_reason(error)}") from None
 
 
 def _is_theirs(error: Exception) -> bool:

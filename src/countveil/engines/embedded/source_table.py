@@ -79,7 +79,8 @@ def open_source_table(
 
     Texts in `missing` mean a missing value; `spill` is for what needs a disk.
     """
-    limit = room_for_rows(memory_limit(memory))
+    # A condition is decided by DuckDB, which is not loaded otherwise.
+    limit = room_for_rows(memory_limit(memory), with_duckdb=where is not None)
     shelf = Shelf(int(_KEPT_SHARE * limit), spill or Path(tempfile.gettempdir()))
     blocks = part_of(open_blocks(source, missing, shelf, progress, csv), where, columns)
     return EmbeddedSource(blocks, limit, spill, progress)

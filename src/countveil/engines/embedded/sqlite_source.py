@@ -26,6 +26,7 @@ from countveil.source.databases import DatabaseSource, quoted_name
 
 _BATCH = 1 << 15
 _BUSY_SECONDS = 5.0
+_STEPS = 200_000
 _ALLOWED = (
     sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE,
 )  # fmt: skip
@@ -53,6 +54,8 @@ def sqlite_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any]]
         address = f"file:{quote(str(path.resolve()))}?mode=ro"
         connection = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
         stack.callback(connection.close)
+        # Python's own code runs now and then, and hears of Ctrl-C.
+        connection.set_progress_handler(lambda: 0, _STEPS)
         connection.execute("BEGIN")
         asked = source.query
         if asked is None:
@@ -152,6 +155,8 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.DatabaseError as error:
         said = str(error).lower()
+        if said == "interrupted":
+            raise KeyboardInterrupt from None
         if "locked" in said or "busy" in said:
             why = f"{path} is locked: another program writes to it. Try again when it is done."
         elif "not a database" in said or "malformed" in said:

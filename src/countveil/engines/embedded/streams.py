@@ -114,11 +114,12 @@ class StreamBlocks:
 def _joined(parts: Sequence[Any]) -> Any:
     """Neighbouring arrays as one; text as codes where it repeats."""
     plain = [p.dictionary.take(p.indices) if pa.types.is_dictionary(p.type) else p for p in parts]
-    array = pa.concat_arrays(plain)
-    if not pa.types.is_string(array.type):
-        return array
-    coded = array.dictionary_encode()
-    return coded if len(coded.dictionary) <= _REPEATS * len(array) else array
+    if pa.types.is_string(plain[0].type):
+        # All of them in one dictionary: the texts themselves need not be copied.
+        coded = pa.chunked_array(plain).dictionary_encode().combine_chunks()
+        if len(coded.dictionary) <= _REPEATS * len(coded):
+            return coded
+    return pa.concat_arrays(plain)
 
 
 def _is_whole(column: Any) -> bool:

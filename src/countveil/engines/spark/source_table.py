@@ -42,7 +42,7 @@ from countveil.engines.spark.tasks import (
     DealTask,
     LookTask,
     LostTask,
-    SampleTask,
+    PartsTask,
 )
 from countveil.errors import InputError
 from countveil.mechanism import PublishedTable
@@ -52,7 +52,7 @@ from countveil.source import Column
 
 _MOST_COUNTS = 1 << 24
 _MOST_VALUES = 100_000
-_SAMPLED_PARTS = 8
+_SAMPLED_PARTS = 64
 Counts = NDArray[np.int64]
 
 
@@ -121,22 +121,27 @@ class SparkSource:
         columns: Sequence[str],
         look: Callable[[Mapping[str, CodedColumn]], Found],
     ) -> Found:
-        """What `look` finds in the first rows of some parts; it looks on a worker."""
+        """What `look` finds in rows drawn from some parts; it looks on a worker."""
         from pyspark.sql.types import BinaryType, StructField, StructType
 
         sizes = next(iter(self._by_part.values())).sum(axis=1)
         parts = np.flatnonzero(sizes)
-        if sizes.sum() > most and parts.size > _SAMPLED_PARTS:
+        if parts.size > _SAMPLED_PARTS:
             parts = parts[np.linspace(0, parts.size - 1, _SAMPLED_PARTS).astype(int)]
-        each = -(-most // max(1, parts.size))
-        key = Randomness().task_key("look")
+        randomness = Randomness()
+        key = randomness.task_key("look")
         renamed = {name: own for name, own in self._surveys.items() if own.is_renamed}
         schema = StructType([StructField(RESULT, BinaryType())])
         chosen = self._frame.select([quoted(name) for name in columns])
-        few = SampleTask({int(part): min(each, int(sizes[part])) for part in parts})
+        share = most / max(1, int(sizes[parts].sum()))
+        if share < 1:
+            # Rows from everywhere in these parts: the first ones of a sorted table are all alike.
+            chosen = chosen.sample(
+                share, seed=int(randomness.stream("sample").below(1 << 31, 1)[0])
+            )
         with self._sent(pack_head(renamed, key)) as parcel:
             looked = (
-                chosen.mapInArrow(few, chosen.schema)
+                chosen.mapInArrow(PartsTask(parts.tolist()), chosen.schema)
                 .repartition(1)
                 .mapInArrow(LookTask(look, self._missing, parcel, key), schema)
             )
