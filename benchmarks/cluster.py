@@ -32,7 +32,9 @@ class Cluster:
         """Start a part of the cluster, in a session of its own."""
         program = Path(pyspark.__file__).parent / "bin" / "spark-class"
         own = {name: value for name, value in os.environ.items() if name != "SPARK_CONF_DIR"}
-        here = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        # To Spark each of them is a machine of its own.
+        host = f"127.0.0.{max(1, len(self.processes))}"
+        here = ["--host", host, "--port", "0", "--webui-port", "0"]
         with (self.folder / "logs" / f"{name}.log").open("wb") as log:
             self.processes.append(
                 subprocess.Popen(  # noqa: S603 - a program of the package that is installed
@@ -40,7 +42,7 @@ class Cluster:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
-                    env={**own, "SPARK_LOCAL_IP": "127.0.0.1"},
+                    env={**own, "SPARK_LOCAL_IP": host},
                 )
             )
 

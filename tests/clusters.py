@@ -15,7 +15,8 @@ import pytest
 
 from benchmarks.cluster import Cluster, running_cluster
 
-# Small parts, so that small tables have many; and no patience with workers that are gone.
+# Small parts, so that small tables have many; no patience with workers that are gone; and tasks
+# that take a little longer than others are run a second time beside the first.
 _SETTINGS = """\
 spark.executor.memory             768m
 spark.driver.memory               1g
@@ -23,6 +24,12 @@ spark.sql.files.maxPartitionBytes 256k
 spark.sql.files.openCostInBytes   1k
 spark.shuffle.io.maxRetries       1
 spark.shuffle.io.retryWait        1s
+spark.speculation                 true
+spark.speculation.interval        50ms
+spark.speculation.quantile        0.1
+spark.speculation.multiplier      1.0
+spark.speculation.minTaskRuntime  20ms
+spark.speculation.efficiency.enabled false
 """
 
 

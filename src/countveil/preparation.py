@@ -68,7 +68,7 @@ def shape(source: Table, sensitive: Sequence[str], choices: Choices) -> Prepared
     check_named(source.columns, [*sensitive, *choices.named])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to publish.")
-    warnings = [*put_labels(source, choices), *_merge(source, choices)]
+    warnings = [*source.warnings, *put_labels(source, choices), *_merge(source, choices)]
     classes = _classify(source, choices)
     drop = set(choices.drop)
     if choices.person is not None:

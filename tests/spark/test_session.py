@@ -21,8 +21,10 @@ COMMAND = [sys.executable, "-c", "from countveil.cli.entry import main; main()"]
 
 
 def countveil(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    # Without the configuration of a cluster that other tests may have started.
+    own = {name: value for name, value in os.environ.items() if name != "SPARK_CONF_DIR"}
     return subprocess.run(
-        [*COMMAND, *words], capture_output=True, text=True, env={**os.environ, **settings},
+        [*COMMAND, *words], capture_output=True, text=True, env={**own, **settings},
         timeout=400, check=False,
     )  # fmt: skip
 

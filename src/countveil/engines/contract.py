@@ -114,6 +114,10 @@ class SourceTable(Protocol):
         """Names and types, in the table's order."""
 
     @property
+    def warnings(self) -> Sequence[str]:
+        """Sentences for the publisher about where the table is."""
+
+    @property
     def labels(self) -> Mapping[str, Mapping[str, str]]:
         """What the source itself says that the codes of columns stand for."""
 

@@ -6,6 +6,7 @@ the range of its numbers, or that it is carried. Must not know: roles, draws.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -95,6 +96,12 @@ class Survey:
         places = np.zeros(len(piece.dictionary) + 1, np.int64)
         places[:-1] = to_numpy(found) + first
         return places
+
+    def without_counts(self) -> Survey:
+        """The same values, of which nobody can tell how often they occur."""
+        other = copy.copy(self)
+        other.counts = np.zeros_like(self.counts)
+        return other
 
     @property
     def n_originals(self) -> int:

@@ -89,6 +89,8 @@ def open_source_table(
 class EmbeddedSource:
     """A table with the verbs of the contract."""
 
+    warnings: Sequence[str] = ()
+
     def __init__(
         self, blocks: Blocks, limit: int, spill: Path | None, progress: Progress | None = None
     ) -> None:

@@ -25,14 +25,17 @@ from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME
 from countveil.release.manifest import DataFile, Manifest, ReportFile
 from countveil.release.signature import SIGNATURE_NAME, Signer
 
+_PATTERN = set("{}[]*?\\")
 _PARTS = {MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, DATA_FOLDER}
 
 
 class SparkDraft:
     """See `ReleaseDraft`."""
 
-    def __init__(self, session: Any, files: Files, target: str, folder: str) -> None:
-        self._session, self._files = session, files
+    def __init__(
+        self, session: Any, files: Files, target: str, folder: str, *, force: bool
+    ) -> None:
+        self._session, self._files, self._force = session, files, force
         self._target, self._folder = target, folder
         self.data = f"{folder}/{DATA_FOLDER}"
 
@@ -89,6 +92,8 @@ class SparkDraft:
         files, target = self._files, self._target
         aside = None
         if files.exists(target):
+            # Somebody may have put something there since the draft was begun.
+            check_target(self._session, target, force=self._force)
             aside = f"{self._folder}.previous"
             files.rename(target, aside)
         try:
@@ -100,8 +105,9 @@ class SparkDraft:
                 for name in [*names, MANIFEST_NAME]:
                     files.rename(f"{self._folder}/{name}", f"{target}/{name}")
         except BaseException:
-            if aside is not None:
+            if aside is not None or not files.renames_in_one_step:
                 files.remove(target)
+            if aside is not None:
                 files.rename(aside, target)
             raise
         if aside is not None:
@@ -109,7 +115,8 @@ class SparkDraft:
 
     def discard(self) -> None:
         """Remove what is left of the draft; harmless after a commit."""
-        self._files.remove(self._folder)
+        with contextlib.suppress(*jobs.java_errors()):
+            self._files.remove(self._folder)
 
 
 @contextlib.contextmanager
@@ -120,7 +127,7 @@ def open_draft(session: Any, target: str, *, force: bool) -> Iterator[SparkDraft
         files, root = check_target(session, target, force=force)
         above, _, name = root.rpartition("/")
         folder = f"{above}/.{name}.draft-{uuid.uuid4().hex[:12]}"
-        draft = SparkDraft(session, files, root, folder)
+        draft = SparkDraft(session, files, root, folder, force=force)
         files.make_folder(draft.data)
         files.set_rights(folder, "700")
         yield draft
@@ -136,13 +143,22 @@ def open_draft(session: Any, target: str, *, force: bool) -> Iterator[SparkDraft
 
 def check_target(session: Any, target: str, *, force: bool) -> tuple[Files, str]:
     """The file system and the full address of a target, if a release may be put there."""
-    try:
-        files = Files(session, target)
-    except jobs.java_errors():
+    if set(target) & _PATTERN:
         raise TargetError(
-            f"{target} is not an address that this Spark can write to. What works: a path, or an "
-            f"address of a file system that is set up, such as hdfs://HOST/FOLDER or s3a://..."
+            f"{target} holds a character that Spark takes for a pattern when it reads. Name a "
+            f"folder without any of {' '.join(sorted(_PATTERN))}."
+        )
+    try:
+        return _free_place(Files(session, target), target, force=force)
+    except jobs.java_errors() as error:
+        raise TargetError(
+            f"{target} is not an address that this Spark can write to ({jobs.condition(error)}). "
+            f"What works: a path, or an address of a file system that is set up, such as "
+            f"hdfs://HOST/FOLDER or s3a://..."
         ) from None
+
+
+def _free_place(files: Files, target: str, *, force: bool) -> tuple[Files, str]:
     root = files.root
     above, _, name = root.rpartition("/")
     if not name or name.endswith(":"):
@@ -154,10 +170,8 @@ def check_target(session: Any, target: str, *, force: bool) -> tuple[Files, str]
     if not files.is_folder(root):
         raise TargetError(f"{target} is a file. Name a new folder for the release.")
     inside = files.listing(root)
-    if not inside:
-        files.remove(root)
-        return files, root
-    _check_replaceable(files, target, set(inside), force=force)
+    if inside:
+        _check_replaceable(files, target, set(inside), force=force)
     return files, root
 
 

@@ -12,9 +12,10 @@ from contextlib import AbstractContextManager
 
 from countveil.engines.choice import is_spark_frame
 from countveil.engines.contract import Reading
+from countveil.engines.spark import jobs
 from countveil.engines.spark.draft import SparkDraft, check_target, open_draft
 from countveil.engines.spark.pinned import pinned
-from countveil.engines.spark.reading import columns_of, open_frame, part_of
+from countveil.engines.spark.reading import check_cases, columns_of, open_frame, part_of
 from countveil.engines.spark.session import (
     find_session,
     our_settings,
@@ -30,11 +31,12 @@ class SparkEngine:
     local = False
 
     def __init__(self, table: object = None, master: str | None = None) -> None:
-        self.session = session_of(table) if is_spark_frame(table) else find_session(master)
+        self._given = is_spark_frame(table)
+        self.session = session_of(table) if self._given else find_session(master)
 
     def at_work(self) -> AbstractContextManager[None]:
         """With the settings that our plans need."""
-        return our_settings(self.session)
+        return our_settings(self.session, own_zone=not self._given)
 
     def open_source(
         self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
@@ -42,12 +44,18 @@ class SparkEngine:
         """Open a table, or the part of it that was asked for."""
         frame = open_frame(self.session, table, choices)
         check_named(columns_of(frame), [*sensitive, *choices.named])
-        frame = pinned(part_of(frame, choices, sensitive))
+        check_cases(frame)
+        # A frame may have to be computed first, by whatever its owner wrote.
+        part = jobs.run(
+            self.session,
+            lambda: pinned(part_of(frame, choices, sensitive)),
+            lambda _share: None,
+        )
         # All that will have to be counted, in one pass.
         counted = dict.fromkeys(
             [*sensitive, *choices.bins, *choices.merge, *choices.labels, *choices.domain]
         )
-        return SparkSource(frame, list(counted), choices.missing, reading.progress)
+        return SparkSource(part, list(counted), choices.missing, reading.progress)
 
     def check_target(self, to: str, *, force: bool) -> None:
         """Refuse a place where no release can be put."""

@@ -5,26 +5,31 @@ reads them, first or again. Must not know: what is done with the rows.
 
 A task that is run again must find what it found: rows that others have already cannot be called
 back. Files that are only filtered and projected, by expressions that always say the same, are read
-alike each time. All else (joins, aggregates, samples, tables in databases) is computed once and
-kept by Spark: in its checkpoint directory if it has one, else on the workers' own disks. Should a
-worker be lost with its share of that, the job fails, and nothing is published.
+alike each time. All else (joins, aggregates, samples, tables in databases, the time of day) is
+computed once and kept by Spark on the workers' own disks until the frame is let go. Should a worker
+be lost with its share of that, the job fails, and nothing is published. (A checkpoint directory
+would outlive it, but so would a plain copy of the table in there.)
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-_STEADY = {"Project", "Filter", "SubqueryAlias", "View", "LocalRelation"}
+_STEADY = {"Project", "Filter", "SubqueryAlias", "View"}
 _FILES = "HadoopFsRelation"
+# These are constants in a plan, but others in the next one.
+_CLOCK = re.compile(
+    r"\b(current_timestamp|current_date|current_time|localtimestamp|now|unix_timestamp)\(",
+    re.IGNORECASE,
+)
 
 
 def pinned(frame: Any) -> Any:
     """The frame itself if its parts cannot change, else one that was computed once."""
-    if _is_steady(frame._jdf.queryExecution().optimizedPlan()):  # noqa: SLF001 - no other way
+    execution = frame._jdf.queryExecution()  # noqa: SLF001 - no other way to its plan
+    if _is_steady(execution.optimizedPlan()) and not _CLOCK.search(str(execution.analyzed())):
         return frame
-    context = frame.sparkSession.sparkContext
-    if context.getCheckpointDir() is not None:
-        return frame.checkpoint(eager=True)
     return frame.localCheckpoint(eager=True)
 
 
@@ -32,7 +37,7 @@ def _is_steady(plan: Any) -> bool:
     if not plan.deterministic():
         return False
     name = str(plan.nodeName()).split(" ")[0]
-    if name in ("LogicalRelation", "Relation") or name.startswith("Relation"):
+    if name.startswith(("LogicalRelation", "Relation")):
         return str(plan.relation().getClass().getSimpleName()) == _FILES
     if name not in _STEADY:
         return False

@@ -2,6 +2,9 @@
 
 Enters: a data frame, the address of files, the name of a table. Leaves: a data frame with the rows
 and columns that were asked for. Must not know: what is protected.
+
+Spark forgives much when it reads text: lines that do not fit, headers that differ, codes with
+leading zeros. Here such a line would publish what nobody meant to publish, so it is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from countveil.errors import InputError, QueryError, SettingsError
 from countveil.query.names import ReleaseColumns
 from countveil.query.parse import parse_condition
 from countveil.release import PublishedColumn
-from countveil.source import PLAIN_CSV, Choices, Column, check_named
+from countveil.source import PLAIN_CSV, Choices, Column, CsvStyle, check_named
 
 _FORMATS = {
     "parquet": (".parquet", ".pq"),
@@ -53,52 +56,99 @@ def open_frame(session: Any, table: object, choices: Choices) -> Any:
     try:
         if _TABLE.match(table) and session.catalog.tableExists(table):
             return session.table(table)
-        return _read_files(session, table, choices)
+        return _read_files(session, table, choices.csv)
     except java_errors() as error:
         raise InputError(
             f"Spark cannot read {table} ({condition(error)}). What works: {WHAT_WORKS}."
         ) from None
 
 
-def _read_files(session: Any, address: str, choices: Choices) -> Any:
-    kind = _format_of(session, address)
-    if kind != "csv":
-        if choices.csv != PLAIN_CSV:
-            raise SettingsError("--delimiter, --quote, --encoding and --header are for CSV files.")
-        return session.read.format(kind).load(address)
-    style = choices.csv
+def _read_files(session: Any, address: str, style: CsvStyle) -> Any:
+    kind, name = _format_of(session, address)
+    if kind == "csv":
+        return _read_csv(session, address, style, tabs=".tsv" in name.lower())
+    if style != PLAIN_CSV:
+        raise SettingsError("--delimiter, --quote, --encoding and --header are for CSV files.")
+    reader = session.read.format(kind)
+    if kind == "json":
+        # Else a line that is no JSON becomes a value of a column of its own.
+        reader = reader.option("mode", "FAILFAST")
+    return reader.load(address)
+
+
+def _read_csv(session: Any, address: str, style: CsvStyle, *, tabs: bool) -> Any:
     if style.decimal_comma:
         raise SettingsError("--decimal-comma does not go with --engine spark. Convert the file.")
-    tab = address.lower().split(".gz")[0].endswith(".tsv")
-    reader = session.read.option("header", style.header).option("inferSchema", "true")
-    reader = reader.option("sep", style.delimiter or ("\t" if tab else ","))
-    reader = reader.option("quote", '"' if style.quote is None else style.quote)
-    # A quote inside quotes is doubled, as everywhere but in Spark.
-    reader = reader.option("escape", '"').option("mode", "FAILFAST").option("multiLine", "false")
-    if style.encoding is not None:
-        reader = reader.option("encoding", style.encoding)
-    return reader.csv(address)
+    options = {
+        "header": str(style.header).lower(),
+        "sep": style.delimiter or ("\t" if tabs else ","),
+        "quote": '"' if style.quote is None else style.quote,
+        # A quote inside quotes is doubled, as everywhere but in Spark.
+        "escape": '"',
+        "mode": "FAILFAST",
+        # Every line is read as a whole, and every header compared.
+        "columnPruning": "false",
+        "enforceSchema": "false",
+        **({} if style.encoding is None else {"encoding": style.encoding}),
+    }
+    raw = session.read.options(**options).csv(address)
+    guessed = session.read.options(**options, inferSchema="true").csv(address)
+    frame = session.read.options(**options).schema(_kept_schema(raw, guessed)).csv(address)
+    if style.header:
+        return frame
+    return frame.toDF(*(f"column{place + 1}" for place in range(len(frame.columns))))
 
 
-def _format_of(session: Any, address: str) -> str:
+def _kept_schema(raw: Any, guessed: Any) -> Any:
+    """The types that fit, but text where numbers would lose a leading zero or a plus."""
+    from pyspark.sql import functions as sql
+    from pyspark.sql.types import IntegralType, StringType, StructField, StructType
+
+    whole = [f for f in guessed.schema.fields if isinstance(f.dataType, IntegralType)]
+    changed: set[str] = set()
+    if whole:
+        texts = [sql.col(quoted(field.name)) for field in whole]
+        asked = [
+            sql.max(text.cast(field.dataType).cast("string") != sql.trim(text))
+            for text, field in zip(texts, whole, strict=True)
+        ]
+        told = raw.agg(*asked).collect()[0]
+        changed = {field.name for field, other in zip(whole, told, strict=True) if other}
+    return StructType([
+        StructField(f.name, StringType() if f.name in changed else f.dataType)
+        for f in guessed.schema.fields
+    ])  # fmt: skip
+
+
+def _format_of(session: Any, address: str) -> tuple[str, str]:
+    """The format of files, and the name of one of them."""
     names = [address.rstrip("/").rpartition("/")[2]]
-    if "*" not in address and "{" not in address:
+    if not set(address) & set("*?{["):
         files = Files(session, address)
         if not files.exists(address):
             raise InputError(f"There is nothing at {address}. What works: {WHAT_WORKS}.")
         if files.is_folder(address):
-            inside = [name for name in files.listing(address) if name[0] not in "._"]
-            if "manifest.json" in inside:
-                raise InputError(f"{address} is a release, which is published already.")
-            names = [name for name in inside if "=" not in name] or names
-    formats = {_ending(name) for name in names}
-    formats.discard(None)
+            names = _names_in(files, address)
+    formats = {_ending(name) for name in names} - {None}
     if len(formats) != 1:
         raise InputError(
             f"Cannot tell the format of {address} from the names of its files. What works: "
             f"{WHAT_WORKS}."
         )
-    return str(formats.pop())
+    return str(formats.pop()), names[0]
+
+
+def _names_in(files: Files, folder: str) -> list[str]:
+    """Names of the files in a folder, or in the first of its folders such as `year=2025`."""
+    inside = [name for name in files.listing(folder) if name[0] not in "._"]
+    if "manifest.json" in inside:
+        raise InputError(f"{folder} is a release, which is published already.")
+    deeper = [name for name in inside if "=" in name]
+    if deeper and len(deeper) == len(inside):
+        return _names_in(files, f"{folder.rstrip('/')}/{deeper[0]}")
+    if not inside:
+        raise InputError(f"The folder {folder} is empty. What works: {WHAT_WORKS}.")
+    return inside
 
 
 def _ending(name: str) -> str | None:
@@ -119,6 +169,19 @@ def part_of(frame: Any, choices: Choices, sensitive: Sequence[str]) -> Any:
     if wanted:
         frame = frame.select([quoted(c.name) for c in known if c.name in wanted])
     return frame
+
+
+def check_cases(frame: Any) -> None:
+    """Refuse names that differ in case alone, where Spark does not tell them apart."""
+    if frame.sparkSession.conf.get("spark.sql.caseSensitive", "false") == "true":
+        return
+    seen: dict[str, str] = {}
+    for name in frame.columns:
+        other = seen.setdefault(name.casefold(), name)
+        if other != name:
+            raise InputError(
+                f"The columns {other!r} and {name!r} are one and the same to Spark. Rename one."
+            )
 
 
 def _condition(text: str, known: Sequence[Column]) -> str:

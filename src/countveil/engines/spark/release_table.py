@@ -6,6 +6,7 @@ estimators.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -50,6 +51,8 @@ class SparkRelease:
 
     def __init__(self, session: Any, root: str, manifest: Manifest) -> None:
         self._session, self._manifest = session, manifest
+        # What would be a pattern is meant as it is.
+        root = re.sub(r"([\\{}\[\]*?])", r"\\\1", root)
         self._paths = [f"{root}/{file.path}" for file in manifest.files]
 
     def check(self) -> None:

@@ -25,6 +25,9 @@ from countveil.engines.spark.jobs import condition, java_errors
 from countveil.errors import EngineError, MissingExtraError, SettingsError
 
 _LOOPBACK = re.compile(r"^(local(-cluster)?(\[.*)?$|spark://(127\.|localhost|\[::1\]))")
+_JAVA = (
+    "Install Java 17 or newer, such as Debian's openjdk-17-jre-headless, or let JAVA_HOME name it."
+)
 _LOCAL_CLUSTER = re.compile(r"^local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]$")
 # A task takes so many rows at a time: more would not be faster, fewer cost a call each.
 _BATCH_ROWS = 1 << 16
@@ -50,7 +53,12 @@ def find_session(master: str | None = None) -> Any:
     """The session that is active, or a new one at `master` (or on this machine)."""
     active = active_session()
     if active is not None:
-        return _classic(active)
+        there = _classic(active).sparkContext.master
+        if master is not None and master != there:
+            raise SettingsError(
+                f"There is a session already, at {there}. Leave the master out, or stop it first."
+            )
+        return active
     _check_master(master)
     return _start(master)
 
@@ -83,8 +91,11 @@ def _start(master: str | None) -> Any:
     from pyspark.sql import SparkSession
 
     _check_java()
+    # Under spark-submit the platform says where; else this machine is meant.
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    master = master or os.environ.get("MASTER") or (None if submitted else "local[*]")
     # The workers of this machine run the Python that has this library; elsewhere it is theirs.
-    own = _LOOPBACK.match(master or os.environ.get("MASTER") or "local[*]") is not None
+    own = master is not None and _LOOPBACK.match(master) is not None
     if own:
         # A cluster of local processes is started with the programs of the package.
         os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
@@ -104,8 +115,9 @@ def _start(master: str | None) -> Any:
     except java_errors() as error:
         # The texts of such errors are Java's stack traces.
         raise EngineError(
-            f"Spark could not be started at {master or 'local[*]'} ({condition(error)}). Is the "
-            f"master running, is its address right, and has its Spark the version of this one?"
+            f"Spark could not be started at {master or 'this place'} ({condition(error)}). Is the "
+            f"master running, is its address right, has its Spark the version of this one, and is "
+            f"the Java of this machine 17 or newer?"
         ) from None
 
 
@@ -116,7 +128,6 @@ def _first_settings(master: str | None, *, own: bool) -> Mapping[str, str]:
         "spark.io.encryption.enabled": "true",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.sql.catalogImplementation": "in-memory",
     }
     if own:
         settings["spark.driver.host"] = "127.0.0.1"
@@ -133,14 +144,10 @@ def _check_java() -> None:
     named = Path(home) / "bin" / "java" if home else None
     if named is not None and not named.exists():
         raise EngineError(
-            f"Spark needs Java, and JAVA_HOME names {home}, where there is none. Install Java 17 "
-            f"or newer and let JAVA_HOME name it, or unset JAVA_HOME."
+            f"Spark needs Java, and JAVA_HOME names {home}, where there is none. {_JAVA}"
         )
     if named is None and shutil.which("java") is None:
-        raise EngineError(
-            "Spark needs Java 17 or newer, and there is no 'java' on this machine. Install one, "
-            "such as Debian's openjdk-17-jre-headless, or let JAVA_HOME name it."
-        )
+        raise EngineError(f"Spark needs Java, and there is no 'java' on this machine. {_JAVA}")
 
 
 @contextlib.contextmanager
@@ -178,12 +185,17 @@ def _own_signals() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def our_settings(session: Any) -> Iterator[None]:
-    """What our plans need, set while they run."""
+def our_settings(session: Any, *, own_zone: bool = True) -> Iterator[None]:
+    """What our plans need, set while they run.
+
+    Without `own_zone` the session's time zone stays: a data frame that somebody made may still have
+    to read times by it.
+    """
     parallel = str(session.sparkContext.defaultParallelism)
     wanted = {
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),
-        "spark.sql.session.timeZone": "UTC",
+        **({"spark.sql.session.timeZone": "UTC"} if own_zone else {}),
+        "spark.sql.parser.escapedStringLiterals": "false",
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.ansi.enabled": "true",
         "spark.sql.execution.arrow.useLargeVarTypes": "false",

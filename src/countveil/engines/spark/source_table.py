@@ -53,6 +53,10 @@ from countveil.source import Column
 _MOST_COUNTS = 1 << 24
 _MOST_VALUES = 100_000
 _SAMPLED_PARTS = 64
+_NOT_ENCRYPTED = (
+    "This Spark writes the rows that it exchanges to the disks of its workers as they are. Start "
+    "it with spark.io.encryption.enabled=true."
+)
 Counts = NDArray[np.int64]
 
 
@@ -80,6 +84,13 @@ class SparkSource:
         self.rows = int(next(iter(self._by_part.values())).sum())
 
     @property
+    def warnings(self) -> Sequence[str]:
+        """What the publisher should know about this cluster."""
+        if self._session.sparkContext.getConf().get("spark.io.encryption.enabled") == "true":
+            return ()
+        return [_NOT_ENCRYPTED]
+
+    @property
     def columns(self) -> Sequence[Column]:
         """Names and types; what was recoded is text."""
         return [Column(c.name, "string") if self._is_renamed(c.name) else c for c in self._columns]
@@ -89,8 +100,6 @@ class SparkSource:
 
     def histogram(self, column: str, without: Counts) -> Histogram:
         """Count the values of a column, leaving out some rows."""
-        if column not in self._surveys:
-            self._count([column])
         survey = self._surveys[column]
         counts = survey.counts
         if without.size:
@@ -101,12 +110,15 @@ class SparkSource:
         """How often the values of a column come again; they are grouped on the cluster."""
         from pyspark.sql import functions as sql
 
-        known = sql.col(quoted(column)).isNotNull()
-        times = self._frame.groupBy(quoted(column)).count()
-        asked = times.agg(
-            sql.sum(sql.when(~known, sql.col("count")).otherwise(0)),
-            sql.sum((known & (sql.col("count") > 1)).cast("long")),
-            sql.max(sql.when(known, sql.col("count")).otherwise(0)),
+        value = sql.col(quoted(column))
+        if self._missing:
+            value = sql.when(~value.cast("string").isin(*self._missing), value)
+        known, rows = sql.col("value").isNotNull(), sql.col("rows")
+        times = self._frame.select(value.alias("value")).groupBy("value")
+        asked = times.agg(sql.count(sql.lit(1)).alias("rows")).agg(
+            sql.sum(sql.when(~known, rows).otherwise(0)),
+            sql.sum((known & (rows > 1)).cast("long")),
+            sql.max(sql.when(known, rows).otherwise(0)),
         )
         found = self._wait(f"counting {column}", asked.toArrow)
         return Repeats(*(int(part[0].as_py() or 0) for part in found.columns))
@@ -130,7 +142,7 @@ class SparkSource:
             parts = parts[np.linspace(0, parts.size - 1, _SAMPLED_PARTS).astype(int)]
         randomness = Randomness()
         key = randomness.task_key("look")
-        renamed = {name: own for name, own in self._surveys.items() if own.is_renamed}
+        renamed = {n: own.without_counts() for n, own in self._surveys.items() if own.is_renamed}
         schema = StructType([StructField(RESULT, BinaryType())])
         chosen = self._frame.select([quoted(name) for name in columns])
         share = most / max(1, int(sizes[parts].sum()))
@@ -140,12 +152,11 @@ class SparkSource:
                 share, seed=int(randomness.stream("sample").below(1 << 31, 1)[0])
             )
         with self._sent(pack_head(renamed, key)) as parcel:
-            looked = (
-                chosen.mapInArrow(PartsTask(parts.tolist()), chosen.schema)
-                .repartition(1)
-                .mapInArrow(LookTask(look, self._missing, parcel, key), schema)
+            looking = LookTask(look, self._missing, parcel, key)
+            some = chosen.mapInArrow(PartsTask(parts.tolist()), chosen.schema).repartition(1)
+            found = self._wait(
+                "looking for giveaways", lambda: some.mapInArrow(looking, schema).toArrow()
             )
-            found = self._wait("looking for giveaways", looked.toArrow)
         result: Found = pickle.loads(found.column(0)[0].as_py())  # noqa: S301 - our own task's
         return result
 
@@ -164,11 +175,12 @@ class SparkSource:
         key = randomness.task_key("deal")
         lost = self._lost_rows(without)
         rows = {name: self._part_counts(name, lost.get(name)) for name in drawn}
-        surveys = {name: self._surveys[name] for name in names if name in drawn}
-        surveys |= {name: self._surveys[name] for name in names if self._is_renamed(name)}
+        used = [name for name in names if name in drawn or self._is_renamed(name)]
+        surveys = {name: self._surveys[name] for name in used}
+        told = {name: survey.without_counts() for name, survey in surveys.items()}
         gone = {part: np.array(own) for part, own in self._places(without).items()}
         progress("splitting the draw", 0, 0)
-        pieces = pack_plan(names, surveys, drawn, rows, gone, key)
+        pieces = pack_plan(names, told, drawn, rows, gone, key)
         total = self.rows - without.size
         with self._sent(pieces) as parcel:
             schema, key_name = writing.published_schema(self._frame.schema, columns)
@@ -192,29 +204,25 @@ class SparkSource:
     def _count(self, names: Sequence[str]) -> None:
         """Count some columns in one pass over them."""
         table, parts = self._counted(names)
-        if table is None:
+        if table is not None:
+            self._surveys = {name: _survey(table, n, name) for n, name in enumerate(names)}
+        most = max((len(own.values) for own in self._surveys.values()), default=0)
+        if table is None or parts * most > _MOST_COUNTS:
             # Too many values for so many parts: fewer, larger ones.
             self._frame = self._frame.coalesce(max(1, _MOST_COUNTS // _MOST_VALUES))
-            names = list(dict.fromkeys([*self._by_part, *names]))
             table, parts = self._counted(names)
+            self._surveys = {name: _survey(table, n, name) for n, name in enumerate(names)}
         for which, name in enumerate(names):
-            pieces = _pieces(table, which)
-            survey = Survey(name, None, coded=True)
-            for piece in pieces.values():
-                survey.see(piece)
-            survey.finish()
-            if survey.values is None:
-                survey.values = _empty(table, which)
-            if len(survey.values) > _MOST_VALUES:
-                raise _too_many(name)
+            survey = self._surveys[name]
             by_part = np.zeros((parts, len(survey.values)), np.int64)
-            for part, piece in pieces.items():
+            for part, piece in _pieces(table, which).items():
                 by_part[part] = _counts_of(survey, piece)
-            self._surveys[name], self._by_part[name] = survey, by_part
+            self._by_part[name] = by_part
 
     def _counted(self, names: Sequence[str]) -> tuple[Any, int]:
         """The lines of all parts; None instead if there would be too many of them."""
-        parts = int(self._frame.rdd.getNumPartitions())
+        # Of a plan made now: the frame may remember an older one.
+        parts = int(self._frame.select("*").rdd.getNumPartitions())
         most = max(1, min(_MOST_VALUES, _MOST_COUNTS // max(1, parts)))
         table = self._lines(CountTask(names, self._missing, most), names, "counting")
         given_up = to_numpy(table.column(ROWS).combine_chunks()) < 0
@@ -232,7 +240,7 @@ class SparkSource:
         fields = [(PART, IntegerType()), (WHICH, IntegerType()), (ROWS, LongType())]
         fields += [(f"value{n}", field.dataType) for n, field in enumerate(chosen.schema.fields)]
         schema = StructType([StructField(*field) for field in fields])
-        return self._wait(stage, chosen.mapInArrow(task, schema).toArrow)
+        return self._wait(stage, lambda: chosen.mapInArrow(task, schema).toArrow())
 
     def _lost_rows(self, without: Counts) -> dict[str, Counts]:
         """By column that was counted: how often each part has each value in these rows."""
@@ -309,6 +317,19 @@ def _pieces(table: Any, which: int) -> dict[int, CodedPiece]:
     return found
 
 
+def _survey(table: Any, which: int, name: str) -> Survey:
+    """What all parts hold of a column."""
+    survey = Survey(name, None, coded=True)
+    for piece in _pieces(table, which).values():
+        survey.see(piece)
+    survey.finish()
+    if survey.values is None:
+        survey.values = _empty(table, which)
+    if len(survey.values) > _MOST_VALUES:
+        raise _too_many(name)
+    return survey
+
+
 def _one(column: Any) -> Any:
     found = column.combine_chunks()
     return found.chunk(0) if hasattr(found, "chunk") and found.num_chunks else found
@@ -334,8 +355,14 @@ def _too_many(name: str) -> InputError:
 
 
 def _domain_values(column: str, values: Any) -> list[Any]:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
+        values = values.cast(pa.timestamp(values.type.unit, "UTC"))
     try:
         return python_values(values)
+    except UnicodeDecodeError:
+        raise InputError(f"Column {column!r} holds text that is not valid UTF-8.") from None
     except (ValueError, OverflowError):
         raise InputError(
             f"Column {column!r} holds times outside the years 1 to 9999 and cannot be protected "

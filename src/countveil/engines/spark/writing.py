@@ -22,7 +22,7 @@ from countveil.errors import EngineError
 from countveil.release.domain import python_values
 from countveil.source import Column
 
-_FILE_ROWS = 1 << 20
+_FILE_ROWS, _LEAST_FILE_ROWS, _FILE_VALUES = 1 << 20, 1 << 16, 1 << 25
 
 
 def published_schema(schema: Any, columns: Sequence[Column]) -> tuple[Any, str]:
@@ -33,15 +33,19 @@ def published_schema(schema: Any, columns: Sequence[Column]) -> tuple[Any, str]:
     fields = [
         StructField(c.name, StringType() if c.type == "string" else kinds[c.name]) for c in columns
     ]
+    # Upper and lower case are one to Spark.
+    taken = {name.casefold() for name in kinds}
     key_name = "key"
-    while key_name in kinds:
+    while key_name in taken:
         key_name += "_"
     return StructType([*fields, StructField(key_name, LongType())]), key_name
 
 
 def write(dealt: Any, key_name: str, rows: int, folder: str) -> None:
     """Exchange and order the rows by their keys, and write them."""
-    files = max(1, -(-rows // _FILE_ROWS))
+    # A checksum is computed of a file in memory, so wide rows make shorter files.
+    size = max(_LEAST_FILE_ROWS, min(_FILE_ROWS, _FILE_VALUES // max(1, len(dealt.columns))))
+    files = max(1, -(-rows // size))
     (
         dealt.repartition(files, key_name)
         .sortWithinPartitions(key_name)
@@ -69,16 +73,19 @@ def checked_files(
             files.rename(f"{folder}/{name}", f"{folder}/{written[-1]}")
         else:
             files.remove(f"{folder}/{name}")
-    frame = session.read.parquet(*(f"{folder}/{name}" for name in written))
-    by_file = frame.groupBy(sql.col("_metadata.file_name").alias("file")).count().toArrow()
-    sizes = dict(zip(*(column.to_pylist() for column in by_file.columns), strict=True))
+    sizes: dict[str, int] = {}
+    if written:
+        frame = session.read.parquet(*(f"{folder}/{name}" for name in written))
+        file_name = frame.metadataColumn("_metadata").getField("file_name")
+        by_file = frame.groupBy(file_name.alias("file")).agg(sql.count(sql.lit(1))).toArrow()
+        sizes = dict(zip(*(column.to_pylist() for column in by_file.columns), strict=True))
     if sum(sizes.values()) != rows:
         raise EngineError(
             f"{sum(sizes.values()):,} of {rows:,} rows came out, so nothing was published. Is the "
             f"target on a file system that all workers share?"
         )
     for column, counts in expected.items():
-        found = frame.groupBy(quoted(column)).count().toArrow()
+        found = frame.groupBy(quoted(column)).agg(sql.count(sql.lit(1))).toArrow()
         values, times = python_values(found.column(0)), found.column(1).to_pylist()
         if dict(zip(values, times, strict=True)) != {v: n for v, n in counts.items() if n}:
             raise EngineError(
