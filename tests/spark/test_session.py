@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import countveil as cv
+from countveil.cli import publish
 from countveil.engines.choice import chosen_engine
 from countveil.engines.spark import session
 from countveil.errors import EngineError, MissingExtraError, SettingsError
@@ -80,6 +81,20 @@ def test_engines_and_masters_that_are_none(tmp_path: Path) -> None:
 def test_an_address_elsewhere_needs_the_engine() -> None:
     with pytest.raises(cv.CountveilError, match="--engine spark"):
         cv.open("hdfs://host/release")
+
+
+@pytest.mark.parametrize(
+    ("folder", "next_step"),
+    [
+        ("census", "show census"),
+        ("/a b/c", "show '/a b/c'"),
+        ("file:///a/b", "show /a/b"),
+        ("hdfs://n/r", "query hdfs://n/r 'SELECT count(*) FROM release' --engine spark"),
+        ("s3a://b/r 1", "query 's3a://b/r 1' 'SELECT count(*) FROM release' --engine spark"),
+    ],
+)
+def test_the_next_step_fits_the_place(folder: str, next_step: str) -> None:
+    assert publish._next_step(folder) == next_step
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import time
 from enum import StrEnum
@@ -203,7 +204,15 @@ def _print_done(done: Published, seconds: float, own: Path | None) -> None:
         )
     if own is not None:
         print(visible(f"For you only, true counts stand in it: {own}"))
-    print(visible(f"Next: {own_command()} show {shlex.quote(done.folder)}"))
+    print(visible(f"Next: {own_command()} {_next_step(done.folder)}"))
+
+
+def _next_step(folder: str) -> str:
+    """What to do with a release: look at it, or where only a cluster reaches it, ask it there."""
+    if re.match(r"(?!file:)[a-z][a-z0-9+.-]*://", folder):
+        question = shlex.quote("SELECT count(*) FROM release")
+        return f"query {shlex.quote(folder)} {question} --engine spark"
+    return f"show {shlex.quote(folder.removeprefix('file://'))}"
 
 
 def _print_plan(done: Published) -> None:
