@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from countveil.engines.contract import TallyResult
 from countveil.engines.databases.links import Link, open_for_reading, table_name
 from countveil.engines.databases.wording import DUCKDB, POSTGRES, words_for
-from countveil.engines.embedded.pivot import pivot
+from countveil.engines.embedded.pivot import one_by_one, pivot
 from countveil.errors import ReleaseError
 from countveil.query import Tally
 from countveil.query.expressions import Expression
@@ -65,8 +65,4 @@ class DatabaseRelease:
         domains: Sequence[Sequence[Any]],
     ) -> NDArray[np.float64]:
         """Count published values under each condition."""
-        counts = np.zeros((len(conditions), *(len(domain) for domain in domains)))
-        for number, condition in enumerate(conditions):
-            tally = Tally(condition, (), (), tuple(sensitive), ())
-            counts[number] = self.tally(tally, domains).moments[0, 0, 0]
-        return counts
+        return one_by_one(self.tally, conditions, sensitive, domains)

@@ -6,7 +6,7 @@ Enters: the lines of a GROUP BY. Leaves: a `TallyResult`. Must not know: how lin
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from countveil.engines.contract import TallyResult
 from countveil.errors import QueryError, ReleaseError
 from countveil.query import Tally
+from countveil.query.expressions import Expression
 from countveil.release.domain import python_values
 
 MOST_NUMBERS = 20_000_000
@@ -54,6 +55,20 @@ def pivot(found: pa.Table, tally: Tally, domains: Sequence[Sequence[Any]]) -> Ta
     return TallyResult(
         groups, truths, moments.reshape(len(moments), len(groups), len(truths), *shape), lowest
     )
+
+
+def one_by_one(
+    ask: Callable[[Tally, Sequence[Sequence[Any]]], TallyResult],
+    conditions: Sequence[Expression],
+    sensitive: Sequence[str],
+    domains: Sequence[Sequence[Any]],
+) -> NDArray[np.float64]:
+    """Counts under each of many conditions, by a question each."""
+    counts = np.zeros((len(conditions), *(len(domain) for domain in domains)))
+    for number, condition in enumerate(conditions):
+        tally = Tally(condition, (), (), tuple(sensitive), ())
+        counts[number] = ask(tally, domains).moments[0, 0, 0]
+    return counts
 
 
 def check_size(cells: int, moments: int) -> None:

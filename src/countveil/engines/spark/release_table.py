@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from countveil.engines.contract import TallyResult
 from countveil.engines.databases.wording import SPARK, words_for
-from countveil.engines.embedded.pivot import pivot
+from countveil.engines.embedded.pivot import one_by_one, pivot
 from countveil.engines.spark import jobs
 from countveil.engines.spark.draft import read_manifest
 from countveil.engines.spark.files import Files
@@ -88,11 +88,7 @@ class SparkRelease:
         domains: Sequence[Sequence[Any]],
     ) -> NDArray[np.float64]:
         """Count published values under each condition."""
-        counts = np.zeros((len(conditions), *(len(domain) for domain in domains)))
-        for number, condition in enumerate(conditions):
-            tally = Tally(condition, (), (), tuple(sensitive), ())
-            counts[number] = self.tally(tally, domains).moments[0, 0, 0]
-        return counts
+        return one_by_one(self.tally, conditions, sensitive, domains)
 
     def _frame(self) -> Any:
         return self._session.read.parquet(*self._paths)
