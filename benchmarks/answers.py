@@ -33,10 +33,10 @@ import numpy as np
 import pyarrow as pa
 
 import countveil as cv
-from countveil.analyst import DEFAULT_METHOD
-from countveil.channel import ChannelView, view_of_release
-from countveil.channel.conditions import ALWAYS
-from countveil.estimate import Tallies, Total, estimate_total
+from countveil.asking.release import DEFAULT_METHOD
+from countveil.maths.channel import ChannelView, view_of_release
+from countveil.maths.channel.conditions import ALWAYS
+from countveil.maths.estimate import Tallies, Total, estimate_total
 from countveil.randomness import Randomness, Stream
 
 PLAIN = ("age", "gender", "education", "marital", "race", "workclass", "country", "salary")

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from benchmarks.estimators import joint, two_column_table
 from benchmarks.tables import Table, releases, tables
-from countveil.channel import view_of_release
-from countveil.decoys import ColumnSettings, largest_ell
-from countveil.estimate import Estimates, shrunk_counts, unbiased_counts
-from countveil.estimate.products import product_signal
+from countveil.maths.channel import view_of_release
+from countveil.maths.estimate import Estimates, shrunk_counts, unbiased_counts
+from countveil.maths.estimate.products import product_signal
+from countveil.maths.groups import ColumnSettings, largest_ell
 
 Floats = NDArray[np.float64]
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 import countveil as cv
 from benchmarks.tables import Table, acs_2024, prepare, releases, tables
-from countveil.channel import ChannelView, view_of_release
-from countveil.decoys import ColumnSettings, largest_ell
-from countveil.estimate import bayes_counts, shrunk_counts, unbiased_counts
-from countveil.estimate.bayes import PAPER_TOLERANCE
-from countveil.estimate.products import product_signal
+from countveil.maths.channel import ChannelView, view_of_release
+from countveil.maths.estimate import bayes_counts, shrunk_counts, unbiased_counts
+from countveil.maths.estimate.bayes import PAPER_TOLERANCE
+from countveil.maths.estimate.products import product_signal
+from countveil.maths.groups import ColumnSettings, largest_ell
 
 Floats = NDArray[np.float64]
 

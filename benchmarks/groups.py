@@ -29,16 +29,16 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 import countveil as cv
-from countveil.channel import (
+from countveil.maths.channel import (
     Templates,
     channel_matrix,
     design_channel,
     greedy_templates,
     view_of_release,
 )
-from countveil.decoys import mixed_groups
-from countveil.estimate import unbiased_counts
-from countveil.estimate.unbiased import unbiased_variance
+from countveil.maths.estimate import unbiased_counts
+from countveil.maths.estimate.unbiased import unbiased_variance
+from countveil.maths.groups import mixed_groups
 from countveil.randomness import Randomness
 
 Counts = NDArray[np.int64]

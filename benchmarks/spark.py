@@ -31,12 +31,12 @@ from pyspark.sql import functions as sql
 
 import countveil as cv
 from benchmarks.cluster import running_cluster
-from countveil.decoys import ColumnSettings, form_groups
-from countveil.engines.columns.survey import Survey
-from countveil.engines.spark.parcels import Parcel, pack_plan
 from countveil.engines.spark.session import find_session
-from countveil.mechanism import draw_published
+from countveil.engines.spark.task_inputs import Parcel, pack_plan
+from countveil.maths.groups import ColumnSettings, form_groups
+from countveil.maths.mechanism import draw_published
 from countveil.randomness import Randomness
+from countveil.tables.encoded.survey import Survey
 
 _SETTINGS = """\
 spark.executor.memory 3g

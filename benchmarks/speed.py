@@ -36,8 +36,8 @@ MECHANISM = """
 import sys, time
 import numpy as np, pyarrow.parquet as pq
 from concurrent.futures import ThreadPoolExecutor
-from countveil.decoys import mixed_groups
-from countveil.mechanism import Dealer, draw_published
+from countveil.maths.groups import mixed_groups
+from countveil.maths.mechanism import Dealer, draw_published
 from countveil.randomness import Randomness
 file = pq.ParquetFile(sys.argv[1], read_dictionary=["occupation"])
 column = file.read(columns=["occupation"], use_threads=False).unify_dictionaries()["occupation"]

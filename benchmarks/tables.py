@@ -17,8 +17,8 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 import countveil as cv
-from countveil.decoys import ColumnSettings, form_groups
-from countveil.mechanism import Dealer, draw_published
+from countveil.maths.groups import ColumnSettings, form_groups
+from countveil.maths.mechanism import Dealer, draw_published
 from countveil.randomness import Randomness
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"

@@ -31,17 +31,17 @@ from countveil.errors import CountveilError
 from countveil.version import __version__
 
 if TYPE_CHECKING:
-    from countveil.adversaries.summary import Audit as _Audit
-    from countveil.adviser import Advice as _Advice
-    from countveil.analyst import Release
-    from countveil.comparison import Comparison as _Comparison
+    from countveil.asking.release import Release
+    from countveil.auditing.summary import Audit as _Audit
+    from countveil.comparing import Comparison as _Comparison
     from countveil.engines.contract import Progress as _Progress
-    from countveil.estimate import Estimate
-    from countveil.guarantees import Guarantee as _Guarantee
-    from countveil.inspector import Inspection as _Inspection
+    from countveil.maths.estimate import Estimate
+    from countveil.maths.guarantees import Guarantee as _Guarantee
+    from countveil.publishing.advise.adviser import Advice as _Advice
+    from countveil.publishing.inspect import Inspection as _Inspection
     from countveil.release import Finding as _Finding
-    from countveil.source import SourceOptions as _SourceOptions
     from countveil.synthetic import generate
+    from countveil.tables import SourceOptions as _SourceOptions
 
 __all__ = [
     "CountveilError",
@@ -72,8 +72,8 @@ def inspect(
     Without `sensitive`, columns whose names sound like it are taken. `options` say how to read the
     table: see `publish`. Print what comes back.
     """
-    from countveil.inspector import run_inspect
-    from countveil.source import Choices
+    from countveil.publishing.inspect import run_inspect
+    from countveil.tables import Choices
 
     named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
     return run_inspect(table, named, Choices.of(**options))
@@ -98,9 +98,9 @@ def advise(
     `accuracy=(0.01, 0.1)` wishes for counts of 1% of the table within 10%, `hide=20` for counts up
     to 20 hidden. The other options bring the table into shape as `publish` does.
     """
-    from countveil.advice.recommend import Wish
-    from countveil.adviser import run_advise
-    from countveil.source import Choices
+    from countveil.publishing.advise.adviser import run_advise
+    from countveil.publishing.advise.recommend import Wish
+    from countveil.tables import Choices
 
     return run_advise(
         table,
@@ -119,7 +119,7 @@ def guarantee(ell: int) -> _Guarantee:
     has the ways to compute it beside it (`.exact`, `.chebyshev`, `.printed`, `.ways`).
     `.predicate(rows=, size=, share=)` is about counts that combine a value with other columns.
     """
-    from countveil.guarantees import Guarantee
+    from countveil.maths.guarantees import Guarantee
 
     return Guarantee(ell)
 
@@ -183,9 +183,9 @@ def publish(
     from warnings import warn
 
     from countveil.engines.choice import chosen_engine
-    from countveil.publisher import Output, column_settings, run_publish
+    from countveil.publishing.publisher import Output, column_settings, run_publish
     from countveil.release import Signer
-    from countveil.source import Choices
+    from countveil.tables import Choices
 
     settings = column_settings(sensitive, ell, groups, residue)
     where = chosen_engine(engine, table, master)
@@ -219,7 +219,7 @@ def open(  # noqa: A001 - cv.open reads as it should
 
     With `engine="spark"`, also on any file system that Spark reads; it is tallied on the cluster.
     """
-    from countveil.analyst import Release
+    from countveil.asking.release import Release
 
     return Release(folder, engine=engine, master=master)
 
@@ -249,7 +249,7 @@ def export(folder: str | _os.PathLike[str], to: str, *, force: bool = False) -> 
     """
     from pathlib import Path
 
-    from countveil.exporter import run_export
+    from countveil.asking.export import run_export
 
     run_export(Path(folder), to, force=force)
 
@@ -279,9 +279,9 @@ def audit(
     of a finished release of this table, as a real adversary would. The other options are those of
     `publish`. What comes back has `.passed`, `.findings`, `.table()` and `.to_html()`; print it.
     """
-    from countveil.auditor import run_audit
-    from countveil.publisher import column_settings
-    from countveil.source import Choices
+    from countveil.auditing.auditor import run_audit
+    from countveil.publishing.publisher import column_settings
+    from countveil.tables import Choices
 
     return run_audit(
         table,
@@ -319,10 +319,10 @@ def compare(
     budget of differential privacy for `queries` predicates. The other options bring the table into
     shape as `publish` does. What comes back has `.methods`, `.table()` and `.to_html()`; print it.
     """
-    from countveil.comparer import run_compare
+    from countveil.comparing.comparer import run_compare
     from countveil.errors import SettingsError
-    from countveil.publisher import column_settings
-    from countveil.source import Choices
+    from countveil.publishing.publisher import column_settings
+    from countveil.tables import Choices
 
     settings = column_settings(sensitive, ell, "mixed", "absorb")
     if len(settings) != 1:
@@ -346,11 +346,11 @@ def compare(
 def __getattr__(name: str) -> object:
     """Load the heavier names when they are first used."""
     if name == "Release":
-        from countveil.analyst import Release
+        from countveil.asking.release import Release
 
         return Release
     if name == "Estimate":
-        from countveil.estimate import Estimate
+        from countveil.maths.estimate import Estimate
 
         return Estimate
     if name == "generate":

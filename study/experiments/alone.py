@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from countveil.decoys import ColumnSettings, form_groups
-from countveil.mechanism import draw_published
+from countveil.maths.groups import ColumnSettings, form_groups
+from countveil.maths.mechanism import draw_published
 from study.data import StudyTable
 from study.experiments.common import Parameters, Row, Scale, eligible, labelled, randomness_of
 from study.measures import SMALL, Band, errors

@@ -20,8 +20,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import countveil as cv
-from countveil.baselines import DecoyGroups
-from countveil.estimate.bayes import PAPER_TOLERANCE, bayes_step
+from countveil.comparing.baselines import DecoyGroups
+from countveil.maths.estimate.bayes import PAPER_TOLERANCE, bayes_step
 from countveil.randomness import Stream
 from study.data import StudyTable
 from study.experiments.common import DEFAULT_ELL, Parameters, Row, Scale, randomness_of

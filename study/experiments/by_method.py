@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from countveil.baselines import (
+from countveil.comparing.baselines import (
     Anatomy,
     DecoyGroups,
     GlobalRandomisation,

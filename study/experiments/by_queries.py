@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from countveil.baselines import Laplace
+from countveil.comparing.baselines import Laplace
 from study.data import PLAIN, StudyTable
 from study.experiments.by_method import EPSILONS
 from study.experiments.common import (

@@ -5,7 +5,7 @@ The paper's figures "Utility for Anatomy" and "Mechanism A'".
 
 from __future__ import annotations
 
-from countveil.baselines import Anatomy
+from countveil.comparing.baselines import Anatomy
 from study.data import PLAIN, StudyTable
 from study.experiments.common import (
     DEFAULT_ELL,

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.baselines import DecoyGroups
-from countveil.baselines.ours import DecoyTable
-from countveil.decoys import largest_ell
-from countveil.estimate.bayes import PAPER_TOLERANCE
+from countveil.comparing.baselines import DecoyGroups
+from countveil.comparing.baselines.ours import DecoyTable
+from countveil.maths.estimate.bayes import PAPER_TOLERANCE
+from countveil.maths.groups import largest_ell
 from countveil.randomness import Randomness
 from study.data import StudyTable
 from study.measures import Row

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from countveil.decoys import ColumnSettings, form_groups
-from countveil.guarantees import chance_failing, chance_off
-from countveil.guarantees.bounds import chebyshev_probability, printed_probability
-from countveil.mechanism import draw_published
+from countveil.maths.groups import ColumnSettings, form_groups
+from countveil.maths.guarantees import chance_failing, chance_off
+from countveil.maths.guarantees.bounds import chebyshev_probability, printed_probability
+from countveil.maths.mechanism import draw_published
 from study.data import StudyTable
 from study.experiments.common import Parameters, Row, Scale, randomness_of
 

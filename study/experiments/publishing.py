@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import countveil as cv
-from countveil.baselines import DecoyGroups
+from countveil.comparing.baselines import DecoyGroups
 from study.data import PLAIN, StudyTable
 from study.experiments.common import Parameters, Row, Scale, eligible, randomness_of
 

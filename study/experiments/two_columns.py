@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.baselines import DecoyGroups
-from countveil.channel import ChannelView
-from countveil.estimate import bayes_counts, shrunk_counts
-from countveil.estimate.bayes import PAPER_TOLERANCE
-from countveil.estimate.products import product_signal
+from countveil.comparing.baselines import DecoyGroups
+from countveil.maths.channel import ChannelView
+from countveil.maths.estimate import bayes_counts, shrunk_counts
+from countveil.maths.estimate.bayes import PAPER_TOLERANCE
+from countveil.maths.estimate.products import product_signal
 from study.data import PLAIN, StudyTable
 from study.experiments.common import Parameters, Row, Scale, eligible, labelled, randomness_of
 from study.measures import SMALL, Band, errors

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import countveil as cv
-from countveil.cli.demo import QUESTIONS, plant
+from countveil.cli.commands.demo import QUESTIONS, plant
 from countveil.randomness import Randomness
 from tests.robustness.conftest import Quick
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import countveil as cv
-from tests.publish.test_safety_net import patients
+from tests.publishing.test_safety_net import patients
 from tests.robustness.conftest import Quick, quick  # noqa: F401 - a fixture
 from tests.robustness.tools import assert_refused, unchanged
 

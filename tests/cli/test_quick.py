@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 import countveil as cv
-from countveil import analyst
-from countveil.cli import app, query
+from countveil.asking import release as analyst
+from countveil.cli import app
 from countveil.cli.asking import Asked
+from countveil.cli.commands import query
 from countveil.cli.quick import answered_quickly
 
 SQL = "SELECT gender, count(*) FROM release WHERE occupation = 'nurse' GROUP BY gender"
@@ -94,8 +95,9 @@ def test_a_query_loads_nothing_that_it_does_not_need(folder: str, style: str) ->
         "import sys; from countveil.cli.quick import answered_quickly\n"
         f"assert answered_quickly(['query', {folder!r}, {SQL!r}, '--format', {style!r}])\n"
         "heavy = {'typer', 'pydantic', 'rich', 'pandas', 'polars', 'cryptography', 'scipy',\n"
-        "         'pyarrow.compute', 'pyarrow.parquet', 'numpy.random', 'countveil.mechanism',\n"
-        "         'countveil.engines.embedded.held'}\n"
+        "         'pyarrow.compute', 'pyarrow.parquet', 'numpy.random',\n"
+        "         'countveil.maths.mechanism',\n"
+        "         'countveil.engines.local.in_memory.release'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     done = subprocess.run(

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from countveil.channel import CHANNELS
-from countveil.channel.groups import GROUP_METHODS, RESIDUES
-from countveil.cli import asking, options, publish, sql
-from countveil.engines.databases.wording import DIALECTS
-from countveil.estimate import METHODS
-from countveil.release.data_files import OUTPUT_FORMATS
+from countveil.cli import asking, options
+from countveil.cli.commands import publish, sql
+from countveil.maths.channel import CHANNELS
+from countveil.maths.channel.group_methods import GROUP_METHODS, RESIDUES
+from countveil.maths.estimate import METHODS
+from countveil.release.formats.files import OUTPUT_FORMATS
+from countveil.sql.dialects.portable import DIALECTS
 from docs.reference_pages import COMMANDS, PAGES, help_text
 
 ROOT = Path(__file__).parents[2]

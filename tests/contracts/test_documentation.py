@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import countveil as cv
-from countveil.advice.words import accuracy_table, protection_table
-from countveil.channel import ChannelView
 from countveil.display import shown
-from countveil.estimate import bayes_counts, unbiased_counts
-from countveil.guarantees import statement
+from countveil.maths.channel import ChannelView
+from countveil.maths.estimate import bayes_counts, unbiased_counts
+from countveil.maths.guarantees import statement
+from countveil.publishing.advise.words import accuracy_table, protection_table
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.columns import pieces
-from countveil.engines.embedded import source_table
-from countveil.engines.embedded.memory import memory_limit, room_for_rows
-from countveil.engines.embedded.source_table import EmbeddedSource, open_source_table
-from countveil.source import describe_source
+from countveil.engines.local import source_table
+from countveil.engines.local.source_table import EmbeddedSource, open_source_table
+from countveil.tables import describe_source
+from countveil.tables.encoded import encoding as pieces
+from countveil.tables.storage.memory_limit import memory_limit, room_for_rows
 
 NOTHING = np.zeros(0, np.int64)
 ROWS = 3_000
@@ -110,8 +110,8 @@ def test_small_row_groups_do_not_make_a_small_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What gives values away must be seen however a file is cut into pieces."""
-    monkeypatch.setattr("countveil.engines.embedded.blocks._LEAST_SPAN", 250)
-    monkeypatch.setattr("countveil.engines.embedded.blocks._SPANS", 12)
+    monkeypatch.setattr("countveil.tables.readers.blocks._LEAST_SPAN", 250)
+    monkeypatch.setattr("countveil.tables.readers.blocks._SPANS", 12)
     pq.write_table(table(), tmp_path / "in.parquet", row_group_size=10)
     source = open_source_table(describe_source(tmp_path / "in.parquet"))
     assert 1_000 <= source.sample(1_500, NAMES)["row"].codes.size <= 1_500
@@ -166,7 +166,7 @@ def test_text_that_stops_repeating(
     """The first rows look like codes, the later ones do not: all arrive."""
     monkeypatch.setattr(source_table, "_KEPT_SHARE", kept)
     monkeypatch.setattr(pieces, "_FEW_ROWS", 10)
-    monkeypatch.setattr("countveil.engines.embedded.blocks._LEAST_SPAN", 100)
+    monkeypatch.setattr("countveil.tables.readers.blocks._LEAST_SPAN", 100)
     texts = [f"same {row % 3}" if row < 1_500 else f"other {row}" for row in range(ROWS)]
     source = pa.table(
         {"row": range(ROWS), "text": texts, "job": [f"j{r % 4}" for r in range(ROWS)]}
@@ -196,10 +196,10 @@ def test_one_seed_gives_one_release_whatever_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kept, read again or through the disk, and whichever thread is faster: the same rows."""
-    monkeypatch.setattr("countveil.engines.embedded.blocks._LEAST_SPAN", 100)
+    monkeypatch.setattr("countveil.tables.readers.blocks._LEAST_SPAN", 100)
     monkeypatch.setattr(source_table, "_BUCKET_ROWS", 1 << 12)
-    monkeypatch.setattr("countveil.mechanism.deal._PART_TICKETS", 50)
-    monkeypatch.setattr("countveil.mechanism.deal._IN_USE", 1_000)
+    monkeypatch.setattr("countveil.maths.mechanism.deal._PART_TICKETS", 50)
+    monkeypatch.setattr("countveil.maths.mechanism.deal._IN_USE", 1_000)
     census = cv.generate(20_000, seed=3)
     pq.write_table(census, tmp_path / "in.parquet", row_group_size=500)
     found = []

@@ -10,11 +10,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from countveil.errors import TargetError
-from countveil.guarantee_figures import privacy_figure, utility_figure
-from countveil.guarantees import chance_off
+from countveil.maths.guarantees import chance_off
 from countveil.report import Axis, Chart, Line, Section, draw, page, picture
 from countveil.report.axes import around, tick_text
 from countveil.report.files import check_file, held_file, write_file
+from countveil.report.guarantee_figures import privacy_figure, utility_figure
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = "</svg><script>alert(1)</script>"

@@ -11,8 +11,8 @@ import sys
 import time
 
 import countveil.cli.entry
-from countveil.engines.embedded import source_table
-from countveil.engines.embedded.spill import Spill
+from countveil.engines.local import source_table
+from countveil.tables.storage.spill import Spill
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ import pytest
 from numpy.typing import NDArray
 
 import countveil as cv
-from countveil.guarantees import statement
+from countveil.maths.guarantees import statement
 from tests.robustness.tools import CANARY, JOBS, repeated, run
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.embedded import source_table
-from countveil.engines.embedded.spill import Spill
+from countveil.engines.local import source_table
+from countveil.tables.storage.spill import Spill
 from tests.robustness.test_canaries import assert_random_order, published_order
 from tests.robustness.test_types import EVERYDAY
 from tests.robustness.tools import CANARY, JOBS, ROOT, names_in, repeated, with_largest_file

@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.channel import Templates, greedy_templates
-from countveil.mechanism import Dealer, PublishedTable, draw_published
+from countveil.maths.channel import Templates, greedy_templates
+from countveil.maths.mechanism import Dealer, PublishedTable, draw_published
 from countveil.randomness import Randomness
 from tests.statistical.bounds import follows
 

@@ -15,8 +15,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from countveil.channel import greedy_templates
-from countveil.mechanism import draw_published
+from countveil.maths.channel import greedy_templates
+from countveil.maths.mechanism import draw_published
 from countveil.randomness import Randomness
 from tests.statistical import textbook
 from tests.statistical.bounds import (
@@ -65,8 +65,8 @@ def _law(values: Values, ell: int) -> Law:
 def dealer_s_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How the dealer keeps its tickets: all values in a few common parts, or in many groups."""
     if request.param is not None:
-        monkeypatch.setattr("countveil.mechanism.deal._PART_TICKETS", request.param[0])
-        monkeypatch.setattr("countveil.mechanism.deal._IN_USE", request.param[1])
+        monkeypatch.setattr("countveil.maths.mechanism.deal._PART_TICKETS", request.param[0])
+        monkeypatch.setattr("countveil.maths.mechanism.deal._IN_USE", request.param[1])
 
 
 @pytest.mark.parametrize("values", [SIX, FIVE_UNEVEN])

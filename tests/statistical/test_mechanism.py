@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from countveil.channel import Templates, channel_matrix, greedy_templates
-from countveil.mechanism import Dealer, PublishedTable, draw_published
+from countveil.maths.channel import Templates, channel_matrix, greedy_templates
+from countveil.maths.mechanism import Dealer, PublishedTable, draw_published
 from countveil.randomness import Randomness
 from tests.statistical.bounds import (
     FALSE_ALARM,
@@ -80,8 +80,8 @@ def test_pairs_follow_the_channel_however_the_work_is_cut(
     chunk: int, dense_cells: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tuples in chunks, pairs in a square table or in sorted keys: the law stays the same."""
-    monkeypatch.setattr("countveil.mechanism.draw._CHUNK", chunk)
-    monkeypatch.setattr("countveil.mechanism.draw._DENSE_CELLS", dense_cells)
+    monkeypatch.setattr("countveil.maths.mechanism.draw._CHUNK", chunk)
+    monkeypatch.setattr("countveil.maths.mechanism.draw._DENSE_CELLS", dense_cells)
     groups = greedy_templates(SKEWED, 3)
     pairs = _pairs(draw_published(groups, Randomness(seed).stream("draw", "column")))
     assert np.array_equal(pairs.sum(axis=1), SKEWED)

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from countveil.channel import Templates, channel_matrix, view_of_release
-from countveil.decoys import mixed_groups
-from countveil.estimate import unbiased_counts
-from countveil.mechanism import draw_published
+from countveil.maths.channel import Templates, channel_matrix, view_of_release
+from countveil.maths.estimate import unbiased_counts
+from countveil.maths.groups import mixed_groups
+from countveil.maths.mechanism import draw_published
 from countveil.randomness import Randomness
 from tests.statistical import textbook
 from tests.statistical.bounds import FALSE_ALARM, binomial_two_sided, binomial_upper, bonferroni
@@ -110,6 +110,6 @@ def test_intervals_cover_at_fifty_million_rows(seed: int) -> None:
 
 
 def test_two_states_alone_would_not_cover(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("countveil.channel.undo.STEPS", 0)
+    monkeypatch.setattr("countveil.maths.channel.undo.STEPS", 0)
     covered = _covered(seed, TRIALS)
     assert binomial_upper(TRIALS - covered, TRIALS, 0.06) < FALSE_ALARM

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from countveil.channel import ChannelView
-from countveil.estimate.products import product_signal
+from countveil.maths.channel import ChannelView
+from countveil.maths.estimate.products import product_signal
 from countveil.randomness import Randomness
 from tests.statistical.bounds import FALSE_ALARM, chi_square_band
 from tests.statistical.runs import mixed_groups, publish_groups

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countveil.engines.embedded.runs import Rows, Runs
-from countveil.engines.embedded.spill import Spill
-from countveil.engines.embedded.write import draw_buckets
+from countveil.engines.local.runs import Rows, Runs
+from countveil.engines.local.writer import draw_buckets
 from countveil.randomness import Randomness, Stream
+from countveil.tables.storage.spill import Spill
 from tests.statistical.bounds import FALSE_ALARM, follows
 
 ORDERS = {order: place for place, order in enumerate(itertools.permutations(range(4)))}

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from countveil.channel import greedy_templates
-from countveil.mechanism import Dealer, PublishedTable, draw_published
-from countveil.mechanism.split import own_share, share_out, take_first
+from countveil.maths.channel import greedy_templates
+from countveil.maths.mechanism import Dealer, PublishedTable, draw_published
+from countveil.maths.mechanism.split import own_share, share_out, take_first
 from countveil.randomness import Randomness
 from tests.statistical import textbook
 from tests.statistical.bounds import FALSE_ALARM, follows

@@ -2,8 +2,8 @@
 
 Groups are made by random trades between random pairs of groups until nothing is left of the order
 they began with; then the project draws, deals and estimates. The formula is first order, so 3% are
-granted to it (`tests/theory/test_variance.py` shows, without sampling, how far off it is); the rest
-is sampling. False-alarm rate: at most 1e-6 for any seed, the estimates being taken as normal.
+granted to it (`tests/maths/theory/test_variance.py` shows, without sampling, how far off it is);
+the rest is sampling. False-alarm rate: at most 1e-6 for any seed, the estimates being taken as normal.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from countveil.channel import ChannelView
-from countveil.estimate import unbiased_counts, unbiased_variance
+from countveil.maths.channel import ChannelView
+from countveil.maths.estimate import unbiased_counts, unbiased_variance
 from countveil.randomness import Randomness
 from tests.statistical.bounds import FALSE_ALARM, chi_square_band
 from tests.statistical.runs import mixed_groups, publish_groups

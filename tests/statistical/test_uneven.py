@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from countveil.channel import channel_matrix, greedy_templates
-from countveil.mechanism import draw_published
+from countveil.maths.channel import channel_matrix, greedy_templates
+from countveil.maths.mechanism import draw_published
 from countveil.randomness import Randomness
 from tests.statistical import textbook
 from tests.statistical.bounds import FALSE_ALARM, bernstein, bonferroni, follows

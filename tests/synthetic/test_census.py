@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.decoys import largest_ell
 from countveil.errors import SettingsError, TargetError
+from countveil.maths.groups import largest_ell
 from countveil.randomness import Randomness
 from countveil.synthetic import COLUMNS, expected_shares, people
 from countveil.synthetic.files import _CHUNK

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from countveil.cli import (
+from countveil.cli.commands import (
     advise,
     audit,
     compare,

@@ -42,7 +42,7 @@ def ask(
     folder: str, sql: str, asked: Asked, engine: str = "embedded", master: str | None = None
 ) -> None:
     """Ask a release and print what it answers."""
-    from countveil.analyst import Release
+    from countveil.asking.release import Release
 
     answer = Release(folder, engine=engine, master=master).sql(
         sql, method=asked.method, channel=asked.channel, level=asked.level, within=asked.within

@@ -14,7 +14,7 @@ import typer
 from countveil.cli.output import Format
 
 if TYPE_CHECKING:
-    from countveil.source import Choices
+    from countveil.tables import Choices
 
 
 class Groups(StrEnum):
@@ -177,7 +177,7 @@ def choices_of(
     person: str | None = None,
 ) -> Choices:
     """What the options say about a table's columns and values."""
-    from countveil.source import Choices
+    from countveil.tables import Choices
 
     return Choices.of(
         drop=drop or (),

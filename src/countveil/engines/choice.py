@@ -30,7 +30,7 @@ def chosen_engine(name: str, table: object, master: str | None = None) -> Engine
         from countveil.engines.spark.engine import SparkEngine
 
         return SparkEngine(table, master)
-    from countveil.engines.embedded.engine import EmbeddedEngine
+    from countveil.engines.local.engine import EmbeddedEngine
 
     return EmbeddedEngine()
 

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     # Types only: an analyst who imports this contract loads nothing of the publisher's side.
-    from countveil.mechanism import PublishedTable
-    from countveil.query import Tally
-    from countveil.query.expressions import Expression
+    from countveil.maths.mechanism import PublishedTable
     from countveil.randomness import Randomness
     from countveil.release import DataFile, Manifest, ReportFile, Signer
-    from countveil.source import Choices, Column
+    from countveil.sql.query import Tally
+    from countveil.sql.query.expressions import Expression
+    from countveil.tables import Choices, Column
 
 # stage, rows done, rows in all
 Progress = Callable[[str, int, int], None]

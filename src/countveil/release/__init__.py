@@ -4,7 +4,6 @@ Enters: what is to be published. Leaves: a folder that is complete or does not e
 reader, its checked manifest. Must not know: the publisher's table, groups, keys, or any estimator.
 """
 
-from countveil.release.domain import decode_value, encode_value, kind_of
 from countveil.release.draft import Draft, check_target, open_draft
 from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
 from countveil.release.manifest import (
@@ -16,6 +15,7 @@ from countveil.release.manifest import (
     SensitiveColumn,
 )
 from countveil.release.signature import Signer
+from countveil.release.values import decode_value, encode_value, kind_of
 from countveil.release.verify import NOT_PART, Finding, verify_release
 
 __all__ = [

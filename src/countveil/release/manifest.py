@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from countveil.channel.groups import GROUP_METHODS, RESIDUES
 from countveil.errors import ReleaseError
-from countveil.release.data_files import format_of
-from countveil.release.domain import decode_value, encode_value
+from countveil.maths.channel.group_methods import GROUP_METHODS, RESIDUES
+from countveil.release.formats.files import format_of
+from countveil.release.values import decode_value, encode_value
 
 FORMAT = "countveil-release"
 FORMAT_VERSION = 1

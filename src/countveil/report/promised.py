@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from countveil.errors import SettingsError
-from countveil.guarantees import Guarantee, chance_off
-from countveil.guarantees.predicates import PredicateGuarantee
+from countveil.maths.guarantees import Guarantee, chance_off
+from countveil.maths.guarantees.predicates import PredicateGuarantee
 from countveil.report.axes import Axis
 from countveil.report.chart import Chart, Line
 from countveil.report.page import Section

@@ -12,7 +12,7 @@ from typing import Any
 
 from countveil.display import visible
 from countveil.release import Manifest, kind_of
-from countveil.release.domain import BOOLEAN, TEXT
+from countveil.release.values import BOOLEAN, TEXT
 from countveil.report.page import Section
 from countveil.report.promised import Protected
 

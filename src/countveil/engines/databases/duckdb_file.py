@@ -13,8 +13,8 @@ from typing import Any
 import duckdb
 
 from countveil.engines.databases.links import cannot_write, table_name
-from countveil.engines.embedded.duckdb_source import is_duckdb_file
 from countveil.errors import QueryError, ReleaseError, TargetError
+from countveil.tables.readers.duckdb import is_duckdb_file
 
 _CONFIG: dict[str, Any] = {
     "autoinstall_known_extensions": "false",

@@ -10,9 +10,9 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
-from countveil.engines.databases.wording import name_text
 from countveil.errors import CountveilError, MissingExtraError, ReleaseError, TargetError
 from countveil.release.address import DUCKDB, POSTGRES, Address
+from countveil.sql.dialects.portable import name_text
 
 
 class Link(Protocol):

@@ -13,9 +13,9 @@ from typing import Any
 import adbc_driver_postgresql.dbapi as adbc
 
 from countveil.engines.databases.links import cannot_write, first_line, table_name
-from countveil.engines.databases.reasons import postgres_reason
-from countveil.engines.waiting import Conversation, Waiting
 from countveil.errors import QueryError, ReleaseError
+from countveil.sql.interruptible import Conversation, Waiting
+from countveil.sql.postgres_errors import postgres_reason
 
 # Data exceptions of SQL: a number out of range, a text that is none.
 _DATA_EXCEPTIONS = "22"

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from countveil.engines.contract import TallyResult
 from countveil.engines.databases.links import Link, open_for_reading, table_name
-from countveil.engines.databases.wording import DUCKDB, POSTGRES, words_for
-from countveil.engines.embedded.pivot import one_by_one, pivot
+from countveil.engines.pivot import one_by_one, pivot
 from countveil.errors import ReleaseError
-from countveil.query import Tally
-from countveil.query.expressions import Expression
 from countveil.release import Manifest
 from countveil.release.address import POSTGRES as SERVER
 from countveil.release.address import Address
+from countveil.sql.dialects.portable import DUCKDB, POSTGRES, words_for
+from countveil.sql.query import Tally
+from countveil.sql.query.expressions import Expression
 
 
 def open_database(address: Address) -> tuple[Manifest, DatabaseRelease]:

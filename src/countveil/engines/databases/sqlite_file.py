@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from countveil.engines.databases.links import cannot_write, table_name
-from countveil.engines.databases.wording import name_text
 from countveil.errors import TargetError
-from countveil.release.domain import BOOLEAN, NUMBER, kind_of
+from countveil.release.values import BOOLEAN, NUMBER, kind_of
+from countveil.sql.dialects.portable import name_text
 
 
 class SqliteLink:

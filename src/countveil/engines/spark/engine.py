@@ -22,7 +22,7 @@ from countveil.engines.spark.session import (
     session_of,
 )
 from countveil.engines.spark.source_table import SparkSource
-from countveil.source import Choices, check_named
+from countveil.tables import Choices, check_named
 
 
 class SparkEngine:

@@ -15,17 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.engines.contract import TallyResult
-from countveil.engines.databases.wording import SPARK, words_for
-from countveil.engines.embedded.pivot import one_by_one, pivot
+from countveil.engines.pivot import one_by_one, pivot
 from countveil.engines.spark import jobs
 from countveil.engines.spark.draft import read_manifest
 from countveil.engines.spark.files import Files
 from countveil.engines.spark.session import find_session, our_settings
 from countveil.errors import EngineError, QueryError, ReleaseError
-from countveil.query import Tally
-from countveil.query.expressions import Expression
 from countveil.release import Manifest
-from countveil.release.data_files import PARQUET, format_of
+from countveil.release.formats.files import PARQUET, format_of
+from countveil.sql.dialects.portable import SPARK, words_for
+from countveil.sql.query import Tally
+from countveil.sql.query.expressions import Expression
 
 
 def open_with_spark(address: str, master: str | None = None) -> tuple[Manifest, SparkRelease]:

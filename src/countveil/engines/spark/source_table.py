@@ -18,9 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.columns.pieces import CodedPiece
-from countveil.engines.columns.plain import missing_rows, to_numpy
-from countveil.engines.columns.survey import Survey
 from countveil.engines.contract import (
     CodedColumn,
     Found,
@@ -30,9 +27,9 @@ from countveil.engines.contract import (
     WrittenFile,
 )
 from countveil.engines.spark import jobs, writing
-from countveil.engines.spark.parcels import Parcel, pack_head, pack_plan
 from countveil.engines.spark.reading import columns_of, quoted
 from countveil.engines.spark.session import session_of
+from countveil.engines.spark.task_inputs import Parcel, pack_head, pack_plan
 from countveil.engines.spark.tasks import (
     PART,
     RESULT,
@@ -45,10 +42,13 @@ from countveil.engines.spark.tasks import (
     PartsTask,
 )
 from countveil.errors import InputError
-from countveil.mechanism import PublishedTable
+from countveil.maths.mechanism import PublishedTable
 from countveil.randomness import Randomness
-from countveil.release.domain import python_values
-from countveil.source import Column
+from countveil.release.values import python_values
+from countveil.tables import Column
+from countveil.tables.encoded.arrow_arrays import missing_rows, to_numpy
+from countveil.tables.encoded.encoding import CodedPiece
+from countveil.tables.encoded.survey import Survey
 
 _MOST_COUNTS = 1 << 24
 _MOST_VALUES = 100_000

@@ -19,8 +19,8 @@ from countveil.engines.contract import WrittenFile
 from countveil.engines.spark.files import Files
 from countveil.engines.spark.reading import quoted
 from countveil.errors import EngineError
-from countveil.release.domain import python_values
-from countveil.source import Column
+from countveil.release.values import python_values
+from countveil.tables import Column
 
 _FILE_ROWS, _LEAST_FILE_ROWS, _FILE_VALUES = 1 << 20, 1 << 16, 1 << 25
 

@@ -1,0 +1,286 @@
+"""The analyst's path, from a release to estimates.
+
+    open -> parse the question -> tally the published values -> estimate -> answer
+
+Enters: a release folder and questions. Leaves: answers with errors. Must not know: the publisher's
+side. Everything here is computed from what the release holds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from countveil.asking.answer import Known, Options, answer_question
+from countveil.asking.crosstab import Crosstab
+from countveil.asking.many import ManyCounts, count_question
+from countveil.asking.result import Answer, Block, Cells
+from countveil.engines.choice import EMBEDDED, SPARK, check_engine
+from countveil.engines.contract import ReleaseTable
+from countveil.errors import QueryError, SettingsError, nearest
+from countveil.maths.channel import ChannelView, view_of_release
+from countveil.maths.estimate import Estimate, Rounds, check_method
+from countveil.release import Manifest, PublishedColumn, read_manifest
+from countveil.release.address import parse_address
+from countveil.release.formats.files import PARQUET, format_of
+from countveil.release.values import BOOLEAN
+from countveil.sql.query import (
+    ConditionReader,
+    Plan,
+    Question,
+    ReleaseColumns,
+    Tally,
+    parse_question,
+    plan_question,
+)
+from countveil.sql.query.expressions import (
+    AllOf,
+    Column,
+    Constant,
+    Formula,
+    Operation,
+    Plain,
+    SensitiveTest,
+)
+from countveil.sql.query.names import as_kind
+
+DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
+
+
+class Release:
+    """A published release, opened for questions: a folder, or a table in a database.
+
+    `release.place` is what was opened. In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB
+    (`duckdb:FILE#table`) the rows are tallied where they lie; with the engine `spark` on a cluster,
+    from any file system that it reads.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        engine: str = EMBEDDED,
+        master: str | None = None,
+    ) -> None:
+        check_engine(engine, master)
+        self.folder = Path(folder)
+        self.place = os.fspath(folder)
+        address = parse_address(self.place)
+        if engine == SPARK:
+            from countveil.engines.spark.release_table import open_with_spark
+
+            self.manifest: Manifest
+            self.manifest, self._table = open_with_spark(self.place, master)
+        elif address is None:
+            self.manifest = read_manifest(self.folder)
+        else:
+            from countveil.engines.databases.release_table import open_database
+
+            self.manifest, self._table = open_database(address)
+        domains = {name: entry.domain for name, entry in self.manifest.sensitive.items()}
+        classes = {
+            name: entry.classes
+            for name, entry in self.manifest.sensitive.items()
+            if entry.classes is not None
+        }
+        self._columns = ReleaseColumns(self.manifest.columns, domains, classes)
+        self._conditions = ConditionReader(self._columns)
+        self._views: dict[tuple[Any, ...], ChannelView] = {}
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self.manifest.rows
+
+    @property
+    def columns(self) -> Sequence[PublishedColumn]:
+        """The columns, in order."""
+        return self.manifest.columns
+
+    @property
+    def ell(self) -> Mapping[str, int]:
+        """Ell of each sensitive column."""
+        return {name: entry.ell for name, entry in self.manifest.sensitive.items()}
+
+    def __repr__(self) -> str:
+        ells = ", ".join(f"{name}: ell {ell}" for name, ell in self.ell.items())
+        return f"Release({self.place!r}, {self.rows:,} rows, {ells})"
+
+    def sql(
+        self,
+        query: str,
+        *,
+        method: str = DEFAULT_METHOD,
+        channel: str = DEFAULT_CHANNEL,
+        level: float = DEFAULT_LEVEL,
+        within: float = DEFAULT_WITHIN,
+    ) -> Answer:
+        """Answer a query of counts, sums, averages and shares. docs/reference/sql.md says which."""
+        question = parse_question(query, self._columns)
+        return self._answer(question, _options(method, channel, level, within))
+
+    def count(
+        self,
+        where: str = "",
+        *,
+        method: str = DEFAULT_METHOD,
+        channel: str = DEFAULT_CHANNEL,
+        level: float = DEFAULT_LEVEL,
+        within: float = DEFAULT_WITHIN,
+        **values: Any,
+    ) -> Estimate:
+        """Count the rows that meet `where` and have these values in columns named as keywords."""
+        conditions = [self._conditions.formula(where)]
+        conditions += [self._equals(self._columns.find(name), v) for name, v in values.items()]
+        options = _options(method, channel, level, within)
+        return self._answer_counts([AllOf(tuple(conditions))], options)[0][0]
+
+    def counts(
+        self,
+        queries: Iterable[str],
+        *,
+        method: str = DEFAULT_METHOD,
+        channel: str = DEFAULT_CHANNEL,
+        level: float = DEFAULT_LEVEL,
+        within: float = DEFAULT_WITHIN,
+    ) -> Answer:
+        """Count the rows that meet each of many conditions: one row of the answer per condition.
+
+        Thousands at once are answered hundreds of times as fast as one by one.
+        """
+        options = _options(method, channel, level, within)
+        asked = list(queries)
+        formulas = [self._conditions.formula(where) for where in asked]
+        cells, warnings = self._answer_counts(formulas, options)
+        return Answer(["query"], [(where,) for where in asked], [Block("", cells)], warnings)
+
+    def crosstab(
+        self,
+        rows: str,
+        columns: str,
+        where: str = "",
+        *,
+        method: str = DEFAULT_METHOD,
+        channel: str = DEFAULT_CHANNEL,
+        level: float = DEFAULT_LEVEL,
+        within: float = DEFAULT_WITHIN,
+    ) -> Crosstab:
+        """Counts by two columns, or expressions such as `age // 10`, as a matrix."""
+        condition = f" WHERE ({where}\n)" if where.strip() else ""
+        query = f"SELECT {rows}, {columns}, count(*) FROM release{condition} GROUP BY 1, 2"
+        question = parse_question(query, self._columns)
+        if len(question.keys) != 2 or len(question.outputs) != 3:
+            raise QueryError("A cross-tab needs two different columns or expressions.")
+        return Crosstab(self._answer(question, _options(method, channel, level, within)))
+
+    def plain_sql(self, query: str, *, dialect: str = "postgres", table: str = "release") -> str:
+        """SQL that answers the query in a database of your own: unbiased estimates with errors.
+
+        `dialect` is postgres, sqlite or duckdb; `table` names the release's rows there. The text
+        holds all weights, so countveil is not needed where it is run.
+        """
+        from countveil.asking.portable import portable_sql
+        from countveil.sql.dialects.portable import DIALECTS, table_text, words_for
+
+        if dialect not in DIALECTS:
+            listed = ", ".join(DIALECTS)
+            raise SettingsError(f"There is no dialect {dialect!r}. There are: {listed}.")
+        question = parse_question(query, self._columns)
+        plan = plan_question(question, self._columns)
+        pairs = zip(plan.tally.sensitive, plan.domains, strict=True)
+        views = [self._view(*pair) for pair in pairs]
+        words = words_for(dialect, self.columns)
+        return portable_sql(question, plan, views, words, table_text(table))
+
+    def _equals(self, column: PublishedColumn, value: Any) -> Formula:
+        kind = self._columns.kind(column)
+        if value is not None:
+            value = as_kind(value, kind, f"Column {column.name!r}")
+        if column.role == "sensitive":
+            if value is None:
+                return SensitiveTest(column.name, "is_null")
+            return SensitiveTest(column.name, "in", (value,))
+        plain = Column(column.name, kind)
+        if value is None:
+            return Plain(Operation("is_null", (plain,), BOOLEAN))
+        return Plain(Operation("equal", (plain, Constant(value, kind)), BOOLEAN))
+
+    def _answer(self, question: Question, options: Options) -> Answer:
+        plan = plan_question(question, self._columns)
+        counted = self._table.tally(plan.tally, plan.domains)
+        known = self._known(plan, options)
+        return answer_question(question, plan, counted, known, options, self._warnings(plan))
+
+    def _answer_counts(
+        self, formulas: Sequence[Formula], options: Options
+    ) -> tuple[Cells, tuple[str, ...]]:
+        """Together what can be counted together; the others one by one."""
+        many = ManyCounts(self._columns, len(formulas))
+        warnings: list[str] = []
+        for number, formula in enumerate(formulas):
+            if not many.add(number, formula):
+                answer = self._answer(count_question(formula), options)
+                many.put(number, answer.blocks[0].estimates)
+                warnings += answer.warnings
+        warnings += [text for plan in many.plans for text in self._warnings(plan)]
+        cells = many.answer(self._table, lambda plan: self._known(plan, options), options)
+        warnings += Rounds.together(many.rounds).sentences()
+        return cells, tuple(dict.fromkeys(warnings))
+
+    @cached_property
+    def _table(self) -> ReleaseTable:
+        from countveil.engines.local.release_table import open_release_table
+
+        files = [file.path for file in self.manifest.files]
+        columns = [column.name for column in self.manifest.columns]
+        rows = None
+        if format_of(files[0]) != PARQUET:
+            from countveil.engines.local.release_rows import released_rows
+
+            rows = released_rows(self.folder, self.manifest)
+        sensitive = list(self.manifest.sensitive)
+        return open_release_table(self.folder, files, columns, sensitive, rows)
+
+    def _known(self, plan: Plan, options: Options) -> Known:
+        names, domains = plan.tally.sensitive, plan.domains
+        views = [self._view(*pair) for pair in zip(names, domains, strict=True)]
+        if options.method != "bayes" or len(names) < 2:
+            return Known(views)
+        # The states outside of P take part in the iteration.
+        return Known(views, self._everybody(names, domains))
+
+    def _everybody(self, names: Sequence[str], domains: Sequence[tuple[Any, ...]]) -> Any:
+        """The published counts of the whole table by sensitive columns."""
+        everybody = Tally(Constant(value=True, kind=BOOLEAN), (), (), tuple(names), ())
+        return self._table.tally(everybody, domains).moments[0, 0, 0]
+
+    def _view(self, name: str, domain: tuple[Any, ...]) -> ChannelView:
+        """The channel of a sensitive column, from the published histogram."""
+        if (name, domain) not in self._views:
+            entry = self.manifest.sensitive[name]
+            published = self._everybody([name], [domain])
+            self._views[name, domain] = view_of_release(
+                published.astype("int64"), self.rows, entry.ell, entry.groups
+            )
+        return self._views[name, domain]
+
+    def _warnings(self, plan: Plan) -> list[str]:
+        """Values that were asked for and are published nowhere: removed by the draw, or typos."""
+        found = []
+        for name, domain in zip(plan.tally.sensitive, plan.domains, strict=True):
+            known = self.manifest.sensitive[name].domain
+            for value in domain[len(known) :]:
+                near = nearest(str(value), [str(v) for v in known if v is not None])
+                hint = f" {near}" if near.startswith("Did you mean") else ""
+                found.append(f"The release has no row with {name} = {value!r}.{hint}")
+        return found
+
+
+def _options(method: str, channel: str, level: float, within: float) -> Options:
+    check_method(method, channel, level)
+    if not within > 0:
+        raise SettingsError(f"within must be positive, such as 0.10; got {within}.")
+    return Options(method, channel, level, within)

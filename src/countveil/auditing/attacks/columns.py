@@ -1,0 +1,97 @@
+"""Associated columns: two sensitive columns of one person are two pieces of evidence.
+
+Enters: a target with two sensitive columns or more. Leaves: findings. Must not know: files, values.
+
+Knows: whose row is whose, and how the two columns go together in the population. Claims: beliefs
+multiply as exact Bayes says, no further; and the draws of the two columns have nothing to do with
+each other. The second is exact: given who publishes the truth in one column, those who do in the
+other are, among the rows of each true value, a random choice.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+
+from countveil.auditing.beliefs import Score, score
+from countveil.auditing.chance import interval, parts_tail
+from countveil.auditing.findings import Finding, Outcome, not_run, tried_text
+from countveil.auditing.target import SensitiveColumn, Target
+
+NAME = "linkage"
+_KNOWS = "whose row is whose, how the two columns go together"
+_NUMBERS = 300_000_000
+_MOST_ROWS = 100_000
+_SURE = 0.5
+
+
+def attack(target: Target) -> Outcome:
+    """Attack every pair of sensitive columns."""
+    outcome = Outcome()
+    for one, two in itertools.permutations(target.sample(_MOST_ROWS).sensitive, 2):
+        if one.n_values**2 * two.n_values <= _NUMBERS:
+            tried = tried_text(one.truth.size, target.n_linked)
+            outcome.findings += [replace(own, tried=tried) for own in _joint_guess(one, two)]
+        else:
+            most = int((_NUMBERS / two.n_values) ** 0.5)
+            names = f"{one.name}, {two.name}"
+            outcome.findings.append(
+                not_run(NAME, f"both columns to guess {one.name}", names, one.n_values, most)
+            )
+    for one, two in itertools.combinations(target.sensitive, 2):
+        outcome.findings.append(_same_rows(one, two))
+    return outcome
+
+
+def _joint_guess(one: SensitiveColumn, two: SensitiveColumn) -> list[Finding]:
+    """Guess the value of `one` from both published values."""
+    pairs = np.bincount(
+        one.truth * two.n_values + two.truth, minlength=one.n_values * two.n_values
+    ).reshape(one.n_values, two.n_values)
+    # Belief in u and in seeing v2, for every u and v2; then what was seen of `one` itself.
+    with_second = pairs @ two.channel
+    joint = [with_second * like[:, None] for like in one.channel.T]
+    guess = np.stack([table.argmax(axis=0) for table in joint])
+    # What cannot be seen of anybody is believed by nobody.
+    belief = np.stack(
+        [table.max(axis=0) / np.maximum(table.sum(axis=0), 1e-300) for table in joint]
+    )
+    right = guess[one.seen] == one.truth[:, None]
+    sure = belief[one.seen] >= _SURE
+    shown = int(sure[np.arange(two.truth.size), two.seen].sum())
+    attack = f"both columns, where his belief is {_SURE} or more,"
+    return [
+        _finding(one, two, "both columns", score(right, two), one.truth.size),
+        _finding(one, two, attack, score(right & sure, two), shown),
+    ]
+
+
+def _finding(
+    one: SensitiveColumn, two: SensitiveColumn, attack: str, found: Score, rows: int
+) -> Finding:
+    low, high = interval(found.successes, rows)
+    return Finding(
+        NAME, f"{attack} to guess {one.name}", _KNOWS, "exact Bayes, evidence multiplied",
+        f"{found.expected:,.1f} rows right (exact Bayes)", found.successes / max(1, rows),
+        "share right", low, high, found.p_value, column=f"{one.name}, {two.name}",
+        note=f"right in {found.successes:,} of {rows:,} rows; one column alone: {1 / one.ell:.4f}",
+    )  # fmt: skip
+
+
+def _same_rows(one: SensitiveColumn, two: SensitiveColumn) -> Finding:
+    """Do the same rows publish the truth in both columns more, or less, often than by chance?"""
+    has = np.bincount(two.truth, minlength=two.n_values)
+    kept = np.bincount(two.truth[two.kept], minlength=two.n_values)
+    marked = np.bincount(two.truth[one.kept], minlength=two.n_values).astype(np.float64)
+    chances = kept / np.maximum(has, 1)
+    both = int((one.kept & two.kept).sum())
+    p_value = float(parts_tail(np.array([float(both)]), marked[None], chances)[0])
+    rows = max(1, one.truth.size)
+    low, high = interval(both, rows)
+    return Finding(
+        NAME, "rows that publish the truth in both columns", _KNOWS, "count them",
+        f"{float(marked @ chances) / rows:.4f} (independent draws)", both / rows, "share of rows",
+        low, high, p_value, column=f"{one.name}, {two.name}",
+    )  # fmt: skip

@@ -1,0 +1,70 @@
+"""Correlation: the adversary learns from the release how values go with the other columns.
+
+Enters: a target, a stream. Leaves: findings and a reliability diagram. Must not know: files.
+
+Knows: the release, whose row is whose. He trains a classifier on the published values, corrected
+for the channel, and asks it about a person. What it says comes from large counts and is open by
+design: it would be the same had the person not been in the table. So it is trained on the rows of
+*other* people, and what the person's own row adds is counted apart: exact Bayes with the own
+published value on top. That part is claimed to be what the channel gives, and tested.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from countveil.auditing.attacks.linkage import informed_findings, reliability
+from countveil.auditing.beliefs import attacked_rows, update
+from countveil.auditing.chance import interval
+from countveil.auditing.findings import BY_DESIGN, Finding, Outcome, not_run, tried_text
+from countveil.auditing.model import cross_fitted
+from countveil.auditing.target import SensitiveColumn, Target
+from countveil.randomness import Stream
+
+NAME = "correlation"
+_KNOWS = "the release of everybody else, the person's other columns"
+_AND_OWN = "the release, whose row is whose"
+_MOST_VALUES = 1_000
+
+
+def attack(target: Target, stream: Stream) -> Outcome:
+    """Attack every sensitive column."""
+    outcome = Outcome()
+    for column in target.sensitive:
+        if column.n_values > _MOST_VALUES:
+            outcome.findings.append(
+                not_run(NAME, "train a classifier", column.name, column.n_values, _MOST_VALUES)
+            )
+        elif target.plain:
+            outcome.add(_infer(target, column, stream))
+    return outcome
+
+
+def _infer(target: Target, column: SensitiveColumn, stream: Stream) -> Outcome:
+    most = attacked_rows(column.n_values, target.n_linked)
+    asked = np.linspace(0, target.n_linked - 1, most).astype(np.int64)
+    prior, parts = cross_fitted(
+        list(target.plain), column.shares, column.seen, column.channel, stream, asked=asked
+    )
+    own = column.rows_at(asked)
+    right = int((prior.argmax(axis=1) == own.truth).sum())
+    flat = float(column.counts.max() / column.counts.sum())
+    low, high = interval(right, own.truth.size)
+    by_others = Finding(
+        NAME, "infer from everybody else", _KNOWS, "classifier corrected for the channel",
+        "nothing: large counts are open", right / own.truth.size, "share right", low, high,
+        verdict=BY_DESIGN, column=column.name,
+        note=f"the most frequent value alone is right for {flat:.4f}",
+        tried=tried_text(most, target.n_linked),
+    )  # fmt: skip
+    beliefs = update(prior, column.channel)
+    added = [
+        replace(finding, attack=f"{finding.attack}, own row added")
+        for finding in informed_findings(
+            NAME, _AND_OWN, beliefs, prior, own, parts, linked=target.n_linked
+        )
+    ]
+    title = f"Classifier trained on the release, own row added: {column.name}"
+    return Outcome([by_others, *added], [reliability(title, beliefs, own)])

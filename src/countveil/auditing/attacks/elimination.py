@@ -1,0 +1,148 @@
+"""Elimination: the adversary rules out values of a person by what he knows; and slices.
+
+Enters: a target. Leaves: findings and the curve. Must not know: files, values.
+
+Knows: whose row is whose, the share of each value, and k values that the person does not have:
+those that he would otherwise believe most. With published groups (Anatomy, ell-diversity) a person
+has one of ell values, all as likely, and ell - 1 eliminations leave the true one: success
+1/(ell - k). Here all values of the domain stay possible; he succeeds if at most k wrong values are
+more believable than the true one.
+
+Slices: the premise of a minimality attack is that groups depend on the other columns. Then some
+slices by these columns would publish the truth more often than 1/ell. Given how many rows of each
+value publish the truth, which ones do is a random choice: exact tests, slice by slice. And decoys
+would come from people who are alike: `alike`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.auditing.attacks.alike import decoys_from_alike
+from countveil.auditing.attacks.reconstruction import (
+    MEETINGS,
+    MEETINGS_PART,
+    MOST_VALUES,
+    beliefs_by_rule,
+)
+from countveil.auditing.chance import LEVEL, interval, parts_tail
+from countveil.auditing.findings import Finding, Outcome, not_run, too_few
+from countveil.auditing.target import LEAST_LINKED, Codes, Floats, SensitiveColumn, Target
+from countveil.maths.channel import channel_matrix, design_channel, greedy_templates
+from countveil.report.chart import Chart, Line
+
+NAME = "elimination"
+_KNOWS = "whose row is whose, the share of each value, and k values that the person does not have"
+
+
+def attack(target: Target) -> Outcome:
+    """Attack every sensitive column."""
+    outcome = Outcome()
+    if target.n_linked < LEAST_LINKED:
+        outcome.findings.append(too_few(NAME, target.n_linked, LEAST_LINKED))
+        return outcome
+    for place, column in enumerate(target.sensitive):
+        if column.n_values <= MOST_VALUES:
+            outcome.add(_eliminate(column))
+        else:
+            outcome.findings.append(
+                not_run(NAME, "rule out values", column.name, column.n_values, MOST_VALUES)
+            )
+        if target.plain:
+            outcome.findings.append(_slices(target, column))
+            if column.small_domain:
+                outcome.findings.append(decoys_from_alike(target, place))
+    return outcome
+
+
+def _eliminate(column: SensitiveColumn) -> Outcome:
+    # By the table's own shares: a ranking that no draw has changed can be tested exactly.
+    beliefs = beliefs_by_rule(replace(column, published=column.counts), column.groups)
+    if beliefs is None:
+        return Outcome()
+    # How many values are more believable than u once v is seen.
+    ahead = np.argsort(np.argsort(-beliefs, axis=0, kind="stable"), axis=0, kind="stable")
+    rank = ahead[column.truth, column.seen]
+    most = min(column.n_values - 1, max(2 * column.ell, 12))
+    steps = list(range(most + 1))
+    ours = [int((rank <= k).sum()) for k in steps]
+    bounds = [interval(count, rank.size) for count in ours]
+    anatomy = [1 / (column.ell - k) for k in range(column.ell)] + [1.0] * most
+    k = column.ell - 1
+    chart = Chart(
+        f"Elimination: {column.name}", "values ruled out", "share right",
+        [
+            Line("this release", steps, [count / rank.size for count in ours],
+                 [low for low, _ in bounds], [high for _, high in bounds]),
+            Line("Anatomy, groups published", steps, anatomy[: most + 1]),
+        ],
+        f"ell = {column.ell}: with published groups, {k} eliminations are enough.",
+    )  # fmt: skip
+    return Outcome([_enough(column, ahead, rank, k)], [chart])
+
+
+def _enough(column: SensitiveColumn, ahead: Codes, rank: Codes, k: int) -> Finding:
+    """After ell - 1 eliminations: as the design says, not certainty."""
+    claimed, conceded = _right_by_value(column, ahead <= k)
+    has = np.bincount(column.truth, minlength=column.n_values).astype(np.float64)
+    found, n = int((rank <= k).sum()), rank.size
+    upper = np.clip(claimed + conceded, 0.0, 1.0)
+    expected = float(has @ claimed)
+    p_value = 1.0
+    if found > float(has @ upper):
+        p_value = float(parts_tail(np.array([float(found)]), has[None], upper)[0])
+    low, high = interval(found, n)
+    return Finding(
+        NAME, f"rule out the {f'{k} likeliest wrong values' if k > 1 else 'likeliest wrong value'}",
+        _KNOWS, "exact Bayes on what is left",
+        f"{expected / n:.4f} (Anatomy: 1)", found / n, "share right", low, high, p_value,
+        column=column.name,
+        note="a few meetings per pair of values conceded" if k < column.n_values - 1
+        else "the domain has only ell values: eliminating all others tells the value without us",
+    )  # fmt: skip
+
+
+def _right_by_value(column: SensitiveColumn, right: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """P(right | true u) by the groups that the publisher should have formed, and what is unsure."""
+    counts, ell = column.counts, column.ell
+    if counts.max() > counts.sum() // ell:
+        # Rows were dropped; the histogram of those that stayed is known only roughly.
+        return (column.channel * right).sum(axis=1), np.full(counts.size, 0.01)
+    if column.groups == "anatomy":
+        whole = channel_matrix(greedy_templates(counts, ell))
+    else:
+        whole = design_channel(counts, ell)
+    met = whole * ell * counts[:, None]
+    even = np.where(met >= 0.5, MEETINGS + MEETINGS_PART * met, 0.0) * right
+    rare = np.where(met < 0.5, met, 0.0) * right
+    unsure = even.sum(axis=1) + 6 * np.sqrt(rare.sum(axis=1)) + 6 * (rare.sum(axis=1) > 0)
+    return (whole * right).sum(axis=1), unsure / (ell * np.maximum(counts, 1))
+
+
+def _slices(target: Target, column: SensitiveColumn) -> Finding:
+    n_values = column.n_values
+    has = np.bincount(column.truth, minlength=n_values)
+    chances = np.bincount(column.truth[column.kept], minlength=n_values) / np.maximum(has, 1)
+    right, sizes, tails = [], [], []
+    for plain in target.plain:
+        pairs = plain.codes * n_values + column.truth
+        drawn = np.bincount(pairs, minlength=plain.n_levels * n_values).reshape(-1, n_values)
+        right.append(np.bincount(plain.codes[column.kept], minlength=plain.n_levels))
+        sizes.append(drawn.sum(axis=1))
+        tails.append(parts_tail(right[-1].astype(float), drawn.astype(float), chances))
+    rights, rows, p_values = (np.concatenate(parts) for parts in (right, sizes, tails))
+    worst = int(((rights - rows / column.ell) / np.sqrt(np.maximum(rows, 1))).argmax())
+    found, of = int(rights[worst]), int(rows[worst])
+    return Finding(
+        "minimality", "the most exposed slice by another column",
+        "whose row is whose, the group creation", "share right in every slice",
+        f"{1 / column.ell:.4f} (1/ell) in each", found / max(1, of), "share right",
+        # The worst of many: an interval that holds for all of them at once.
+        *interval(found, of, 1 - (1 - LEVEL) / rows.size),
+        min(1.0, rows.size * float(p_values.min())), column=column.name,
+        note=f"{rows.size:,} slices; the farthest above 1/ell has {of:,} rows. Groups never see "
+        "the other columns, so there is nothing that a minimal distortion could tell",
+    )  # fmt: skip

@@ -1,0 +1,102 @@
+"""The order of rows: does it tell groups, or the order of the source?
+
+Enters: a target. Leaves: findings. Must not know: files.
+
+Knows: the release; for scoring, the order of the source. Claim: rows are in uniformly random order.
+All tests are exact:
+
+- neighbours: reading row by row, the next row is any of the rest with equal chances, so bets on
+  "it has the same value" and "it stood near this one in the source" are fair bets
+- parts: where a part of the source went, in 64 parts of the release: hypergeometric counts
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from countveil.auditing.chance import bet, parts_tail
+from countveil.auditing.findings import Finding, Outcome, too_few
+from countveil.auditing.target import Codes, Target
+
+NAME = "reconstruction"
+_KNOWS = "every byte of the files; for scoring, the source's order"
+_WINDOWS = (1, 8, 64)
+_PARTS = 64
+_FEW_ROWS = 200
+
+
+def attack_order(target: Target) -> Outcome:
+    """Attack the order of the rows."""
+    outcome = Outcome()
+    if target.n_linked < _FEW_ROWS:
+        outcome.findings.append(too_few(NAME, target.n_linked, _FEW_ROWS))
+        return outcome
+    order = np.argsort(target.release_place)
+    ranks = np.argsort(np.argsort(target.source_place))[order]
+    outcome.findings += [_near_in_source(ranks), _parts(ranks)]
+    for column in target.sensitive:
+        outcome.findings += [
+            _same_value(column.seen[order], "published", column.name),
+            _same_value(column.truth[order], "true", column.name),
+        ]
+    return outcome
+
+
+def _same_value(values: Codes, kind: str, column: str) -> Finding:
+    """Do neighbours share a value more, or less, often than in random order?"""
+    n = values.size
+    by_value = np.argsort(values, kind="stable")
+    counts = np.bincount(values)
+    first = np.cumsum(counts) - counts
+    nth = np.empty(n, np.int64)
+    nth[by_value] = np.arange(n) - first[values[by_value]]
+    # After row j, so many with its value are left among n - 1 - j rows.
+    left = counts[values] - nth - 1
+    chances = left[:-1] / (n - 1 - np.arange(n - 1))
+    same = values[1:] == values[:-1]
+    expected = float((counts * (counts - 1)).sum()) / (n * (n - 1)) if n > 1 else 0.0
+    return Finding(
+        NAME, f"{kind} values of neighbouring rows", _KNOWS, "bet, row by row, on the same value",
+        f"{expected:.5f} (random order)", float(same.mean()), "share of neighbours alike",
+        p_value=bet(same, np.minimum(chances, 1.0), both_ways=True), column=column,
+    )  # fmt: skip
+
+
+def _near_in_source(ranks: Codes) -> Finding:
+    n = ranks.size
+    found, tests = [], []
+    step = np.abs(np.diff(ranks))
+    for window in _WINDOWS:
+        left = n - 1 - np.arange(n - 1)
+        some = left > 4 * window
+        tests.append(bet(step[some] <= window, 2 * window / left[some], both_ways=False))
+        found.append(int((step <= window).sum()))
+    return Finding(
+        NAME, "source order of neighbouring rows", _KNOWS,
+        f"bet on neighbours that stood within {', '.join(map(str, _WINDOWS))} rows",
+        "2 (random order)", found[0], "neighbours that stay neighbours",
+        p_value=min(1.0, len(tests) * min(tests)),
+        note=f"{found[-1]:,} neighbours stood within {_WINDOWS[-1]}, about {2 * _WINDOWS[-1]:,} "
+        "by chance",
+    )  # fmt: skip
+
+
+def _parts(ranks: Codes) -> Finding:
+    """Where the rows of each part of the source went."""
+    n, parts = ranks.size, min(_PARTS, max(2, int(math.sqrt(ranks.size / 25))))
+    there, here = np.arange(n) * parts // n, ranks * parts // n
+    cells = np.bincount(there * parts + here, minlength=parts**2).reshape(parts, parts)
+    sizes = np.bincount(there, minlength=parts).astype(np.float64)
+    worst = 1.0
+    for part in range(parts):
+        share = np.array([sizes[part] / n])
+        tails = parts_tail(cells[:, part].astype(np.float64), sizes[:, None], share)
+        worst = min(worst, float(tails.min()))
+    expected = n / parts**2
+    return Finding(
+        NAME, "where parts of the source went", _KNOWS, f"{parts} parts against {parts} parts",
+        f"{expected:,.1f} in each, give or take", float(cells.max()), "rows in the fullest cell",
+        p_value=min(1.0, parts**2 * worst),
+    )  # fmt: skip

@@ -1,0 +1,259 @@
+"""Linkage: the adversary knows which row is whose, and updates his beliefs by Bayes' rule.
+
+Enters: a target. Leaves: findings and the reliability diagram. Must not know: files, values.
+
+Knows: everybody's non-sensitive values, hence whose row is whose; the share of each value in the
+table; the program, ell, the release. Once with nothing more, once with a good prior: a classifier
+that was shown the true values of other people.
+
+Claims. With the population's shares as prior, the published value is right in 1/ell of the rows,
+exactly in expectation; the odds of a value rise by (a/b) = (N - f) / ((ell - 1) f) when it is seen.
+With a good prior, beliefs after the update are right as often as exact Bayes says, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.auditing.beliefs import (
+    Beliefs,
+    attacked_rows,
+    dealt_chances,
+    score,
+    update,
+)
+from countveil.auditing.chance import binomial_lower, binomial_upper, interval
+from countveil.auditing.findings import Finding, Outcome, not_run, tried_text
+from countveil.auditing.model import cross_fitted
+from countveil.auditing.target import Codes, SensitiveColumn, Target
+from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
+from countveil.randomness import Stream
+from countveil.report.chart import Chart, Line
+
+NAME = "linkage"
+_KNOWS = "whose row is whose, all other columns, the share of each value"
+_WITH_PRIOR = _KNOWS + ", and a classifier shown the true values of other people"
+_RARE_SHARE = 0.001
+_EXPOSED = 0.01
+
+
+def attack(target: Target, stream: Stream) -> Outcome:
+    """Attack every sensitive column."""
+    outcome = Outcome()
+    for column in target.sensitive:
+        outcome.findings += [_flat(column), _rare(column), _odds(column, target)]
+        if not column.small_domain:
+            outcome.findings.append(
+                not_run(
+                    NAME, "guess with a prior", column.name, column.n_values, WHOLE_DOMAIN_LIMIT
+                )
+            )
+        elif target.plain:
+            outcome.add(_with_prior(target, column, stream))
+    return outcome
+
+
+def kept_p_value(kept: int, rows: int, column: SensitiveColumn) -> float:
+    """Two-sided: so many of these rows publish their true value."""
+    least, largest = column.chances
+    tails = binomial_upper(kept, rows, largest), binomial_lower(kept, rows, least)
+    return min(1.0, 2 * min(tails))
+
+
+def _flat(column: SensitiveColumn) -> Finding:
+    kept, rows = int(column.kept.sum()), column.truth.size
+    without = column.counts.max() / column.counts.sum()
+    low, high = interval(kept, rows)
+    return Finding(
+        NAME, "believe the published value", _KNOWS, "prior odds x a/b, prior = share",
+        f"{1 / column.ell:.4f} (1/ell)", kept / max(1, rows), "share right", low, high,
+        kept_p_value(kept, rows, column), column=column.name,
+        note=f"{rows:,} linked rows; the most frequent value, guessed without the release, is "
+        f"right for {without:.4f}",
+    )  # fmt: skip
+
+
+def rare_values(counts: Codes) -> Codes:
+    """Values that at most 0.1% of the rows have; if there are none, the rarest tenth of them."""
+    occurring = np.flatnonzero(counts)
+    few: Codes = occurring[counts[occurring] <= _RARE_SHARE * counts.sum()]
+    if few.size:
+        return few
+    by_count = np.argsort(counts[occurring], kind="stable")
+    rarest: Codes = occurring[by_count[: -(-occurring.size // 10)]]
+    return rarest
+
+
+def _rare(column: SensitiveColumn) -> Finding:
+    rare = np.zeros(column.n_values, bool)
+    rare[rare_values(column.counts)] = True
+    has, shows = rare[column.truth], rare[column.seen]
+    right, believed = int(column.kept[shows].sum()), int(shows.sum())
+    most = int(column.counts[rare].max())
+    factor = (column.rows - most) / ((column.ell - 1) * most)
+    low, high = interval(right, believed)
+    return Finding(
+        NAME, "believe a published rare value", _KNOWS, "prior odds x a/b, prior = share",
+        f"{1 / column.ell:.4f} (1/ell)", right / max(1, believed), "share right", low, high,
+        kept_p_value(int(column.kept[has].sum()), int(has.sum()), column), column=column.name,
+        note=f"{int(rare.sum())} such values, of at most {most:,} rows; before, the belief "
+        f"was below {most / column.rows:.4%}: odds rise by {factor:,.0f} or more",
+    )  # fmt: skip
+
+
+def _odds(column: SensitiveColumn, target: Target) -> Finding:
+    """Every value: how often it is published by those who have it, and by the others."""
+    everybody = target.n_linked == target.rows
+    least, largest = column.chances
+    size = round(1 / largest)
+    n = column.n_values
+    has = np.bincount(column.truth, minlength=n)
+    kept = np.bincount(column.truth[column.kept], minlength=n)
+    false = np.bincount(column.seen, minlength=n) - kept
+    tests = [kept_p_value(k, h, column) for k, h in zip(kept.tolist(), has.tolist(), strict=True)]
+    if everybody:
+        for f, found in zip(has.tolist(), false.tolist(), strict=True):
+            trials, more = f * (size - 1), f if least < largest else 0
+            upper = binomial_upper(found, trials + more, largest)
+            tests.append(min(1.0, 2 * min(upper, binomial_lower(found, trials, least))))
+    usual = has >= max(100, 20 * column.ell)
+    others = np.maximum(1, column.truth.size - has)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        measured = (kept / has) / (false / others)
+        claimed = others / ((column.ell - 1) * has)
+        ratio = (measured / claimed)[usual & (false > 0)]
+    middle = float(np.median(ratio)) if ratio.size else 1.0
+    low, high = (np.quantile(ratio, [0.05, 0.95]).tolist()) if ratio.size else (None, None)
+    return Finding(
+        NAME, "odds of every value", _KNOWS, "a/b of each value, counted",
+        "1 x (N - f)/((ell - 1) f)", middle, "measured / claimed factor", low, high,
+        min(1.0, len(tests) * min(tests)), column=column.name,
+        note="median and 90% range over values; tested value by value, exact binomial"
+        + ("" if everybody else "; only those who have it, as not everybody is linked"),
+    )  # fmt: skip
+
+
+def _with_prior(target: Target, column: SensitiveColumn, stream: Stream) -> Outcome:
+    asked = np.linspace(
+        0, target.n_linked - 1, attacked_rows(column.n_values, target.n_linked)
+    ).astype(np.int64)
+    shares = np.maximum(column.counts, 0.5) / column.counts.sum()
+    identity = np.eye(column.n_values)
+    prior, _ = cross_fitted(list(target.plain), shares, column.truth, identity, stream, asked=asked)
+    beliefs = update(prior, column.channel)
+    chosen = column.rows_at(asked)
+    return Outcome(
+        informed_findings(NAME, _WITH_PRIOR, beliefs, prior, chosen, linked=target.n_linked),
+        [reliability(f"Linkage with a good prior: {column.name}", beliefs, chosen)],
+    )
+
+
+def informed_findings(
+    name: str,
+    knows: str,
+    beliefs: Beliefs,
+    prior: NDArray[np.float32],
+    column: SensitiveColumn,
+    parts: Sequence[Codes] = (),
+    *,
+    linked: int,
+) -> list[Finding]:
+    """Overall and for the most exposed: right as often as exact Bayes should be, not more.
+
+    `parts` are the rows whose beliefs were learnt from what other rows publish, kept apart.
+    """
+    rows = np.arange(column.truth.size)
+    tried = tried_text(rows.size, linked)
+    right = beliefs.guess == column.truth[:, None]
+    overall = score(right, column, parts)
+    # What he starts from: the chance to publish the truth.
+    kept = kept_p_value(int(column.kept.sum()), rows.size, column)
+    without = int((prior.argmax(axis=1) == column.truth).sum())
+    low, high = interval(overall.successes, overall.rows)
+    found = [
+        Finding(
+            name, "best guess with a prior", knows, "exact Bayes, belief of the classifier x W",
+            f"{overall.expected / overall.rows:.4f} (what the channel gives him)",
+            overall.successes / overall.rows, "share right", low, high,
+            min(1.0, 2 * min(overall.p_value, kept)), column=column.name,
+            note=f"{overall.rows:,} rows; without the release he is right for "
+            f"{without / overall.rows:.4f}", tried=tried,
+        )
+    ]  # fmt: skip
+    # The threshold must not depend on what was dealt to whom: take the 1% in expectation.
+    levels = np.empty(rows.size, np.float32)
+    for part in parts or [rows]:
+        levels[part] = _exposed_level(beliefs.belief[part], column.rows_at(part))
+    exposed = beliefs.belief >= levels[:, None]
+    hit = score(right & exposed, column, parts)
+    shown = exposed[rows, column.seen]
+    believed = float(beliefs.belief[rows, column.seen][shown].mean()) if shown.any() else 0.0
+    low, high = interval(hit.successes, int(shown.sum()))
+    exposed_finding = Finding(
+        name, "the most exposed 1%", knows, f"the same, belief {levels.min():.2f} or more",
+        f"{believed:.4f} (his own belief); right in {hit.expected:,.1f} rows",
+        hit.successes / max(1, int(shown.sum())), "share right", low, high, hit.p_value,
+        column=column.name,
+        note=f"right in {hit.successes:,} of {int(shown.sum()):,} rows; open by design to whoever "
+        "has such a prior", tried=tried,
+    )  # fmt: skip
+    by_tenths = _calibration(name, knows, beliefs, column, parts)
+    return [*found, exposed_finding, replace(by_tenths, tried=tried)]
+
+
+def _calibration(
+    name: str, knows: str, beliefs: Beliefs, column: SensitiveColumn, parts: Sequence[Codes]
+) -> Finding:
+    """Beliefs by tenths: how near to the belief, and as often right as exact Bayes is."""
+    rows = np.arange(column.truth.size)
+    tenth = np.minimum((beliefs.belief * 10).astype(np.int8), 9)
+    right = beliefs.guess == column.truth[:, None]
+    gap, tests = 0.0, []
+    for number in range(10):
+        inside = tenth == number
+        found = score(right & inside, column, parts)
+        shown = inside[rows, column.seen]
+        tests.append(found.p_value)
+        gap += abs(found.successes - float(beliefs.belief[rows, column.seen][shown].sum()))
+    return Finding(
+        name, "beliefs by tenths", knows, "share right against belief",
+        "0 if his prior is calibrated", gap / column.truth.size, "mean gap, belief to share right",
+        p_value=min(1.0, len(tests) * min(tests)), column=column.name,
+        note="tested tenth by tenth against what exact Bayes gives on average; see the diagram",
+    )  # fmt: skip
+
+
+def _exposed_level(belief: NDArray[np.float32], column: SensitiveColumn) -> float:
+    chances = dealt_chances(column)[column.truth]
+    flat, weight = belief.ravel(), chances.ravel()
+    order = np.argsort(-flat)
+    passed = np.cumsum(weight[order])
+    place = int(np.searchsorted(passed, _EXPOSED * column.truth.size))
+    return float(flat[order[min(place, order.size - 1)]])
+
+
+def reliability(title: str, beliefs: Beliefs, column: SensitiveColumn) -> Chart:
+    """How often a belief is right."""
+    rows = np.arange(column.truth.size)
+    belief = beliefs.belief[rows, column.seen]
+    right = beliefs.guess[rows, column.seen] == column.truth
+    place = np.minimum((belief * 10).astype(int), 9)
+    x, y, low, high = [], [], [], []
+    for number in range(10):
+        own = place == number
+        if own.sum() < 20:
+            continue
+        x.append(float(belief[own].mean()))
+        y.append(float(right[own].mean()))
+        bounds = interval(int(right[own].sum()), int(own.sum()))
+        low.append(bounds[0])
+        high.append(bounds[1])
+    return Chart(
+        title, "his belief in his best guess", "share right",
+        [Line("measured", x, y, low, high), Line("calibrated", [0.0, 1.0], [0.0, 1.0])],
+        "Tenths with at least 20 rows; bars are exact 95% intervals.",
+    )  # fmt: skip

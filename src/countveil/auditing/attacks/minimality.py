@@ -1,0 +1,86 @@
+"""Minimality: what the premise of that attack would need, tried on the publisher's own path.
+
+Enters: codes of a table's rows, settings. Leaves: a finding. Must not know: attacks on beliefs.
+
+A minimality attack works because groups were chosen to distort the other columns as little as
+possible: how they turned out then tells what the sensitive values must have been. Here the same
+rows are published twice under one key, the second time with the other columns of all rows
+exchanged. If groups or draws looked at them, some row would publish another value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from countveil.auditing.findings import Finding, Outcome
+from countveil.auditing.links import TrueColumn, read_stored
+from countveil.maths.groups import ColumnSettings, largest_ell
+from countveil.publishing.publisher import run_publish
+from countveil.randomness import Stream
+from countveil.tables import Choices
+
+_ROWS = 5_000
+_MOST_PLAIN = 8
+
+
+def attack(
+    truth: Mapping[str, TrueColumn],
+    settings: Mapping[str, ColumnSettings],
+    folder: Path,
+    stream: Stream,
+) -> Outcome:
+    """Publish twice below `folder`, and compare."""
+    rows = next(iter(truth.values())).codes.size
+    chosen = np.linspace(0, rows - 1, min(rows, _ROWS)).astype(np.int64)
+    codes = {name: column.codes[chosen] for name, column in truth.items()}
+    plain = [name for name in truth if name not in settings][:_MOST_PLAIN]
+    fitting = {
+        name: ColumnSettings(ell, choice.groups)
+        for name, choice in settings.items()
+        if (ell := min(choice.ell, largest_ell(np.bincount(codes[name])))) >= 2
+    }
+    if not plain or not fitting:
+        return Outcome()
+    seed = int(stream.below(1 << 62, 1)[0])
+    other = stream.permutation(chosen.size)
+    published = [
+        _published(codes, plain, fitting, order, seed, folder / name)
+        for name, order in (("one", np.arange(chosen.size)), ("two", other))
+    ]
+    differ = sum(int((published[0][name] != published[1][name]).sum()) for name in fitting)
+    return Outcome([
+        Finding(
+            "minimality", "exchange the other columns of all rows", "the key, for this experiment",
+            "publish twice under one key, compare row by row", "0", float(differ),
+            "rows that publish another value", p_value=0.0 if differ else 1.0,
+            column=", ".join(fitting),
+            note=f"{chosen.size:,} rows; neither groups nor draws look at the other columns",
+        )
+    ])  # fmt: skip
+
+
+def _published(
+    codes: Mapping[str, np.ndarray],
+    plain: list[str],
+    settings: Mapping[str, ColumnSettings],
+    order: np.ndarray,
+    seed: int,
+    folder: Path,
+) -> dict[str, np.ndarray]:
+    """What each row publishes, in the table's order."""
+    number = "row"
+    while number in codes:
+        number += "_"
+    columns: dict[str, Any] = {name: codes[name][order] for name in plain}
+    columns |= {name: np.char.mod("v%07d", codes[name]) for name in settings}
+    columns[number] = np.arange(order.size)
+    kept = Choices.of(keep=list(columns))
+    run_publish(pa.table(columns), settings, folder, choices=kept, seed=seed)
+    stored = read_stored(folder, [number, *settings])
+    place = np.argsort(np.array(stored[number].values)[stored[number].codes])
+    return {name: np.array(stored[name].values)[stored[name].codes][place] for name in settings}

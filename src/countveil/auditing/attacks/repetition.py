@@ -1,0 +1,140 @@
+"""Repeated release: the same rows published again and again, independently.
+
+Enters: a target, a stream. Leaves: findings and the curve. Must not know: files, values.
+
+Knows: whose row is whose in every release. Beliefs multiply: with each release the odds of the
+truth rise by about the same factor as with the first. Two releases of tables that overlap are the
+same thing for the persons in both. Nothing is claimed against it: this is why it must not be done.
+The releases are planned ones, drawn in memory by the publisher's own groups, draws and deals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from countveil.auditing.chance import interval
+from countveil.auditing.findings import KNOWN_LIMIT, Finding, Outcome, not_run, tried_text
+from countveil.auditing.target import Codes, Floats, SensitiveColumn, Target
+from countveil.maths.channel import view_of_release
+from countveil.maths.groups import ColumnSettings, form_groups, largest_ell
+from countveil.maths.mechanism import Dealer, draw_published
+from countveil.randomness import Stream
+from countveil.report.chart import Chart, Line
+
+NAME = "repeated release"
+MOST_RELEASES = 20
+_MOST_ROWS = 20_000
+_MOST_VALUES = 600
+
+
+def attack(target: Target, stream: Stream) -> Outcome:
+    """Attack every sensitive column."""
+    outcome = Outcome()
+    for column in target.sample(_MOST_ROWS).sensitive:
+        if column.n_values <= _MOST_VALUES:
+            found = _repeat(column, stream)
+            tried = tried_text(column.truth.size, target.n_linked)
+            found.findings = [replace(finding, tried=tried) for finding in found.findings]
+            outcome.add(found)
+        else:
+            outcome.findings.append(
+                not_run(NAME, "publish again", column.name, column.n_values, _MOST_VALUES)
+            )
+    return outcome
+
+
+def deal_again(truth: Codes, settings: ColumnSettings, n_values: int, stream: Stream) -> Codes:
+    """One more publication of these rows."""
+    groups = form_groups(np.bincount(truth, minlength=n_values), settings, stream.spawn())
+    return Dealer(draw_published(groups, stream.spawn()), stream.spawn()).deal(truth)
+
+
+def _evidence(seen: Codes, settings: ColumnSettings, n_values: int) -> Floats:
+    """Logarithm of P(published | true) for every row (rows) and true value (columns)."""
+    published = np.bincount(seen, minlength=n_values)
+    view = view_of_release(published, seen.size, settings.ell, settings.groups)
+    whole = view.whole if view.whole is not None else np.tile(published / seen.size, (n_values, 1))
+    return np.log(np.maximum(whole, 1e-9))[:, seen].T
+
+
+def _repeat(column: SensitiveColumn, stream: Stream) -> Outcome:
+    truth, n_values = column.truth, column.n_values
+    ell = min(column.ell, largest_ell(np.bincount(truth, minlength=n_values)))
+    if ell < 2:
+        return Outcome()
+    settings = ColumnSettings(ell, column.groups)
+    shares = np.maximum(np.bincount(truth, minlength=n_values), 0.5) / truth.size
+    log_belief = np.tile(np.log(shares), (truth.size, 1))
+    right, dealt = [], []
+    for _ in range(MOST_RELEASES):
+        seen = deal_again(truth, settings, n_values, stream)
+        dealt.append(seen)
+        log_belief += _evidence(seen, settings, n_values)
+        right.append(int((log_belief.argmax(axis=1) == truth).sum()))
+    bounds = [interval(count, truth.size) for count in right]
+    steps = list(range(1, MOST_RELEASES + 1))
+    chart = Chart(
+        f"Repeated releases: {column.name}", "independent releases of the same rows",
+        "share right",
+        [Line("measured", steps, [count / truth.size for count in right],
+              [low for low, _ in bounds], [high for _, high in bounds])],
+        f"ell = {ell}, {truth.size:,} rows, prior: the share of each value.",
+    )  # fmt: skip
+    found = [
+        Finding(
+            NAME, f"{number} independent releases", "whose row is whose in each of them",
+            "exact Bayes, evidence multiplied", f"{1 / ell:.4f} (1/ell) for one release only",
+            right[number - 1] / truth.size, "share right", *bounds[number - 1],
+            verdict=KNOWN_LIMIT, column=column.name,
+        )
+        for number in sorted({2, 5, MOST_RELEASES})
+    ]  # fmt: skip
+    found.insert(0, _agreeing(truth, dealt[0], dealt[1], column.name, ell))
+    return Outcome([*found, _overlap(column, settings, shares, stream)], [chart])
+
+
+def _agreeing(truth: Codes, one: Codes, two: Codes, name: str, ell: int) -> Finding:
+    """Rows that publish the same value twice."""
+    agree = one == two
+    right = int((one == truth)[agree].sum())
+    return Finding(
+        NAME, "two releases that agree on a row", "whose row is whose in each of them",
+        "believe the value that both show", f"{1 / ell:.4f} (1/ell) for one release only",
+        right / max(1, int(agree.sum())), "share right", *interval(right, int(agree.sum())),
+        verdict=KNOWN_LIMIT, column=name,
+        note=f"{float(agree.mean()):.1%} of the rows; the same as two columns that determine each "
+        "other",
+    )  # fmt: skip
+
+
+def _overlap(
+    column: SensitiveColumn, settings: ColumnSettings, shares: Floats, stream: Stream
+) -> Finding:
+    """Two tables that share three fifths of all rows."""
+    truth, n_values = column.truth, column.n_values
+    cut = truth.size // 5
+    log_belief = np.tile(np.log(shares), (truth.size, 1))
+    times, shown = np.zeros(truth.size, np.int64), []
+    for rows in (slice(0, truth.size - cut), slice(cut, truth.size)):
+        part = truth[rows]
+        ell = min(settings.ell, largest_ell(np.bincount(part, minlength=n_values)))
+        own = ColumnSettings(max(2, ell), settings.groups)
+        seen = np.full(truth.size, -1, np.int64)
+        seen[rows] = deal_again(part, own, n_values, stream)
+        shown.append(seen)
+        log_belief[rows] += _evidence(seen[rows], own, n_values)
+        times[rows] += 1
+    right = log_belief.argmax(axis=1) == truth
+    both, once = right[times == 2], right[times == 1]
+    agreed = right[(times == 2) & (shown[0] == shown[1])]
+    return Finding(
+        NAME, "two releases of overlapping tables", "whose row is whose in each of them",
+        "exact Bayes, evidence multiplied", f"{1 / settings.ell:.4f} (1/ell) for one release only",
+        float(agreed.sum()) / max(1, agreed.size), "share right",
+        *interval(int(agreed.sum()), agreed.size),
+        verdict=KNOWN_LIMIT, column=column.name,
+        note=f"persons in both tables whose values agree; all in both: "
+        f"{float(both.mean()):.4f}; {float(once.mean()):.4f} for those in one table",
+    )  # fmt: skip

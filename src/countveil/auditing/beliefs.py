@@ -1,0 +1,123 @@
+"""Exact Bayes for one linked row at a time, and what it should achieve.
+
+Enters: beliefs before, the channel, true and published values of rows. Leaves: guesses, beliefs,
+expected and measured successes. Must not know: where the beliefs come from.
+
+**What should come out.** Given how many rows with true value u publish v (for all u and v), the
+mechanism deals the published values of the rows with u to these rows in a uniformly random order,
+whoever they are. So for a guess that is a function of the row's published value and of anything
+else (beliefs before, other rows, other columns), the expected number of right guesses is exactly
+known: it is what the guesses would achieve on average over all such orders. More than that, beyond
+chance, means that a published value tells more about its person than the channel allows.
+
+**What is chance.** The rows of a true value are gone through one by one. What is left to deal is
+known, and so the chance that the next guess is right; a bet on it is fair (`chance.bet`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.auditing.chance import bet
+from countveil.auditing.target import Codes, SensitiveColumn
+
+Floats = NDArray[np.float64]
+
+_WORK = 250_000_000
+_LEAST_ROWS = 400
+_CHUNK_NUMBERS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Score:
+    """Successes among `rows` guesses."""
+
+    successes: int
+    rows: int
+    expected: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """For every row and every value that it might publish: the best guess, and the belief in it."""
+
+    guess: NDArray[np.int32]
+    belief: NDArray[np.float32]
+
+
+def attacked_rows(n_values: int, linked: int) -> int:
+    """How many rows can be looked at with every value that they might publish."""
+    return min(linked, max(_LEAST_ROWS, _WORK // n_values**2))
+
+
+def update(before: NDArray[np.float32], channel: Floats) -> Beliefs:
+    """Beliefs after seeing each possible value."""
+    n_rows, n_values = before.shape
+    guess = np.zeros((n_rows, channel.shape[1]), np.int32)
+    belief = np.zeros((n_rows, channel.shape[1]), np.float32)
+    step = max(1, _CHUNK_NUMBERS // n_values)
+    columns = np.ascontiguousarray(channel.T.astype(np.float32))
+    for start in range(0, n_rows, step):
+        part = before[start : start + step]
+        rows = slice(start, start + part.shape[0])
+        total = part @ columns.T
+        for value, likelihood in enumerate(columns):
+            joint = part * likelihood
+            best = joint.argmax(axis=1)
+            guess[rows, value] = best
+            belief[rows, value] = np.take_along_axis(joint, best[:, None], axis=1)[:, 0]
+        belief[rows] /= np.maximum(total, 1e-30)
+    return Beliefs(guess, belief)
+
+
+def dealt_chances(column: SensitiveColumn) -> Floats:
+    """How often rows with each true value publish each value, among the rows at hand."""
+    n_values = column.n_values
+    pairs = column.truth * n_values + column.seen
+    table = np.bincount(pairs, minlength=n_values**2).reshape(n_values, n_values)
+    chances: Floats = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+    return chances
+
+
+def score(right: NDArray[np.bool_], column: SensitiveColumn, parts: Sequence[Codes] = ()) -> Score:
+    """`right[i, v]`: would the guess about row i be counted as right if it published v?
+
+    A guess must not depend on what other rows of the same score publish. If it was learnt from the
+    release, give the `parts` of the rows that learnt from each other; each is scored by itself.
+    """
+    if parts:
+        each = [score(right[rows], column.rows_at(rows)) for rows in parts if rows.size]
+        return Score(
+            sum(own.successes for own in each),
+            sum(own.rows for own in each),
+            sum(own.expected for own in each),
+            min(1.0, len(each) * min(own.p_value for own in each)),
+        )
+    chances = dealt_chances(column)
+    expected = 0.0
+    step = max(1, _CHUNK_NUMBERS // column.n_values)
+    for start in range(0, column.truth.size, step):
+        rows = slice(start, start + step)
+        expected += float(chances[column.truth[rows]][right[rows]].sum())
+    happened = right[np.arange(column.truth.size), column.seen]
+    p_value = bet(happened, _chances_in_turn(right, column), both_ways=False)
+    return Score(int(happened.sum()), column.truth.size, expected, p_value)
+
+
+def _chances_in_turn(right: NDArray[np.bool_], column: SensitiveColumn) -> Floats:
+    """The chance that each guess is right, given what earlier rows of its true value publish."""
+    chances = np.zeros(column.truth.size)
+    order = np.argsort(column.truth, kind="stable")
+    ends = np.cumsum(np.bincount(column.truth, minlength=column.n_values))
+    for rows in np.split(order, ends[:-1]):
+        dealt = np.zeros((rows.size + 1, column.n_values), np.int32)
+        dealt[np.arange(1, rows.size + 1), column.seen[rows]] = 1
+        np.cumsum(dealt, axis=0, out=dealt)
+        left = dealt[-1] - dealt[:-1]
+        chances[rows] = (left * right[rows]).sum(axis=1) / np.arange(rows.size, 0, -1)
+    return chances

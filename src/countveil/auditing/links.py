@@ -1,0 +1,200 @@
+"""Whose row is whose: the publisher's table and a release, brought together.
+
+Enters: a prepared table and the folder of a release. Leaves: a target. Must not know: attacks.
+
+Two ways. A real adversary links a row if nobody else has the same combination of non-sensitive
+values: `linked_by_values`. For a release that is only planned, a *twin* is published by the same
+path: the same sensitive columns, and the number of each row as the only other column, so that all
+rows are linked, as if nobody had a double: `linked_by_number`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from countveil.auditing.target import Codes, PlainColumn, SensitiveColumn, Target
+from countveil.engines.local.release_codes import StoredColumn, stored_columns
+from countveil.errors import InputError, ReleaseError
+from countveil.maths.groups import ColumnSettings
+from countveil.publishing.prepare import LocalPrepared
+from countveil.publishing.publisher import run_publish
+from countveil.release import Manifest, read_manifest
+from countveil.tables import Choices
+
+_NOTHING: Codes = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class TrueColumn:
+    """A column of the publisher's table."""
+
+    values: Sequence[Any]
+    codes: Codes
+
+
+def true_columns(prepared: LocalPrepared) -> dict[str, TrueColumn]:
+    """The columns that will be published, and whose values can be told exactly."""
+    found = {}
+    for column in prepared.roles.published:
+        try:
+            values = prepared.source.histogram(column.name, _NOTHING).values
+        except InputError:
+            if column.name in prepared.roles.sensitive:
+                raise
+            continue
+        found[column.name] = TrueColumn(values, prepared.source.codes(column.name))
+    return found
+
+
+def publish_twin(
+    truth: Mapping[str, TrueColumn],
+    settings: Mapping[str, ColumnSettings],
+    folder: Path,
+    seed: int | None,
+) -> str:
+    """Publish the sensitive columns beside row numbers; the name of the column of numbers."""
+    number = "row"
+    while number in settings:
+        number += "_"
+    columns: dict[str, Any] = {
+        name: pa.DictionaryArray.from_arrays(
+            pa.array(truth[name].codes, pa.int32()),
+            pa.array([_label(place) for place in range(len(truth[name].values))]),
+        )
+        for name in settings
+    }
+    rows = next(iter(truth.values())).codes.size
+    columns[number] = pa.array(np.arange(rows))
+    kept = Choices.of(keep=list(columns))
+    run_publish(pa.table(columns), settings, folder, choices=kept, seed=seed)
+    return number
+
+
+def linked_by_number(
+    truth: Mapping[str, TrueColumn],
+    settings: Mapping[str, ColumnSettings],
+    folder: Path,
+    number: str,
+) -> Target:
+    """The twin: every row is linked."""
+    stored = read_stored(folder, [*settings, number])
+    place = np.array(stored[number].values, np.int64)[stored[number].codes]
+    labels = {name: {_label(i): i for i in range(len(truth[name].values))} for name in settings}
+    seen = {name: _translated(stored[name], labels[name], name) for name in settings}
+    order = np.argsort(place)
+    plain = [name for name in truth if name not in settings]
+    return _target(truth, settings, plain, seen, (place[order], order))
+
+
+def linked_by_values(
+    truth: Mapping[str, TrueColumn], manifest: Manifest, folder: Path, sensitive: Sequence[str]
+) -> Target:
+    """A release: those rows are linked that are alone with their non-sensitive values."""
+    settings = {
+        name: ColumnSettings(entry.ell, entry.groups, entry.residue)
+        for name, entry in manifest.sensitive.items()
+        if name in sensitive
+    }
+    stored = read_stored(folder, [column.name for column in manifest.columns])
+    places = {
+        name: {_key(value): place for place, value in enumerate(truth[name].values)}
+        for name in stored
+        if name in truth
+    }
+    seen = {name: _translated(stored[name], places[name], name) for name in settings}
+    plain = [name for name in places if name not in manifest.sensitive]
+    rows = next(iter(truth.values())).codes.size
+    ours, theirs = np.zeros(rows, np.int64), np.zeros(manifest.rows, np.int64)
+    for name in plain:
+        there = _translated(stored[name], places[name], name)
+        size = len(truth[name].values)
+        joint = np.concatenate([ours * size + truth[name].codes, theirs * size + there])
+        codes = np.unique(joint, return_inverse=True)[1]
+        ours, theirs = codes[:rows], codes[rows:]
+    n_keys = int(max(ours.max(initial=0), theirs.max(initial=0))) + 1
+    n_ours, n_theirs = (np.bincount(keys, minlength=n_keys) for keys in (ours, theirs))
+    _check_same_rows(n_ours, n_theirs, manifest)
+    once = (n_ours == 1) & (n_theirs == 1)
+    where = np.full(n_keys, -1, np.int64)
+    where[theirs] = np.arange(theirs.size)
+    linked = np.flatnonzero(once[ours])
+    return _target(truth, settings, plain, seen, (linked, where[ours[linked]]))
+
+
+def _check_same_rows(ours: Codes, theirs: Codes, manifest: Manifest) -> None:
+    """Other columns are published unchanged, so a release has its table's combinations of them."""
+    table, release = int(ours.sum()), int(theirs.sum())
+    may_drop = any(entry.residue == "drop" for entry in manifest.sensitive.values())
+    strange = int(np.maximum(theirs - ours, 0).sum())
+    if release > table or (release < table and not may_drop):
+        raise ReleaseError(
+            f"The release has {release:,} rows and the table {table:,}, so it is not a release of "
+            f"this table."
+        )
+    if strange:
+        raise ReleaseError(
+            f"{strange:,} rows of the release have other non-sensitive values than any row of the "
+            f"table. Is it a release of this table, and were --bins, --merge or --missing given "
+            f"when it was published? Give the same here."
+        )
+
+
+def _target(
+    truth: Mapping[str, TrueColumn],
+    settings: Mapping[str, ColumnSettings],
+    plain: Sequence[str],
+    seen: Mapping[str, Codes],
+    places: tuple[Codes, Codes],
+) -> Target:
+    """`places`: which row of the table is which row of the release, in the table's order."""
+    source_place, release_place = places
+    sensitive = [
+        SensitiveColumn(
+            name, choice.ell, choice.groups,
+            np.bincount(truth[name].codes, minlength=len(truth[name].values)),
+            np.bincount(seen[name], minlength=len(truth[name].values)),
+            truth[name].codes[source_place],
+            seen[name][release_place],
+        )
+        for name, choice in settings.items()
+    ]  # fmt: skip
+    rows = next(iter(seen.values())).size
+    known = [PlainColumn.of(name, truth[name].codes[source_place]) for name in plain]
+    return Target(source_place, release_place, known, sensitive, rows)
+
+
+def read_stored(folder: Path, names: Sequence[str]) -> dict[str, StoredColumn]:
+    """Columns of a release in the stored order."""
+    manifest = read_manifest(folder)
+    files = [file.path for file in manifest.files]
+    found: dict[str, StoredColumn] = stored_columns(folder, files, names, manifest.columns)
+    return found
+
+
+def _translated(column: StoredColumn, places: Mapping[Any, int], name: str) -> Codes:
+    """The release's rows by the numbers that the table's values have."""
+    try:
+        to = np.array([places[_key(value)] for value in column.values], np.int64)
+    except KeyError:
+        raise ReleaseError(
+            f"Column {name!r} of the release holds a value that the table does not have. Is it a "
+            f"release of this table, and were --bins, --merge or --missing given when it was "
+            f"published? Give the same here."
+        ) from None
+    return to[column.codes]
+
+
+def _key(value: Any) -> Any:
+    """Numbers that are no number are equal to themselves here."""
+    return ("not a number",) if isinstance(value, float) and math.isnan(value) else value
+
+
+def _label(place: int) -> str:
+    return f"value {place:07d}"

@@ -1,0 +1,163 @@
+"""A release under attack: what the adversary sees, and the truth to score him by.
+
+Enters: codes of rows that are linked to persons, and public facts of the release. Leaves: arrays.
+Must not know: files, values (codes only), how rows were linked.
+
+Rows here are the *linked* ones: those of which the adversary knows whose they are. `truth` is the
+publisher's, and is used for priors that the adversary is granted, and for scoring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.maths.channel import ChannelView, view_of_release
+from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_LEVELS = 48
+# With fewer linked rows there is nothing to attack them for.
+LEAST_LINKED = 50
+
+
+@dataclass(frozen=True)
+class PlainColumn:
+    """A column that everybody knows of everybody: few levels, in the order of its values."""
+
+    name: str
+    codes: Codes
+    n_levels: int
+
+    @classmethod
+    def of(cls, name: str, codes: Codes) -> PlainColumn:
+        """Many values become classes of neighbours with about equally many rows."""
+        n_values = int(codes.max(initial=0)) + 1
+        if n_values <= MOST_LEVELS:
+            return cls(name, codes, n_values)
+        ends = np.cumsum(np.bincount(codes, minlength=n_values))
+        level_of = (ends - 1) * MOST_LEVELS // codes.size
+        used, levels = np.unique(level_of, return_inverse=True)
+        return cls(name, levels[codes], used.size)
+
+
+@dataclass(frozen=True)
+class SensitiveColumn:
+    """One protected column of the release.
+
+    `counts` are the true counts of the whole table, `published` those of the whole release; `truth`
+    and `seen` are about the linked rows.
+    """
+
+    name: str
+    ell: int
+    groups: str
+    counts: Codes
+    published: Codes
+    truth: Codes
+    seen: Codes
+
+    @property
+    def n_values(self) -> int:
+        """Size of the domain."""
+        return self.counts.size
+
+    @property
+    def rows(self) -> int:
+        """Rows of the release."""
+        return int(self.published.sum())
+
+    @property
+    def kept(self) -> NDArray[np.bool_]:
+        """Which rows publish their true value."""
+        same: NDArray[np.bool_] = self.truth == self.seen
+        return same
+
+    @property
+    def chances(self) -> tuple[float, float]:
+        """The least and the largest chance to publish the true value, by the sizes of groups."""
+        groups = self.rows // self.ell
+        size, larger = divmod(self.rows, groups)
+        return 1 / (size + (larger > 0)), 1 / size
+
+    @cached_property
+    def view(self) -> ChannelView:
+        """What the published histogram tells anybody about the channel."""
+        return view_of_release(self.published, self.rows, self.ell, self.groups)
+
+    @property
+    def small_domain(self) -> bool:
+        """Whether all pairs of values can be looked at."""
+        return self.n_values <= WHOLE_DOMAIN_LIMIT
+
+    @cached_property
+    def channel(self) -> Floats:
+        """P(published | true) as the adversary works it out from the release alone."""
+        if self.view.whole is not None:
+            # A value that nobody publishes has no row of its own; take the average one.
+            empty = self.view.whole.sum(axis=1) == 0
+            share = self.published / max(1, self.rows)
+            return np.where(empty[:, None], share, self.view.whole)
+        whole = np.tile(self.view.b, (self.n_values, 1))
+        np.fill_diagonal(whole, self.view.keep)
+        found: Floats = whole / whole.sum(axis=1, keepdims=True)
+        return found
+
+    @property
+    def shares(self) -> Floats:
+        """The share of each value in the table, as the release tells it."""
+        smoothed = np.maximum(self.published, 0.5)
+        shares: Floats = smoothed / smoothed.sum()
+        return shares
+
+    def rows_at(self, rows: Codes) -> SensitiveColumn:
+        """The same column with some of the linked rows."""
+        return SensitiveColumn(
+            self.name, self.ell, self.groups, self.counts, self.published,
+            self.truth[rows], self.seen[rows],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Target:
+    """Linked rows: the place of each in the source and in the release, and what is known of it."""
+
+    source_place: Codes
+    release_place: Codes
+    plain: Sequence[PlainColumn]
+    sensitive: Sequence[SensitiveColumn]
+    rows: int
+
+    @property
+    def n_linked(self) -> int:
+        """How many rows are linked."""
+        return self.source_place.size
+
+    def fine_cells(self, least: int) -> Codes:
+        """Cells by ever more of the other columns, while an average row's has `least` rows."""
+        cell = np.zeros(self.n_linked, np.int64)
+        for column in sorted(self.plain, key=lambda plain: plain.n_levels):
+            finer = np.unique(cell * column.n_levels + column.codes, return_inverse=True)[1]
+            if np.bincount(finer)[finer].mean() < least:
+                break
+            cell = finer
+        return cell
+
+    def sample(self, most: int) -> Target:
+        """At most so many of the linked rows, evenly spread over the source."""
+        if self.n_linked <= most:
+            return self
+        chosen = np.linspace(0, self.n_linked - 1, most).astype(np.int64)
+        return Target(
+            self.source_place[chosen],
+            self.release_place[chosen],
+            [PlainColumn(c.name, c.codes[chosen], c.n_levels) for c in self.plain],
+            [column.rows_at(chosen) for column in self.sensitive],
+            self.rows,
+        )

@@ -1,0 +1,152 @@
+"""`countveil advise`: which ell for a table, tried out on the table itself."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from countveil.cli.options import (
+    BinsOption,
+    DomainOption,
+    DropOption,
+    FormatOption,
+    InputArgument,
+    MergeOption,
+    choices_of,
+)
+from countveil.cli.output import (
+    Format,
+    as_json,
+    print_paragraph,
+    print_rows,
+    print_table,
+    progress_shown,
+)
+from countveil.cli.source_options import NOTHING_SAID, with_source_options
+from countveil.display import visible
+
+if TYPE_CHECKING:
+    from countveil.publishing.advise.column import ColumnAdvice
+
+
+@with_source_options
+def command(
+    table: InputArgument,
+    sensitive: Annotated[
+        list[str],
+        typer.Option(
+            "-s", "--sensitive", metavar="COL", help="A column to protect. May be repeated."
+        ),
+    ],
+    accuracy: Annotated[
+        str | None,
+        typer.Option(
+            "--accuracy",
+            metavar="SHARE:ERROR",
+            help="A wish: counts of this share of the table within this error, such as 1%:10%.",
+        ),
+    ] = None,
+    hide: Annotated[
+        int | None,
+        typer.Option("--hide", metavar="COUNT", help="A wish: counts up to this one hidden."),
+    ] = None,
+    drop: DropOption = None,
+    bins: BinsOption = None,
+    domain: DomainOption = None,
+    merge: MergeOption = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="The same seed tries the same things.")
+    ] = None,
+    source: dict[str, Any] = NOTHING_SAID,
+    style: FormatOption = Format.TABLE,
+) -> None:
+    """Find an ell: what each one costs in accuracy and gains in protection.
+
+    Every feasible ell is tried out on the table: how far counts of different sizes would be off,
+    which small counts stay hidden, how much a single published row tells. Then, in words, a
+    recommendation for what you wish, why no larger ell is feasible, and what it would take.
+    Nothing is written.
+
+    Example: countveil advise census.csv -s occupation --accuracy 1%:10% --hide 20
+    """
+    # Threads of the algebra library spin while they wait, and gain nothing on such matrices.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from countveil.publishing.advise.adviser import run_advise
+    from countveil.publishing.advise.recommend import Wish
+
+    wish = Wish(None if accuracy is None else _accuracy(accuracy), hide)
+    choices = choices_of(drop=drop, bins=bins, domain=domain, merge=merge, source=source)
+    with progress_shown() as report:
+        advice = run_advise(
+            table, sensitive, choices=choices, wish=wish, seed=seed, progress=report
+        )
+    if style is Format.JSON:
+        print(as_json(advice.as_dict()))
+        return
+    if style is Format.CSV:
+        _print_csv(list(advice.columns.values()))
+        return
+    for column in advice.columns.values():
+        _print_column(column)
+    if len(advice.columns) > 1:
+        print_paragraph(
+            "Every column has its own groups. Columns that are closely associated tell more "
+            "together than each figure says."
+        )
+
+
+def _print_column(column: ColumnAdvice) -> None:
+    from countveil.publishing.advise.words import accuracy_table, basis_sentence, protection_table
+
+    print(visible(f"{column.column}: {column.rows:,} rows"))
+    if column.lines:
+        print("\nExpected relative error of counts of this share of the table:")
+        print_table(*accuracy_table(column))
+        print_paragraph(basis_sentence(column))
+        print("\nSeeing a value in a row multiplies the odds that it is true by:")
+        print_table(*protection_table(column))
+    print_paragraph(f"Recommendation: {column.recommendation.reason}")
+    for sentence in (column.larger, *column.notes):
+        print_paragraph(sentence, bullet="- ")
+    print()
+
+
+def _print_csv(columns: list[ColumnAdvice]) -> None:
+    from countveil.publishing.advise.figures import share_text
+
+    rows: list[list[object]] = []
+    names: list[str] = []
+    for column in columns:
+        for line in column.lines:
+            flat = {
+                "column": column.column,
+                "ell": line.ell,
+                "odds_rarest": line.odds_rarest,
+                "odds_median": line.odds_median,
+                "odds_most_frequent": line.odds_most_frequent,
+                **{f"error_{share_text(share)}": error for share, error in line.errors.items()},
+                "hidden_up_to": line.hidden_up_to,
+                "condition": line.condition,
+                "candidates": line.candidates,
+                "recommended": line.ell == column.recommendation.ell,
+            }
+            names = list(flat)
+            rows.append(list(flat.values()))
+    print_rows(names, rows, Format.CSV)
+
+
+def _accuracy(text: str) -> tuple[float, float]:
+    from countveil.errors import SettingsError
+
+    number = r"\s*(\d+\.?\d*|\.\d+)(%?)\s*"
+    found = re.fullmatch(f"{number}:{number}", text, re.ASCII)
+    if found is None:
+        raise SettingsError(
+            "--accuracy takes a share of the table and a relative error, such as 1%:10% or "
+            "0.01:0.1."
+        )
+    share, of_share, error, of_error = found.groups()
+    return float(share) / (100 if of_share else 1), float(error) / (100 if of_error else 1)

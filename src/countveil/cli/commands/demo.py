@@ -1,0 +1,136 @@
+"""`countveil demo`: the whole path on a made-up census, estimates beside the truth."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from countveil.cli.output import (
+    own_command,
+    print_paragraph,
+    print_table,
+    progress_shown,
+)
+from countveil.display import shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from countveil.randomness import Stream
+
+_ELL = 5
+_PLANTED = {"age": 70, "gender": "F", "country": "Iceland", "occupation": "watchmaker"}
+_N_PLANTED = 5
+
+# From large to tiny: the question in words, and the condition.
+QUESTIONS = (
+    ("women", "gender = 'F'"),
+    ("office clerks", "occupation = 'office clerk'"),
+    ("nurses", "occupation = 'nurse'"),
+    ("women who are nurses", "gender = 'F' AND occupation = 'nurse'"),
+    ("drivers under 40", "age < 40 AND occupation = 'driver'"),
+    ("lawyers", "occupation = 'lawyer'"),
+    ("architects", "occupation = 'architect'"),
+    ("watchmakers", "occupation = 'watchmaker'"),
+    ("women of 70 who are nurses", "gender = 'F' AND age = 70 AND occupation = 'nurse'"),
+    (
+        "women of 70 from Iceland who are watchmakers",
+        "gender = 'F' AND age = 70 AND country = 'Iceland' AND occupation = 'watchmaker'",
+    ),
+)
+
+
+def command(
+    rows: Annotated[int, typer.Option("--rows", help="How many people.")] = 100_000,
+    to: Annotated[
+        Path, typer.Option("--to", metavar="DIR", help="Folder for the demo's files.")
+    ] = Path("countveil-demo"),
+) -> None:
+    """Publish a built-in census, query it, print estimates beside the truth.
+
+    Among the made-up people are five women of 70 from Iceland, all of them watchmakers. Large
+    counts come out right; the five stay hidden.
+    """
+    import pyarrow.parquet as pq
+
+    from countveil.asking.release import Release
+    from countveil.errors import SettingsError
+    from countveil.publishing.publisher import column_settings, run_publish
+    from countveil.randomness import Randomness
+    from countveil.synthetic import generate
+
+    if rows < 1_000:
+        raise SettingsError(f"The demo needs at least 1,000 rows to show anything, got {rows}.")
+    to.mkdir(parents=True, exist_ok=True)
+    census, folder = to / "census.parquet", to / "release"
+    print(f"1. Making up a census of {rows:,} people, five of them very special.")
+    table = generate(rows)
+    pq.write_table(plant(table, Randomness().stream("plant")), census)
+    print(f"2. Publishing it with ell = {_ELL}: occupation is the sensitive column.")
+    if folder.exists():
+        shutil.rmtree(folder)
+    settings = column_settings({"occupation": _ELL}, None, "mixed", "absorb")
+    with progress_shown() as report:
+        run_publish(census, settings, folder, progress=report)
+    print("3. Asking the release ten questions, from large to tiny:")
+    release = Release(folder)
+    lines = []
+    for words, where in QUESTIONS:
+        found = release.count(where)
+        interval = f"{shown(found.low)} - {shown(found.high)}"
+        estimate = "hidden" if found.verdict == "hidden" else shown(found.estimate)
+        lines.append((words, _true_count(census, where), estimate, interval, found.verdict))
+    print_table(
+        ("how many ...", "truth", "estimate", "95% interval", "verdict"),
+        lines,
+        widths=(26, 8, 8, 17, 10),
+    )
+    print_paragraph(
+        "Only the release was asked; the truth is printed beside it for you. What is hidden is too "
+        "small, or too uncertain, to say anything about. The occupation in a single published row "
+        f"is the person's own in about one of {_ELL} cases."
+    )
+    name = own_command()
+    print(f"""
+The release:       {folder}
+The made-up table: {census}
+Try next:
+  {name} show {folder}
+  {name} query {folder} \\
+    "SELECT gender, count(*) FROM release
+     WHERE occupation = 'nurse' GROUP BY gender"
+  {name} verify {folder}""")
+
+
+def plant(table: pa.Table, stream: Stream) -> pa.Table:
+    """Make exactly five people of the planted kind, at random places of the table."""
+    import pyarrow as pa
+
+    columns = {name: table[name].to_pylist() for name in table.column_names}
+    keys = ("age", "gender", "country")
+    for row in range(table.num_rows):
+        if all(columns[key][row] == _PLANTED[key] for key in keys):
+            columns["country"][row] = "Ireland"
+    for row in stream.choose(_N_PLANTED, table.num_rows).tolist():
+        for key, value in _PLANTED.items():
+            columns[key][row] = value
+    return pa.table(columns, schema=table.schema)
+
+
+def _true_count(census: Path, where: str) -> int:
+    """Count in the made-up table itself, with the same reader of conditions."""
+    import pyarrow.parquet as pq
+
+    from countveil.engines.local.release_table import open_release_table
+    from countveil.release import PublishedColumn
+    from countveil.sql.query import ReleaseColumns, Tally, parse_where
+    from countveil.sql.query.formulas import as_condition
+
+    fields = pq.read_schema(census)
+    columns = [PublishedColumn(field.name, str(field.type), "plain") for field in fields]
+    table = open_release_table(census.parent, [census.name], [column.name for column in columns])
+    condition = as_condition(parse_where(where, ReleaseColumns(columns)))
+    return int(table.tally(Tally(condition, (), (), (), ()), ()).moments.sum())

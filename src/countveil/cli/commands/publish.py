@@ -1,0 +1,244 @@
+"""`countveil publish`: turn a table into a release."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from countveil.cli.commands.show import print_manifest
+from countveil.cli.entry import ignore_interrupts
+from countveil.cli.options import (
+    BinsOption,
+    DomainOption,
+    DropOption,
+    EllOption,
+    EngineName,
+    EngineOption,
+    FormatOption,
+    Groups,
+    GroupsOption,
+    InputArgument,
+    KeepOption,
+    MasterOption,
+    MergeOption,
+    PersonOption,
+    ProtectedOption,
+    Residue,
+    ResidueOption,
+    choices_of,
+    with_ell,
+)
+from countveil.cli.output import (
+    Format,
+    as_json,
+    own_command,
+    print_paragraph,
+    progress_shown,
+    warn,
+)
+from countveil.cli.source_options import NOTHING_SAID, with_source_options
+from countveil.display import visible
+
+if TYPE_CHECKING:
+    from countveil.publishing.publisher import Published
+
+
+class OutputFormat(StrEnum):
+    """How the data of a release are written."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    CSV_GZ = "csv.gz"
+    ARROW = "arrow"
+    STATA = "stata"
+    SPSS = "spss"
+
+
+@with_source_options
+def command(
+    table: InputArgument,
+    sensitive: ProtectedOption,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="DIR", help="Folder for the release; with --engine spark any address."
+        ),
+    ],
+    ell: EllOption = None,
+    drop: DropOption = None,
+    keep: KeepOption = None,
+    person: PersonOption = None,
+    bins: BinsOption = None,
+    domain: DomainOption = None,
+    merge: MergeOption = None,
+    groups: GroupsOption = Groups.MIXED,
+    residue: ResidueOption = Residue.ABSORB,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="For experiments only: who knows the seed can undo the protection."),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace the release in DIR, and the private report."),
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Do everything but write, and say what would be published."),
+    ] = False,
+    sign: Annotated[
+        Path | None,
+        typer.Option("--sign", metavar="KEYFILE", help="Sign with this Ed25519 private key."),
+    ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            "--memory",
+            metavar="SIZE",
+            help="How much memory to use, such as 1GB; without it, half of what is free. More rows "
+            "go through an encrypted file.",
+        ),
+    ] = None,
+    spill: Annotated[
+        Path | None,
+        typer.Option(
+            "--spill",
+            metavar="DIR",
+            help="Folder for that file, which nobody else can open; without it, beside the "
+            "release.",
+        ),
+    ] = None,
+    private_report: Annotated[
+        Path | None,
+        typer.Option(
+            "--private-report",
+            metavar="FILE",
+            help="Also write an HTML page for your own eyes: true beside published counts, errors "
+            "measured in this release, eligibility, timings. Not inside DIR.",
+        ),
+    ] = None,
+    output_format: Annotated[
+        OutputFormat, typer.Option("--output-format", help="Format of the data files.")
+    ] = OutputFormat.PARQUET,
+    rows_per_file: Annotated[
+        int | None,
+        typer.Option("--rows-per-file", metavar="N", help="Rows of each data file.", min=1),
+    ] = None,
+    engine: EngineOption = EngineName.EMBEDDED,
+    master: MasterOption = None,
+    source: dict[str, Any] = NOTHING_SAID,
+    style: FormatOption = Format.TABLE,
+) -> None:
+    """Publish a table so that large counts stay right and small counts stay hidden.
+
+    Every row's sensitive value is put into a secret group of at least ELL rows with different
+    values; each row publishes one of its group's values, all with the same probability. The other
+    columns are published unchanged, the rows in random order. The release is a folder with data
+    files, a report.html for people and a manifest; it appears when it is complete.
+
+    Columns that look like direct identifiers, and columns from which a sensitive value is known,
+    stop the publication until each is named with --drop or --keep. Look at the table first:
+    countveil inspect.
+
+    Example: countveil publish census.csv -s occupation:5 --to census-release
+    """
+    # The cores are for our own threads; those of the algebra library spin while they wait.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from countveil.engines.choice import chosen_engine
+    from countveil.publishing.publisher import Output, column_settings, run_publish
+    from countveil.release import Signer
+
+    started = time.monotonic()
+    settings = column_settings(with_ell(sensitive, ell), None, groups, residue)
+    choices = choices_of(
+        drop=drop, keep=keep, person=person, bins=bins, domain=domain, merge=merge, source=source
+    )
+    with progress_shown() as report:
+        report("starting", 0, 0)
+        where = chosen_engine(engine, table, master)
+        done = run_publish(
+            table,
+            settings,
+            to,
+            choices=choices,
+            seed=seed,
+            force=force,
+            dry_run=dry_run,
+            sign=None if sign is None else Signer.from_file(sign),
+            progress=report,
+            before_commit=ignore_interrupts,
+            memory=memory,
+            spill=spill,
+            private_report=private_report,
+            output=Output(output_format, rows_per_file),
+            engine=where,
+        )
+    seconds = round(time.monotonic() - started, 3)
+    for warning in done.warnings:
+        warn(warning)
+    if style is not Format.TABLE:
+        print(_as_text(done, seconds, style))
+    elif dry_run:
+        _print_plan(done)
+    else:
+        _print_done(done, seconds, private_report)
+
+
+def _print_done(done: Published, seconds: float, own: Path | None) -> None:
+    protected = ", ".join(f"{name} (ell {ell})" for name, ell in done.ell.items())
+    print(visible(f"Published {done.rows:,} rows to {done.folder} in {seconds:.1f} s."))
+    print(f"Protected: {visible(protected)}.")
+    if done.dropped:
+        print(f"Dropped: {done.dropped} rows, so that the rest divides by ell.")
+    if done.seeded:
+        print_paragraph(
+            "SEEDED: this release was drawn with a seed and is for experiments only. Who knows or "
+            "guesses the seed can undo the protection."
+        )
+    if own is not None:
+        print(visible(f"For you only, true counts stand in it: {own}"))
+    print(visible(f"Next: {own_command()} {_next_step(done.folder)}"))
+
+
+def _next_step(folder: str) -> str:
+    """What to do with a release: look at it, or where only a cluster reaches it, ask it there."""
+    if re.match(r"(?!file:)[a-z][a-z0-9+.-]*://", folder):
+        question = shlex.quote("SELECT count(*) FROM release")
+        return f"query {shlex.quote(folder)} {question} --engine spark"
+    return f"show {shlex.quote(folder.removeprefix('file://'))}"
+
+
+def _print_plan(done: Published) -> None:
+    """What a dry run found out."""
+    print(visible(f"Nothing was written. {done.rows:,} rows would be published to {done.folder}:"))
+    print_manifest(done.manifest)
+    if done.dropped:
+        print(f"{done.dropped} rows would be dropped, so that the rest divides by ell.")
+    print("To publish, run the same command without --dry-run.")
+
+
+def _as_text(done: Published, seconds: float, style: Format) -> str:
+    summary = {
+        "release": done.folder,
+        "rows": done.rows,
+        "ell": dict(done.ell),
+        "dropped": done.dropped,
+        "seconds": seconds,
+    }
+    if style is Format.JSON:
+        return as_json(summary)
+    import csv
+    import io
+
+    flat = {**summary, "ell": json.dumps(summary["ell"], ensure_ascii=False)}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([flat.keys(), flat.values()])
+    return text.getvalue().rstrip("\n")

@@ -1,0 +1,96 @@
+"""`countveil show`: a release in words."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from countveil.cli.options import FormatOption
+from countveil.cli.output import (
+    Format,
+    escaped_json,
+    own_command,
+    print_paragraph,
+    print_rows,
+    print_table,
+)
+from countveil.display import visible
+
+if TYPE_CHECKING:
+    from countveil.release import Manifest
+
+
+def command(
+    folder: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR",
+            help="The release: a folder, postgresql://user@host/db#table or duckdb:FILE#table.",
+        ),
+    ],
+    style: FormatOption = Format.TABLE,
+) -> None:
+    """Say what a release holds, what it promises and what it does not.
+
+    With --format json the manifest is printed, with --format csv the columns.
+    """
+    manifest = _manifest(folder)
+    if style is Format.JSON:
+        print(escaped_json(manifest.to_json()), end="")
+        return
+    if style is Format.CSV:
+        print_rows(*_columns(manifest), style)
+        return
+    print(visible(f"{folder}: {manifest.rows:,} rows, written by {manifest.written_by}"))
+    print_manifest(manifest)
+    sensitive = next(iter(manifest.sensitive))
+    name = sensitive.replace('"', '""')
+    sql = f'SELECT "{name}", count(*) FROM release GROUP BY ALL'
+    print("Ask it:")
+    print(visible(f"  {own_command()} query {shlex.quote(folder)} {shlex.quote(sql)}"))
+
+
+def _manifest(folder: str) -> Manifest:
+    from countveil.release import read_manifest
+    from countveil.release.address import parse_address
+
+    if parse_address(folder) is None:
+        return read_manifest(Path(folder))
+    from countveil.asking.release import Release
+
+    return Release(folder).manifest
+
+
+def print_manifest(manifest: Manifest) -> None:
+    """The columns, the statement and the guarantee of a release or of one that is planned."""
+    if manifest.randomness == "seeded":
+        print_paragraph("SEEDED: drawn with a seed, for experiments only.")
+    print_table(*_columns(manifest))
+    for name, entry in manifest.sensitive.items():
+        if entry.classes is not None:
+            labels = ", ".join(str(value) for value in entry.domain if value is not None)
+            print_paragraph(f"Classes of {name}: {labels}.")
+            print()
+    for paragraph in manifest.statement:
+        print_paragraph(paragraph)
+        print()
+    for name, entry in manifest.sensitive.items():
+        error = entry.guarantee[0]["error"]
+        print_paragraph(
+            f"{name}: how likely the published count of a value is off by more than {error:.0%}, "
+            f"by the number of rows that have the value"
+        )
+        table = [(int(row["count"]), f"{row['chance_off']:.1%}") for row in entry.guarantee]
+        print_table(("rows with the value", "off by more"), table)
+
+
+def _columns(manifest: Manifest) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
+    rows: list[tuple[object, ...]] = []
+    for column in manifest.columns:
+        entry = manifest.sensitive.get(column.name)
+        ell, values = (entry.ell, len(entry.domain)) if entry else (None, None)
+        rows.append((column.name, column.type, column.role, ell, values))
+    return ("column", "type", "role", "ell", "values"), rows

@@ -1,0 +1,56 @@
+"""`countveil sql`: plain SQL for a database of one's own."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from countveil.display import visible
+
+
+class Dialect(StrEnum):
+    """Whose SQL."""
+
+    POSTGRES = "postgres"
+    SQLITE = "sqlite"
+    DUCKDB = "duckdb"
+
+
+def command(
+    folder: Annotated[
+        str,
+        typer.Argument(
+            metavar="DIR",
+            help="The release: a folder, postgresql://user@host/db#table or duckdb:FILE#table.",
+        ),
+    ],
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")],
+    dialect: Annotated[
+        Dialect, typer.Option("--dialect", help="The database that will run it.")
+    ] = Dialect.POSTGRES,
+    table: Annotated[
+        str,
+        typer.Option(
+            "--table", metavar="NAME", help="The table with the release's rows there, or its view."
+        ),
+    ] = "release",
+) -> None:
+    """Print SQL that answers the question in your own database, without countveil.
+
+    It sums weights over the published rows: the estimates are the unbiased ones of `countveil
+    query`, with their standard errors. The weights in the text belong to this release. The question
+    is written as for `countveil query`; what a database would answer differently, and errors that
+    no sum over rows can give, are refused.
+
+    Example: countveil sql census-release "SELECT gender, count(*) FROM release WHERE
+    occupation = 'nurse' GROUP BY gender" --dialect sqlite --table census
+    """
+    from countveil.asking.release import Release
+
+    text = Release(folder).plain_sql(sql, dialect=dialect, table=table)
+    # Into a file or a pipe it goes as it is; on a screen nothing may steer it.
+    lines = text.split("\n")
+    print("\n".join(map(visible, lines)) if sys.stdout.isatty() else text)

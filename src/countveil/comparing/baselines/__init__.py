@@ -1,0 +1,30 @@
+"""Other ways to publish, in the same shape as ours: to be compared with.
+
+Enters: the true values of rows as codes, randomness. Leaves: published tables that answer counts
+and say what a linked row gives away. Must not know: columns, values, files, engines.
+
+    method.publish(codes, size, Randomness()) -> published
+    published.counts(rows)   published.totals()   published.belief()
+"""
+
+from countveil.comparing.baselines.anatomy import Anatomy, diversity, is_diverse
+from countveil.comparing.baselines.contract import Belief, Method, Published
+from countveil.comparing.baselines.global_randomisation import GlobalRandomisation
+from countveil.comparing.baselines.laplace import Laplace
+from countveil.comparing.baselines.ours import DecoyGroups
+from countveil.comparing.baselines.pram import InvariantPram
+from countveil.comparing.baselines.randomised_response import RandomisedResponse
+
+__all__ = [
+    "Anatomy",
+    "Belief",
+    "DecoyGroups",
+    "GlobalRandomisation",
+    "InvariantPram",
+    "Laplace",
+    "Method",
+    "Published",
+    "RandomisedResponse",
+    "diversity",
+    "is_diverse",
+]

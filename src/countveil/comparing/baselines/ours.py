@@ -1,0 +1,129 @@
+"""Decoy groups, in the shape of the other methods: our defaults, and the paper's own choices.
+
+Enters: codes, ell, how to group and how to estimate. Leaves: published codes and estimates from
+them. Must not know: other columns.
+
+The groups, the draw, the dealing, the analyst's view and the estimators are those of a release; no
+file is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from countveil.comparing.baselines.contract import (
+    Belief,
+    Codes,
+    Floats,
+    Rows,
+    checked,
+    posterior,
+    tallies,
+)
+from countveil.maths.channel import ChannelView, view_of_release
+from countveil.maths.estimate import bayes_counts, check_method, shrunk_counts, unbiased_counts
+from countveil.maths.estimate.bayes import PAPER_TOLERANCE
+from countveil.maths.groups import ColumnSettings, check_eligible, form_groups
+from countveil.maths.mechanism import Dealer, draw_published
+from countveil.randomness import Randomness
+
+_LEVEL = 0.95
+_TOLERANCE, _MOST_STEPS = 1e-4, 3_000
+
+
+@dataclass(frozen=True)
+class DecoyGroups:
+    """Mechanism A' at `ell`; `tolerance` is where the iteration of `bayes` stops."""
+
+    ell: int
+    groups: str = "mixed"
+    channel: str = "exact"
+    method: str = "shrunk"
+    tolerance: float = _TOLERANCE
+
+    def __post_init__(self) -> None:
+        ColumnSettings(self.ell, self.groups)
+        check_method(self.method, self.channel, _LEVEL)
+
+    @classmethod
+    def as_in_the_paper(cls, ell: int) -> DecoyGroups:
+        """Greedy groups, the printed matrix, the iteration stopped at 1%."""
+        return cls(ell, "anatomy", "printed", "bayes", PAPER_TOLERANCE)
+
+    @property
+    def name(self) -> str:
+        """Whose choices."""
+        if self == self.as_in_the_paper(self.ell):
+            return "the paper's choices"
+        return f"countveil, {self.method}" if self.groups == "mixed" else f"greedy, {self.method}"
+
+    @property
+    def most_queries(self) -> None:
+        """Any number."""
+
+    def publish(self, codes: Codes, size: int, randomness: Randomness) -> DecoyTable:
+        """Form groups, draw, deal."""
+        counts = checked(codes, size)
+        check_eligible("sensitive", counts, self.ell, lambda place: f"value number {place}")
+        settings = ColumnSettings(self.ell, self.groups)
+        groups = form_groups(counts, settings, randomness.stream("groups"))
+        drawn = draw_published(groups, randomness.stream("draw"))
+        published = Dealer(drawn, randomness.stream("deal")).deal(codes)
+        view = view_of_release(drawn.published(), codes.size, self.ell, self.groups)
+        return DecoyTable(published, view, self)
+
+
+@dataclass(frozen=True)
+class DecoyTable:
+    """Published codes, and the channel as an analyst sees it."""
+
+    published: Codes
+    view: ChannelView
+    choices: DecoyGroups
+
+    def counts(self, rows: Rows) -> Floats:
+        """Estimated counts of every value among these rows."""
+        found: Floats = self.counts_of([rows])[0]
+        return found
+
+    def counts_of(self, predicates: Sequence[Rows]) -> Floats:
+        """The same for many predicates."""
+        y = tallies(self.published, self.view.published.size, predicates)
+        return self.estimated(y)
+
+    def estimated(self, y: Floats) -> Floats:
+        """The same from the tallies of the published values."""
+        if self.choices.method == "shrunk":
+            return shrunk_counts(y, [self.view])
+        if self.choices.method == "bayes":
+            result = bayes_counts(
+                y, self.view.published, [self.view.keep], channel=self.choices.channel,
+                tolerance=self.choices.tolerance, max_iterations=_MOST_STEPS,
+            )  # fmt: skip
+            return result.estimate
+        n = y.sum(axis=1)
+        plain = unbiased_counts(y, n, self.view, _LEVEL).estimate
+        # A value that cannot be told apart: what it would be if it were independent of P.
+        return np.where(np.isnan(plain), n[:, None] * self.view.published / self.view.rows, plain)
+
+    def totals(self) -> Floats:
+        """The published histogram, which is unbiased."""
+        return self.view.published
+
+    @cached_property
+    def _posterior(self) -> Floats:
+        shares = self.view.published / self.view.rows
+        if self.view.whole is not None:
+            return posterior(self.view.whole, shares)
+        keep = self.view.keep
+        channel = np.tile(self.view.b, (shares.size, 1))
+        np.fill_diagonal(channel, keep)
+        return posterior(channel / channel.sum(axis=1, keepdims=True), shares)
+
+    def belief(self) -> Belief:
+        """Bayes with the published shares and the channel that they tell."""
+        return Belief(self._posterior, self.published)

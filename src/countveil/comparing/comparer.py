@@ -1,0 +1,118 @@
+"""Ways to publish, compared on a table of one's own.
+
+    read -> histogram, rows -> predicates -> per method: publish, ask, measure
+
+Enters: a table, the column to protect, ell. Leaves: a `Comparison`. Must not know: how a method
+works, how a report looks. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from countveil.comparing import Compared, Comparison, Entrant, lineup
+from countveil.comparing.baselines.measure import BINS, Asked, measure
+from countveil.engines.contract import Progress, Reading
+from countveil.errors import InputError, MissingExtraError, SettingsError
+from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
+from countveil.maths.groups import ColumnSettings, check_eligible
+from countveil.publishing.advise.adviser import number_of_predicates, plain_codes
+from countveil.publishing.advise.predicates import find_predicates
+from countveil.publishing.prepare import LocalPrepared, concerns_of, open_table, shape
+from countveil.publishing.publisher import namer
+from countveil.randomness import Randomness
+from countveil.tables import Choices
+
+MOST_ROWS, RELEASES, EPSILON, QUERIES = 200_000, 5, 0.05, 100
+
+
+def run_compare(
+    table: object,
+    sensitive: str,
+    ell: int,
+    *,
+    epsilon: float = EPSILON,
+    queries: int = QUERIES,
+    releases: int = RELEASES,
+    choices: Choices | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Publish by every method, several times, and ask all of them the same."""
+    report: Progress = progress or (lambda _stage, _done, _total: None)
+    ColumnSettings(ell)
+    if isinstance(releases, bool) or not isinstance(releases, int) or releases < 1:
+        raise SettingsError(f"releases must be a whole number from 1 on, got {releases!r}.")
+    report("reading", 0, 0)
+    chosen = choices or Choices()
+    prepared = shape(
+        open_table(table, chosen, Reading(progress=report), [sensitive]), [sensitive], chosen
+    )
+    histogram = prepared.source.histogram(sensitive, np.zeros(0, np.int64))
+    check_eligible(sensitive, histogram.counts, ell, namer(histogram))
+    if histogram.counts.size > WHOLE_DOMAIN_LIMIT:
+        raise InputError(
+            f"Column {sensitive!r} has {histogram.counts.size:,} different values; at most "
+            f"{WHOLE_DOMAIN_LIMIT:,} can be compared. Put them into classes, or merge rare ones."
+        )
+    published = [column.name for column in prepared.roles.published]
+    sample = prepared.source.sample(MOST_ROWS, published)
+    codes = np.unique(sample[sensitive].codes, return_inverse=True)[1].astype(np.int64)
+    counts = np.bincount(codes)
+    if codes.size < int(histogram.counts.sum()):
+        # Some of the rows may have a little more of the most frequent value.
+        check_eligible(sensitive, counts, ell, lambda _place: "its most frequent value")
+    sources = [Randomness(None if seed is None else seed * releases + n) for n in range(releases)]
+    predicates = find_predicates(
+        plain_codes(prepared, sample, [sensitive]),
+        number_of_predicates(counts.size),
+        Randomness(seed).stream("predicates"),
+    )
+    if not predicates:
+        raise InputError(
+            f"There is no column beside {sensitive!r} that counts could be asked about: at least "
+            f"one with two values or more, of which some occur several times, is needed."
+        )
+    asked = Asked(codes, counts.size, predicates)
+    entrants = lineup(counts, ell, epsilon, queries)
+    lines = []
+    for number, entrant in enumerate(entrants, 1):
+        report(f"{entrant.name} ({number} of {len(entrants)})", 0, 0)
+        lines.append(_measured(entrant, asked, sources))
+    return Comparison(
+        column=sensitive,
+        rows=codes.size,
+        of_rows=int(histogram.counts.sum()),
+        ell=ell,
+        releases=releases,
+        predicates=len(predicates),
+        bins=BINS,
+        methods=lines,
+        notes=_notes(prepared, sensitive),
+    )
+
+
+def _notes(prepared: LocalPrepared, sensitive: str) -> list[str]:
+    """A table that `publish` would stop at is compared all the same, but somebody has to say so."""
+    concerns = concerns_of(prepared.source, prepared.roles.published, [sensitive])
+    giving = [found.columns for found in concerns.giveaways if found.stops]
+    named = {*concerns.identifiers, *(name for columns in giving for name in columns)}
+    if not named:
+        return []
+    listed = ", ".join(repr(name) for name in sorted(named))
+    note = (
+        f"publish would stop at {listed}, which identify people or give {sensitive!r} away. Drop "
+        f"them here as there (--drop): no method protects from them, and predicates over them are "
+        f"not typical."
+    )
+    return [note]
+
+
+def _measured(entrant: Entrant, asked: Asked, sources: list[Randomness]) -> Compared:
+    """The figures of a method, or why it cannot take part."""
+    if entrant.method is None:
+        return Compared(entrant.name, entrant.about, None)
+    try:
+        return Compared(entrant.name, entrant.about, measure(entrant.method, asked, sources))
+    except MissingExtraError as error:
+        return Compared(entrant.name, f"not compared. {error}", None)

@@ -1,0 +1,94 @@
+"""A comparison as a page: tables, and charts of error and protection.
+
+Enters: a comparison. Leaves: HTML text. Must not know: files, how figures were found.
+"""
+
+from __future__ import annotations
+
+from countveil.comparing.baselines.measure import PARTS, Mean
+from countveil.comparing.outcome import Comparison
+from countveil.report import Chart, Line, Section, page
+
+# An error beyond this is no answer, and would press all others onto the axis.
+_MOST_DRAWN = 1.0
+
+
+def comparison_page(found: Comparison) -> str:
+    """The whole comparison."""
+    accuracy, protection = found.accuracy_table(), found.protection_table()
+    sections = [
+        Section(
+            "How far off counts are",
+            [f"Average relative error of counts, by their share of the rows. {found.basis()}"],
+            *accuracy,
+            charts=[error_chart(found)],
+        ),
+        Section(
+            "How much is given away",
+            [found.terms()],
+            *protection,
+            charts=[belief_chart(found)],
+        ),
+        Section("The methods", found.abouts()),
+    ]
+    return page(f"Ways to publish {found.head()}", sections)
+
+
+def error_chart(found: Comparison) -> Chart:
+    """Error by selectivity, a line per method."""
+    middles = [100 * (low * high) ** 0.5 for low, high in found.bins]
+    lines, outside = [], []
+    for hue, line in enumerate(found.methods):
+        if line.figures is None:
+            continue
+        drawn = [
+            (middle, error)
+            for middle, error in zip(middles, line.figures.errors, strict=True)
+            if error is not None and error.value <= _MOST_DRAWN
+        ]
+        if any(error is not None and error.value > _MOST_DRAWN for error in line.figures.errors):
+            outside.append(line.method)
+        if drawn:
+            lines.append(_line(line.method, hue, *map(list, zip(*drawn, strict=True))))
+    beyond = f" Beyond 100%, not drawn: {'; '.join(outside)}." if outside else ""
+    return Chart(
+        "Average relative error by selectivity",
+        "share of the rows (%)",
+        "average relative error",
+        lines,
+        f"Bars are two standard errors up and down.{beyond}",
+    )
+
+
+def belief_chart(found: Comparison) -> Chart:
+    """The belief in the true value that each part of the rows does not exceed."""
+    parts = [100 * part for part in PARTS]
+    different: dict[tuple[float, ...], Line] = {}
+    for hue, line in enumerate(found.methods):
+        if line.figures is not None:
+            beliefs = line.figures.beliefs
+            key = tuple(round(belief, 6) for belief in beliefs)
+            different.setdefault(
+                key, Line(line.method, parts, list(beliefs), hue=hue, dash=_dash(hue))
+            )
+    return Chart(
+        "Belief in the true value of a linked row",
+        "rows, from the least to the most exposed (%)",
+        "belief in the true value",
+        list(different.values()),
+        "A line that ends high on the right gives some rows away. Methods that publish the same "
+        "rows, and differ in what they make of them, are drawn once.",
+    )
+
+
+def _line(name: str, hue: int, x: list[float], means: list[Mean]) -> Line:
+    reach = [2 * (mean.std_error or 0.0) for mean in means]
+    y = [mean.value for mean in means]
+    low = [max(0.0, value - up) for value, up in zip(y, reach, strict=True)]
+    high = [value + up for value, up in zip(y, reach, strict=True)]
+    return Line(name, x, y, low, high, hue=hue, dash=_dash(hue))
+
+
+def _dash(number: int) -> str:
+    """There are six colours; the next methods have them again, in broken lines."""
+    return ("solid", "dashed", "dotted")[number // 6 % 3]

@@ -1,0 +1,1 @@
+"""A release held in memory as codes."""

@@ -1,0 +1,175 @@
+"""Conditions over held columns -> one bit per row.
+
+Enters: expressions and columns as codes. Leaves: bits, packed, in the order of the codes. Must not
+know: sensitive columns, tallies.
+
+A condition on one column is decided value by value; a few kinds that leave no room for doubt
+(whole numbers compared with whole numbers, text equal to text, missing) are decided here, all
+others by DuckDB over the column's values. AND, OR and NOT of conditions on several columns are
+those of SQL, where a condition may be neither true nor false: the rows where it is true and those
+where it is false are two questions.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.engines.local.in_memory.column import Codes, HeldColumn, NotHeldError
+from countveil.sql.query.expressions import Column, Constant, Expression, Operation
+
+Words = NDArray[np.uint64]
+# Of every value of a column: 1 true, 0 false, -1 unknown.
+Truths = NDArray[np.int8]
+
+_MOST_REMEMBERED = 64 << 20
+_MOST_RUNS = 4
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "equal": np.equal, "unequal": np.not_equal, "less": np.less, "at_most": np.less_equal,
+    "greater": np.greater, "at_least": np.greater_equal,
+}  # fmt: skip
+
+
+class Masks:
+    """Bits of conditions; those on a single column are remembered."""
+
+    def __init__(
+        self,
+        real: NDArray[np.bool_],
+        column: Callable[[str], HeldColumn],
+        asked: Callable[[HeldColumn, str, Expression], Truths],
+    ) -> None:
+        self.real = packed(real)
+        self._column, self._asked = column, asked
+        self._known: OrderedDict[tuple[Expression, int], Words] = OrderedDict()
+
+    def holds(self, expression: Expression) -> Words:
+        """The rows for which a condition is true."""
+        return self._rows(expression, 1)
+
+    def _rows(self, expression: Expression, truth: int) -> Words:
+        if (expression, truth) in self._known:
+            self._known.move_to_end((expression, truth))
+            return self._known[expression, truth]
+        if isinstance(expression, Constant):
+            return self.real if expression.value is bool(truth) else np.zeros_like(self.real)
+        names = columns_of(expression)
+        if len(names) == 1:
+            found = self._decided(names.pop(), expression, truth)
+            self._remember((expression, truth), found)
+            return found
+        if not isinstance(expression, Operation) or expression.name not in ("and", "or", "not"):
+            raise NotHeldError
+        if expression.name == "not":
+            return self._rows(expression.operands[0], 1 - truth)
+        # An AND is true where all parts are, and false where one is; an OR the other way round.
+        join = np.bitwise_and if (expression.name == "and") == (truth == 1) else np.bitwise_or
+        joined = self._rows(expression.operands[0], truth)
+        for part in expression.operands[1:]:
+            joined = join(joined, self._rows(part, truth))
+        return joined
+
+    def _remember(self, key: tuple[Expression, int], found: Words) -> None:
+        self._known[key] = found
+        while len(self._known) * self.real.nbytes > _MOST_REMEMBERED:
+            self._known.popitem(last=False)
+
+    def _decided(self, name: str, expression: Expression, truth: int) -> Words:
+        column = self._column(name)
+        wanted = self._truths(column, name, expression) == truth
+        return packed(_selected(column.codes, wanted)) & self.real
+
+    def _truths(self, column: HeldColumn, name: str, expression: Expression) -> Truths:
+        if isinstance(expression, Operation):
+            parts = expression.operands
+            if expression.name in ("and", "or") and all(columns_of(part) for part in parts):
+                told = np.stack([self._truths(column, name, part) for part in parts])
+                decisive = expression.name == "or"
+                settled, open_ = (told == decisive).any(axis=0), (told < 0).any(axis=0)
+                found = np.where(settled, decisive, np.where(open_, -1, not decisive))
+                return found.astype(np.int8)
+            simple = _simple_truths(column, expression)
+            if simple is not None:
+                return simple
+        return self._asked(column, name, expression)
+
+
+def packed(rows: NDArray[np.bool_]) -> Words:
+    """One bit per row; the number of rows is a multiple of 64."""
+    return np.packbits(rows, bitorder="little").view(np.uint64)
+
+
+def unpacked(words: Words) -> NDArray[np.bool_]:
+    """The rows of bits."""
+    return np.unpackbits(words.view(np.uint8), bitorder="little").view(np.bool_)
+
+
+def columns_of(expression: Expression) -> set[str]:
+    """The columns that an expression names."""
+    if isinstance(expression, Column):
+        return {expression.name}
+    if isinstance(expression, Constant):
+        return set()
+    return set().union(*(columns_of(part) for part in expression.operands))
+
+
+def _simple_truths(column: HeldColumn, operation: Operation) -> Truths | None:
+    """The truth of a comparison that needs no engine; None if it may need one."""
+    subject, *others = operation.operands
+    if not isinstance(subject, Column):
+        return None
+    truths = np.full(len(column.values), -1, np.int8)
+    if operation.name == "is_null":
+        truths[:] = np.arange(truths.size) >= column.known
+        return truths
+    constants = [part.value for part in others if isinstance(part, Constant)]
+    found = None
+    if constants and len(constants) == len(others):
+        if column.numbers is not None and all(_fits(value) for value in constants):
+            found = _compared(column.numbers, operation.name, constants)
+        elif subject.kind == "text" and all(type(value) is str for value in constants):
+            found = _found(column, operation.name, constants)
+    if found is None:
+        return None
+    truths[: column.known] = found
+    return truths
+
+
+def _compared(
+    numbers: NDArray[np.int64], word: str, constants: Sequence[int]
+) -> NDArray[np.bool_] | None:
+    if word == "in":
+        return np.isin(numbers, np.array(constants, np.int64))
+    compare = _COMPARE.get(word)
+    return None if compare is None else compare(numbers, np.int64(constants[0]))
+
+
+def _found(column: HeldColumn, word: str, constants: Sequence[str]) -> NDArray[np.bool_] | None:
+    if word not in ("equal", "unequal", "in"):
+        return None
+    found = np.full(column.known, word == "unequal")
+    for value in constants:
+        if value in column.rank_of:
+            found[column.rank_of[value]] = word != "unequal"
+    return found
+
+
+def _fits(value: Any) -> bool:
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
+
+
+def _selected(codes: Codes, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The rows whose code is wanted: few runs of codes are compared, many looked up."""
+    steps = np.flatnonzero(np.diff(wanted, prepend=False, append=False))
+    runs = steps.reshape(-1, 2)
+    if len(runs) > _MOST_RUNS:
+        return wanted[codes]
+    rows = np.zeros(codes.size, bool)
+    for first, after in runs.tolist():
+        # Unsigned, so that what lies below the first code is far above the last.
+        rows |= (codes - codes.dtype.type(first)) <= codes.dtype.type(after - 1 - first)
+    return rows

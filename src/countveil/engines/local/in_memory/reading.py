@@ -1,0 +1,118 @@
+"""A column of a release read into memory: every row's value as its rank among the column's.
+
+Enters: a connection with the view `release`, and a column's internal name. Leaves: ranks, and
+the values they stand for, in DuckDB's order with missing last. Must not know: what is asked.
+
+The different values also become a small table of DuckDB's. So DuckDB itself says for which of them
+a condition holds, whatever the condition, and no rule of SQL is written a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from countveil.engines.local.in_memory.column import HeldColumn, NotHeldError
+from countveil.release.values import python_values
+
+MOST_VALUES = 1 << 16
+_BATCH = 1 << 20
+
+
+def hold_column(connection: duckdb.DuckDBPyConnection, name: str) -> HeldColumn:
+    """Read a column. NotHeldError if it is of a kind, or has too many values, to be held."""
+    try:
+        return _read(connection, name)
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except (duckdb.Error, pa.ArrowException, OSError, OverflowError) as error:
+        # Asked of the files, it is explained.
+        raise NotHeldError from error
+
+
+def _read(connection: duckdb.DuckDBPyConnection, name: str) -> HeldColumn:
+    places, values = _encoded(_batches(connection, name))
+    table = f"values_of_{name}"
+    connection.register("incoming", pa.table({"place": np.arange(len(values)), "v": values}))
+    connection.execute(
+        f"CREATE OR REPLACE TABLE {table} AS "
+        f"SELECT row_number() OVER (ORDER BY v) - 1 AS rank, place, v FROM incoming"
+    )
+    connection.unregister("incoming")
+    ordered = connection.sql(f"SELECT place, v FROM {table} ORDER BY rank").to_arrow_table()
+    rank: NDArray[Any] = np.empty(len(values), np.uint8 if len(values) <= 1 << 8 else np.uint16)
+    rank[_numpy(ordered["place"].combine_chunks())] = np.arange(len(values))
+    whole = pa.types.is_integer(values.type) and not pa.types.is_uint64(values.type)
+    return HeldColumn(rank[places], python_values(ordered["v"]), table, whole)
+
+
+def _encoded(batches: Iterable[pa.Array]) -> tuple[NDArray[np.uint32], pa.Array]:
+    """The different values in the order in which they come, and the place of every row's."""
+    chunks, values = [], None
+    for batch in batches:
+        coded = batch.dictionary_encode()
+        values = _with_new(values, coded.dictionary)
+        places = _numpy(pc.index_in(coded.dictionary, values))
+        # After all places, one that stands for missing, whatever the number of values will be.
+        places = np.append(places, MOST_VALUES).astype(np.uint32)
+        chunks.append(places[_numpy(coded.indices.fill_null(len(coded.dictionary)))])
+    if values is None:
+        raise NotHeldError
+    found = np.concatenate(chunks)
+    missing = found == MOST_VALUES
+    if missing.any():
+        found[missing] = len(values)
+        values = pa.concat_arrays([values, pa.nulls(1, values.type)])
+    return found, values
+
+
+def _batches(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[pa.Array]:
+    reader = connection.sql(f"SELECT {name} FROM release").to_arrow_reader(_BATCH)
+    kind = reader.schema.field(0).type
+    if not _holdable(kind):
+        raise NotHeldError
+    for batch in reader:
+        column = batch.column(0)
+        if pa.types.is_floating(kind):
+            numbers = _numpy(column.fill_null(0.0))
+            # Equal and yet not the same: -0.0 and 0.0, and numbers that are none.
+            if np.isnan(numbers).any() or ((numbers == 0) & np.signbit(numbers)).any():
+                raise NotHeldError
+        yield column
+
+
+def _holdable(kind: pa.DataType) -> bool:
+    types = pa.types
+    # Times finer than Python's are not told apart by it.
+    plain_time = types.is_timestamp(kind) and kind.tz is None and kind.unit != "ns"
+    return bool(
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_boolean(kind)
+        or types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_date(kind)
+        or types.is_decimal(kind)
+        or plain_time
+    )
+
+
+def _with_new(values: pa.Array | None, others: pa.Array) -> pa.Array:
+    """The values so far, then those of the others that are new."""
+    if values is not None:
+        new = others.filter(pc.invert(pc.is_in(others, values)))
+        others = pa.concat_arrays([values, new])
+    if len(others) >= MOST_VALUES:
+        raise NotHeldError
+    return others
+
+
+def _numpy(array: pa.Array) -> NDArray[Any]:
+    """The numbers of an array without a missing one, not copied."""
+    return np.from_dlpack(array)

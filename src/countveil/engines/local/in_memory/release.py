@@ -1,0 +1,253 @@
+"""A release held in memory as codes: tallies by counting bits.
+
+Enters: a connection with the view `release`; later, tallies. Leaves: counts. Must not know: SQL
+that anybody wrote, estimators. What it cannot tell exactly it does not tell (`NotHeldError`).
+
+Rows are held in the order of their published sensitive values, so that the rows that publish the
+same lie together: a *stretch*, filled up to whole words of bits. How many rows of each stretch
+meet a condition is then a count of bits: some ten microseconds for 100,000 rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.engines.contract import TallyResult
+from countveil.engines.local.in_memory.column import HeldColumn, NotHeldError
+from countveil.engines.local.in_memory.masks import Masks, Truths, Words, unpacked
+from countveil.engines.local.in_memory.reading import hold_column
+from countveil.engines.pivot import check_size, places_in
+from countveil.sql.dialects.duckdb import Statement
+from countveil.sql.query import Tally
+from countveil.sql.query.expressions import Column, Expression
+from countveil.tables.storage.memory_limit import memory_limit
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+# Reading more rows than these takes longer than an analyst wants to wait, even once.
+MOST_ROWS = 20_000_000
+# Of memory, per row, while rows are put into order; afterwards a few bytes per column.
+_BYTES_PER_ROW = 64
+_WORD = 64
+_MOST_PATTERNS = 64
+_MOST_CELLS = 1 << 22
+
+
+class HeldRelease:
+    """The columns that were asked about, as codes, in one common order of rows."""
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        internal: Mapping[str, str],
+        sensitive: Sequence[str],
+    ) -> None:
+        ((rows,),) = connection.sql("SELECT count(*) FROM release").fetchall()
+        self._most_bytes = memory_limit(None)
+        if rows > MOST_ROWS or rows * _BYTES_PER_ROW > self._most_bytes:
+            raise NotHeldError
+        self._connection, self._internal = connection, internal
+        self._columns: dict[str, HeldColumn | None] = {}
+        self._bytes = 0
+        read = {name: hold_column(connection, internal[name]) for name in sensitive}
+        self._ordered, self._stretch_codes, stretch = _stretches(read)
+        sizes = np.bincount(stretch)
+        words = -(-sizes // _WORD)
+        self._first_word: Numbers = np.cumsum(words) - words
+        order = np.argsort(stretch, kind="stable")
+        # A row's place is that among all rows in order, moved on by what fills up the stretches.
+        moved = (self._first_word * _WORD - (np.cumsum(sizes) - sizes)).astype(np.uint32)
+        self._place = np.empty(stretch.size, np.uint32)
+        self._place[order] = np.arange(stretch.size, dtype=np.uint32) + np.repeat(moved, sizes)
+        self._size = int(words.sum()) * _WORD
+        real = np.zeros(self._size, bool)
+        real[self._place] = True
+        self._masks = Masks(real, self._column, self._ask)
+        for name, column in read.items():
+            self._columns[name] = self._placed(column)
+
+    def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
+        """Count what a tally asks for, if codes can tell."""
+        if tally.arguments:
+            raise NotHeldError
+        patterns = self._patterns(tally)
+        masks = [rows for _, rows in patterns]
+        if tally.keys:
+            keys, counts = self._by_keys(tally, masks, domains)
+        else:
+            check_size(len(masks) * math.prod(len(domain) for domain in domains), 1)
+            keys, counts = [()], self._counted(masks, tally.sensitive, domains)[None]
+        truths = np.array([told for told, _ in patterns], bool)
+        truths = truths.reshape(len(patterns), len(tally.conditions))
+        return TallyResult(keys, truths, counts[None], np.zeros(0))
+
+    def tally_each(
+        self,
+        conditions: Sequence[Expression],
+        names: Sequence[str],
+        domains: Sequence[Sequence[Any]],
+    ) -> list[Floats | None]:
+        """The published values under each condition; None where codes cannot tell."""
+        count = self._counter(names, domains)
+        found: list[Floats | None] = []
+        for condition in conditions:
+            try:
+                found.append(count(self._masks.holds(condition)))
+            except NotHeldError:
+                found.append(None)
+        return found
+
+    def _patterns(self, tally: Tally) -> list[tuple[tuple[bool, ...], Words]]:
+        """Which of the conditions hold together, and the rows in which they do."""
+        patterns: list[tuple[tuple[bool, ...], Words]] = [((), self._masks.holds(tally.where))]
+        for condition in tally.conditions:
+            holds = self._masks.holds(condition)
+            both = [
+                ((*told, truth), some)
+                for told, rows in patterns
+                for truth, some in ((True, rows & holds), (False, rows & ~holds))
+            ]
+            # Without any row there is still a pattern: nothing holds.
+            patterns = [entry for entry in both if entry[1].any()] or both[-1:]
+            if len(patterns) > _MOST_PATTERNS:
+                raise NotHeldError
+        return patterns
+
+    def _by_keys(
+        self, tally: Tally, masks: Sequence[Words], domains: Sequence[Sequence[Any]]
+    ) -> tuple[list[tuple[Any, ...]], Floats]:
+        """Counts by plain keys as well, in the order of the keys."""
+        names = [key.name for key in tally.keys if isinstance(key, Column)]
+        if len(names) < len(tally.keys):
+            raise NotHeldError
+        values = [self._column(name).values for name in names]
+        lengths = [len(known) for known in values]
+        counts = self._counted(masks, [*names, *tally.sensitive], [*values, *domains])
+        counts = counts.reshape(len(masks), math.prod(lengths), *counts.shape[1 + len(names) :])
+        occurs = np.flatnonzero(counts.sum(axis=(0, *range(2, counts.ndim))))
+        check_size(occurs.size * counts[:, 0].size, 1)
+        listed = [
+            [known[place] for place in places.tolist()]
+            for known, places in zip(values, np.unravel_index(occurs, lengths), strict=True)
+        ]
+        return list(zip(*listed, strict=True)), np.moveaxis(counts[:, occurs], 1, 0)
+
+    def _counted(
+        self, masks: Iterable[Words], names: Sequence[str], orders: Sequence[Sequence[Any]]
+    ) -> Floats:
+        count = self._counter(names, orders)
+        return np.stack([count(mask) for mask in masks])
+
+    def _counter(
+        self, names: Sequence[str], orders: Sequence[Sequence[Any]]
+    ) -> Callable[[Words], Floats]:
+        """What counts the rows of a mask by the values of columns, in the order given for each."""
+        columns = [self._column(name) for name in names]
+        shape = tuple(len(order) for order in orders)
+        places = [
+            places_in(order, column.values) for order, column in zip(orders, columns, strict=True)
+        ]
+        by_code = self._code_counter(names, [len(column.values) for column in columns])
+
+        def count(mask: Words) -> Floats:
+            found = np.zeros(shape)
+            found[np.ix_(*places)] = by_code(mask)
+            return found
+
+        return count
+
+    def _code_counter(
+        self, names: Sequence[str], lengths: Sequence[int]
+    ) -> Callable[[Words], Floats]:
+        size = math.prod(lengths)
+        if size > _MOST_CELLS:
+            raise NotHeldError
+        if set(names) <= set(self._ordered):
+            columns = [self._ordered.index(name) for name in names]
+            cell = _together(self._stretch_codes[:, columns].T, lengths, len(self._stretch_codes))
+
+            def by_stretch(mask: Words) -> Floats:
+                bits = np.add.reduceat(np.bitwise_count(mask), self._first_word, dtype=np.int64)
+                found = np.bincount(cell, bits, size)
+                return found.astype(np.float64).reshape(lengths)
+
+            return by_stretch
+        cell = _together([self._column(name).codes for name in names], lengths, self._size)
+
+        def by_row(mask: Words) -> Floats:
+            found = np.bincount(cell[unpacked(mask)], minlength=size)
+            return found.astype(np.float64).reshape(lengths)
+
+        return by_row
+
+    def _column(self, name: str) -> HeldColumn:
+        if name not in self._columns:
+            # Whatever happens, it is read once only.
+            self._columns[name] = None
+            if self._bytes < self._most_bytes // 4:
+                read = hold_column(self._connection, self._internal[name])
+                self._columns[name] = self._placed(read)
+        found = self._columns[name]
+        if found is None:
+            raise NotHeldError
+        return found
+
+    def _placed(self, column: HeldColumn) -> HeldColumn:
+        """The column in the common order of rows."""
+        codes = np.zeros(self._size, column.codes.dtype)
+        codes[self._place] = column.codes
+        self._bytes += codes.nbytes
+        return HeldColumn(codes, column.values, column.table, column.whole)
+
+    def _ask(self, column: HeldColumn, name: str, expression: Expression) -> Truths:
+        """What DuckDB says of each value of a column."""
+        statement = Statement({name: "v"})
+        text = f"SELECT {statement.text(expression)} FROM {column.table} ORDER BY rank"
+        try:
+            relation = self._connection.sql(text, params=statement.parameters)
+            found = relation.to_arrow_table().column(0)
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except duckdb.Error as error:
+            # Asked of the files, it is explained.
+            raise NotHeldError from error
+        truths = [-1 if value is None else int(value) for value in found.to_pylist()]
+        return np.array(truths, np.int8)
+
+
+def _together(codes: Iterable[NDArray[Any]], lengths: Sequence[int], size: int) -> NDArray[Any]:
+    """Several codes as one number, the last one running fastest."""
+    together = np.zeros(size, np.uint32)
+    for column, length in zip(codes, lengths, strict=True):
+        together = together * np.uint32(length) + column.astype(np.uint32)
+    return together
+
+
+def _stretches(
+    columns: Mapping[str, HeldColumn],
+) -> tuple[list[str], NDArray[np.int64], NDArray[np.uint32]]:
+    """Rows that publish the same, in as many sensitive columns as leaves stretches long enough.
+
+    Gives these columns, their codes in each stretch, and the stretch of every row.
+    """
+    rows = next(iter(columns.values())).codes.size
+    ordered: list[str] = []
+    lengths: list[int] = []
+    for name, column in columns.items():
+        if math.prod(lengths) * len(column.values) * _WORD <= rows:
+            ordered.append(name)
+            lengths.append(len(column.values))
+    together = _together((columns[name].codes for name in ordered), lengths, rows)
+    occurs = np.bincount(together) > 0
+    codes = np.zeros((int(occurs.sum()), len(lengths)), np.int64)
+    if lengths:
+        codes[:] = np.transpose(np.unravel_index(np.flatnonzero(occurs), lengths))
+    number = (np.cumsum(occurs) - 1).astype(np.uint32)
+    return ordered, codes, number[together]

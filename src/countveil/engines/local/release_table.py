@@ -1,0 +1,156 @@
+"""A release's data in DuckDB: one GROUP BY per query, or codes in memory once much is asked.
+
+Enters: the files of a release and its columns; later, tallies. Leaves: counts and sums. Must not
+know: SQL that anybody wrote, estimators. The statement is built from our own expressions, columns
+under internal names, literals as parameters; the connection can read the data folder and nothing
+else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from countveil.engines.contract import TallyResult
+from countveil.engines.local.in_memory.column import NotHeldError
+from countveil.engines.pivot import pivot
+from countveil.errors import QueryError, ReleaseError
+from countveil.sql.dialects.duckdb import Statement
+from countveil.sql.locked_duckdb import connect, quoted, without_pattern
+from countveil.sql.query import Tally
+from countveil.sql.query.expressions import Expression
+
+if TYPE_CHECKING:
+    from countveil.engines.local.in_memory.release import HeldRelease
+
+Floats = NDArray[np.float64]
+
+# So many questions are answered from the files: reading columns into memory costs a few of them.
+FROM_FILES = 3
+
+
+def open_release_table(
+    folder: Path,
+    files: Sequence[str],
+    columns: Sequence[str],
+    sensitive: Sequence[str] = (),
+    rows: Iterable[Any] | None = None,
+) -> EmbeddedRelease:
+    """Open the data files of a release; `rows` are those of files that are not Parquet."""
+    return EmbeddedRelease(folder, files, columns, sensitive, rows)
+
+
+class EmbeddedRelease:
+    """Parquet files, or rows in memory, with the verbs `tally` and `tally_each`."""
+
+    def __init__(
+        self,
+        folder: Path,
+        files: Sequence[str],
+        columns: Sequence[str],
+        sensitive: Sequence[str],
+        rows: Iterable[Any] | None = None,
+    ) -> None:
+        self._sensitive = sensitive
+        self._asked, self._tried_to_hold = 0, not sensitive
+        self._held: HeldRelease | None = None
+        self._internal = {name: f"c{i}" for i, name in enumerate(columns)}
+        paths = [(folder / file).resolve() for file in files]
+        self._folder = folder
+        self._connection = connect(sorted({path.parent for path in paths}))
+        if rows is not None:
+            self._load(rows)
+            return
+        listed = ", ".join(quoted(without_pattern(path)) for path in paths)
+        names = ", ".join(self._internal.values())
+        # A folder called sex=F is a folder, not a column.
+        scan = f"read_parquet([{listed}], hive_partitioning = false)"
+        self._create(f"CREATE VIEW release AS SELECT * FROM {scan} AS t({names})")
+
+    def _load(self, rows: Iterable[Any]) -> None:
+        """Other formats are read once: DuckDB would guess types that the manifest says."""
+        for number, part in enumerate(rows):
+            coming = part.rename_columns(list(self._internal.values()))
+            self._connection.register("coming", coming)
+            made = "INSERT INTO release" if number else "CREATE TABLE release AS"
+            self._create(f"{made} SELECT * FROM coming")
+        self._connection.unregister("coming")
+
+    def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
+        """From memory if codes can tell, else in one pass over the files."""
+        held = self._hold(1)
+        if held is not None:
+            with contextlib.suppress(NotHeldError):
+                return held.tally(tally, domains)
+        return self._tally_files(tally, domains)
+
+    def tally_each(
+        self,
+        conditions: Sequence[Expression],
+        sensitive: Sequence[str],
+        domains: Sequence[Sequence[Any]],
+    ) -> Floats:
+        """From memory as far as codes can tell."""
+        held = self._hold(len(conditions))
+        found: Sequence[Floats | None] = [None] * len(conditions)
+        if held is not None:
+            with contextlib.suppress(NotHeldError):
+                found = held.tally_each(conditions, sensitive, domains)
+        shape = tuple(len(domain) for domain in domains)
+        counts = np.zeros((len(conditions), *shape))
+        for number, told in enumerate(found):
+            if told is None:
+                tally = Tally(conditions[number], (), (), tuple(sensitive), ())
+                counts[number] = self._tally_files(tally, domains).moments[0, 0, 0]
+            else:
+                counts[number] = told
+        return counts
+
+    def _hold(self, questions: int) -> HeldRelease | None:
+        """What is held in memory, once so much is asked that reading it all pays."""
+        self._asked += questions
+        if self._asked > FROM_FILES and not self._tried_to_hold:
+            self._tried_to_hold = True
+            from countveil.engines.local.in_memory.release import HeldRelease
+
+            with contextlib.suppress(NotHeldError):
+                self._held = HeldRelease(self._connection, self._internal, self._sensitive)
+        return self._held
+
+    def _tally_files(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
+        """One pass over the data, whatever the number of cells."""
+        statement = Statement(self._internal)
+        text = statement.tally(tally, "release")
+        return pivot(self._run(text, statement.parameters), tally, domains)
+
+    def _create(self, text: str) -> None:
+        try:
+            self._connection.execute(text)
+        except duckdb.Error as error:
+            raise self._unreadable() from error
+
+    def _run(self, text: str, parameters: Sequence[Any]) -> pa.Table:
+        try:
+            # Through Arrow: DuckDB's own conversion of times needs a library we do not.
+            return self._connection.sql(text, params=list(parameters)).to_arrow_table()
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except (duckdb.OutOfRangeException, duckdb.ConversionException) as error:
+            raise QueryError(
+                "A number in the query becomes too large, or a value does not fit. Use smaller "
+                "numbers, or cast to DOUBLE."
+            ) from error
+        except duckdb.Error as error:
+            raise self._unreadable() from error
+
+    def _unreadable(self) -> ReleaseError:
+        return ReleaseError(
+            f"The data of {self._folder} cannot be read. 'countveil verify' says what is wrong."
+        )

@@ -1,0 +1,124 @@
+"""Counted lines -> arrays by group, pattern and published values.
+
+Enters: the lines of a GROUP BY. Leaves: a `TallyResult`. Must not know: how lines were counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from countveil.engines.contract import TallyResult
+from countveil.errors import QueryError, ReleaseError
+from countveil.release.values import python_values
+from countveil.sql.query import Tally
+from countveil.sql.query.expressions import Expression
+
+MOST_NUMBERS = 20_000_000
+
+
+def pivot(found: pa.Table, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
+    """`found` has a column per key, condition and sensitive column, then the count, then sums."""
+    n_keys, n_bits, n_arguments = len(tally.keys), len(tally.conditions), len(tally.arguments)
+    columns = found.columns
+    first = n_keys + n_bits
+    shape = tuple(len(domain) for domain in domains)
+    groups, group = _numbered(list(zip(*map(_key_values, columns[:n_keys]), strict=True)))
+    if not n_keys:
+        groups, group = [()], np.zeros(found.num_rows, np.int64)
+    bits = [np.array(column.to_pylist(), bool) for column in columns[n_keys:first]]
+    # Without any row there is still a pattern: nothing holds.
+    truths = np.zeros((1, n_bits), bool)
+    pattern = np.zeros(found.num_rows, np.int64)
+    if bits and found.num_rows:
+        truths, pattern = np.unique(np.stack(bits, axis=1), axis=0, return_inverse=True)
+    size = len(groups) * len(truths) * math.prod(shape)
+    check_size(size, 1 + 2 * n_arguments)
+    cell = group * len(truths) + pattern.reshape(-1)
+    for column, domain in zip(columns[first:], domains, strict=False):
+        cell = cell * len(domain) + places_in(domain, python_values(column))
+    rest = columns[first + len(shape) :]
+    moments = np.zeros((1 + 2 * n_arguments, size))
+    # Times that differ below the microsecond are one key, so a cell may come twice.
+    np.add.at(moments[0], cell, _numbers(rest[0]))
+    lowest = np.zeros(n_arguments)
+    for number in range(n_arguments):
+        total, square, low = (_numbers(c) for c in rest[1 + 3 * number : 4 + 3 * number])
+        np.add.at(moments[1 + 2 * number], cell, total)
+        np.add.at(moments[2 + 2 * number], cell, square)
+        lowest[number] = min(0.0, float(low.min(initial=0.0)))
+    return TallyResult(
+        groups, truths, moments.reshape(len(moments), len(groups), len(truths), *shape), lowest
+    )
+
+
+def one_by_one(
+    ask: Callable[[Tally, Sequence[Sequence[Any]]], TallyResult],
+    conditions: Sequence[Expression],
+    sensitive: Sequence[str],
+    domains: Sequence[Sequence[Any]],
+) -> NDArray[np.float64]:
+    """Counts under each of many conditions, by a question each."""
+    counts = np.zeros((len(conditions), *(len(domain) for domain in domains)))
+    for number, condition in enumerate(conditions):
+        tally = Tally(condition, (), (), tuple(sensitive), ())
+        counts[number] = ask(tally, domains).moments[0, 0, 0]
+    return counts
+
+
+def check_size(cells: int, moments: int) -> None:
+    """Refuse what would not fit into memory."""
+    if cells * moments > MOST_NUMBERS:
+        raise QueryError(
+            f"The answer would need {cells:,} numbers, more than can be evaluated at once. Group "
+            f"by less, or narrow the query with WHERE."
+        )
+
+
+def places_in(domain: Sequence[Any], values: Sequence[Any]) -> NDArray[np.int64]:
+    """Where each value stands in the domain."""
+    places = {value: place for place, value in enumerate(domain)}
+    try:
+        return np.array([places[value] for value in values], np.int64)
+    except KeyError as error:
+        raise ReleaseError(
+            "The data hold a sensitive value that the manifest does not list. "
+            "'countveil verify' says what is wrong."
+        ) from error
+
+
+def _numbered(keys: list[tuple[Any, ...]]) -> tuple[list[tuple[Any, ...]], NDArray[np.int64]]:
+    """The different keys in the order in which they come, and the number of each."""
+    numbers: dict[tuple[Any, ...], int] = {}
+    found = [numbers.setdefault(key, len(numbers)) for key in keys]
+    return list(numbers), np.array(found, np.int64)
+
+
+def _key_values(column: pa.ChunkedArray) -> list[Any]:
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        # A group key is shown to people: to the microsecond is enough.
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    try:
+        values = python_values(column)
+    except (OverflowError, ValueError):
+        # Databases know later years, earlier ones, and infinite times.
+        raise QueryError(
+            "A date or time that the rows are grouped by is outside of the years 1 to 9999 and "
+            "cannot be shown. Leave such rows out with WHERE, or group by a part of the date."
+        ) from None
+    if pa.types.is_floating(column.type):
+        # One and the same object, for that alone is equal to itself.
+        values = [
+            math.nan if value is not None and math.isnan(value) else value for value in values
+        ]
+    return values
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    # Not through Arrow's own conversion: it loads pandas where there is one.
+    return np.array([number or 0 for number in column.to_pylist()], np.float64)

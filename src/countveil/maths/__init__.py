@@ -1,0 +1,1 @@
+"""The method as mathematics: arrays in, arrays out."""

@@ -1,0 +1,237 @@
+"""Totals over any set of true values, for one or several sensitive columns.
+
+Enters: tallies by group, pattern of conditions and published values; the channel of each column;
+for an aggregate, the condition under which each cell of true values counts. Leaves: estimates with
+variances. Must not know: SQL.
+
+**Row weights.** For one column, the unbiased estimate of the rows with true value v is a sum over
+rows of a weight that depends on the published value u alone:
+
+    M[v, u] = ([u = v] - b[v]) / (a - b[v])        (and `channel.undo` corrects it for mixed groups)
+
+For several columns it is the product of such weights, and for a set of cells the sum over them. So
+every total is one weighted sum over rows, of 1 or of the argument. A set that holds most of the
+values is estimated through its complement, which is less noisy; all values together have the weight
+1 exactly.
+
+**Variance.** The weight w of a row has the mean 1 if its true cell counts and 0 if not. Rows
+publish independently, so the variance is the sum of E[w^2] - E[w]^2, estimated by the sum over rows
+of (w^2 - w) times the square of the argument. That b comes from the same release lowers it for
+large predicates; leaving that out is on the safe side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.maths.channel import ChannelView
+from countveil.maths.channel.conditions import ALWAYS, NEVER
+from countveil.maths.estimate.unbiased import misfit_parts
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+Kind = TypeVar("Kind", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class Tallies:
+    """What was counted. See `TallyResult` of the engines: the same arrays.
+
+    `everybody`, where it is known, are the published counts of the whole table by the values of all
+    sensitive columns together.
+    """
+
+    truths: NDArray[np.bool_]
+    moments: Floats
+    lowest: Floats
+    views: Sequence[ChannelView]
+    grouped: Sequence[bool]
+    everybody: Floats | None = None
+
+    @property
+    def n_groups(self) -> int:
+        """Groups by plain keys."""
+        return int(self.moments.shape[1])
+
+    @cached_property
+    def grouped_axes(self) -> list[int]:
+        """Sensitive columns that are grouped by."""
+        return [axis for axis, grouped in enumerate(self.grouped) if grouped]
+
+    @cached_property
+    def rest_axes(self) -> list[int]:
+        """Sensitive columns that are only tested."""
+        return [axis for axis, grouped in enumerate(self.grouped) if not grouped]
+
+    @cached_property
+    def cells(self) -> tuple[int, ...]:
+        """Size of the answer per plain group: one cell per value of the grouped columns."""
+        return tuple(self.moments.shape[3 + axis] for axis in self.grouped_axes)
+
+    @cached_property
+    def weights(self) -> list[Floats]:
+        """M of each column; a row of NaN where a value cannot be separated."""
+        return [view.weights for view in self.views]
+
+    def meeting(self, condition: int, moment: int) -> Floats:
+        """The moment over the rows that meet a condition, by group and published values."""
+        found: Floats = self.moments[moment][:, self.holds(condition)].sum(axis=1)
+        return found
+
+    def by_cell(self, grid: NDArray[Kind]) -> NDArray[Kind]:
+        """A grid by group and values of all columns, as group, cell of the answer, other values."""
+        order = [0, *(1 + axis for axis in [*self.grouped_axes, *self.rest_axes])]
+        n_cells = int(np.prod(self.cells, dtype=np.int64))
+        cells: NDArray[Kind] = np.transpose(grid, order).reshape(self.n_groups, n_cells, -1)
+        return cells
+
+    def holds(self, condition: int) -> NDArray[np.bool_]:
+        """In which patterns a condition holds."""
+        if condition in (ALWAYS, NEVER):
+            return np.full(self.truths.shape[0], condition == ALWAYS)
+        return self.truths[:, condition]
+
+
+class Total:
+    """One aggregate: its estimate, variance and possible bias in every cell of the answer."""
+
+    def __init__(self, tallies: Tallies, condition_of: Numbers, argument: int | None) -> None:
+        self._tallies = tallies
+        self._argument = argument
+        rest = [*tallies.grouped_axes, *tallies.rest_axes]
+        moved = np.transpose(condition_of, rest) if rest else condition_of
+        n_cells = int(np.prod(tallies.cells, dtype=np.int64))
+        self._rest_shape = moved.shape[len(tallies.grouped_axes) :]
+        self._conditions = moved.reshape(n_cells, -1)
+
+    @property
+    def condition_of(self) -> Numbers:
+        """Conditions by cell of the answer (rows) and by values of the other columns (columns)."""
+        return self._conditions
+
+    @cached_property
+    def estimate(self) -> Floats:
+        """The unbiased estimate, by plain group and cell."""
+        return self._linear(0 if self._argument is None else 1 + 2 * self._argument)
+
+    @cached_property
+    def variance(self) -> Floats:
+        """Its variance, given the channel."""
+        moment = 0 if self._argument is None else 2 + 2 * self._argument
+        return np.maximum(self.quadratic(moment), 0.0)
+
+    @cached_property
+    def rows(self) -> Floats:
+        """How many rows could count: those that meet the condition of some cell."""
+        result = np.zeros((self._tallies.n_groups, self._conditions.shape[0]))
+        for cells, conditions in self._kinds():
+            some = np.any([self._tallies.holds(c) for c in set(conditions.tolist())], axis=0)
+            counted = self._tallies.moments[0][:, some].reshape(self._tallies.n_groups, -1)
+            result[:, cells] = counted.sum(axis=1)[:, None]
+        return result
+
+    def _linear(self, moment: int) -> Floats:
+        return self._weighted(moment, power=1)
+
+    def quadratic(self, moment: int) -> Floats:
+        """The sum over rows of (w^2 - w) times what the moment sums."""
+        return self._weighted(moment, power=2) - self._weighted(moment, power=1)
+
+    def _kinds(self) -> Iterator[tuple[NDArray[np.bool_], Numbers]]:
+        """Cells of the answer that count under the same conditions."""
+        kinds, member = np.unique(self._conditions, axis=0, return_inverse=True)
+        for number, conditions in enumerate(kinds):
+            yield member.reshape(-1) == number, conditions
+
+    def _weighted(self, moment: int, power: int) -> Floats:
+        tallies = self._tallies
+        n_grouped = len(tallies.grouped_axes)
+        order = [0, 1, *(2 + axis for axis in [*tallies.grouped_axes, *tallies.rest_axes])]
+        moments = np.transpose(tallies.moments[moment], order)
+        moments = moments.reshape(*moments.shape[: 2 + n_grouped], -1)
+        result = np.zeros((tallies.n_groups, self._conditions.shape[0]))
+        for cells, conditions in self._kinds():
+            weights = np.stack([self.rest_weights(p, conditions) for p in range(moments.shape[1])])
+            summed = np.einsum("gp...r,pr->g...", moments, weights**power)
+            for place, axis in enumerate(tallies.grouped_axes):
+                matrix = tallies.weights[axis] ** power
+                summed = np.moveaxis(np.tensordot(matrix, summed, (1, 1 + place)), 0, 1 + place)
+            result[:, cells] = summed.reshape(tallies.n_groups, -1)[:, cells]
+        return result
+
+    def rest_weights(self, pattern: int, conditions: Numbers) -> Floats:
+        """The weight of each published combination of the columns that are only tested."""
+        counts = self._counting(pattern, conditions).reshape(self._rest_shape)
+        through_complement = counts.sum() > counts.size / 2
+        weights = (1.0 - counts) if through_complement else counts
+        if weights.any():
+            for place, axis in enumerate(self._tallies.rest_axes):
+                matrix = np.where(_used(weights, place)[:, None], self._tallies.weights[axis], 0.0)
+                weights = np.moveaxis(np.tensordot(matrix, weights, (0, place)), 0, place)
+        flat: Floats = weights.reshape(-1)
+        return 1.0 - flat if through_complement else flat
+
+    def _counting(self, pattern: int, conditions: Numbers) -> Floats:
+        truths = self._tallies.truths[pattern]
+        holds = conditions == ALWAYS
+        numbered = conditions >= 0
+        holds[numbered] = truths[conditions[numbered]]
+        counting: Floats = holds.astype(np.float64)
+        return counting
+
+    @cached_property
+    def misfit(self) -> Floats:
+        """How far greedy groups, or values that nobody can separate, may mislead the estimate.
+
+        Infinite where nobody can tell.
+        """
+        tallies = self._tallies
+        shape = (tallies.n_groups, self._conditions.shape[0])
+        if all(view.two_state_holds and view.told.all() for view in tallies.views):
+            return np.zeros(shape)
+        if self._argument is not None and tallies.lowest[self._argument] < 0:
+            return np.full(shape, np.inf)
+        moment = 0 if self._argument is None else 1 + 2 * self._argument
+        implied, mispaired = np.zeros(shape), np.zeros(shape)
+        for condition in set(self._conditions.ravel().tolist()) - {NEVER}:
+            counted = (self._conditions == condition).astype(np.float64)
+            if not tallies.grouped_axes:
+                counted = np.where(counted.mean() > 0.5, 1 - counted, counted)
+            parts = self._misfit_of(tallies.meeting(condition, moment))
+            implied += np.einsum("gcr,cr->gc", parts[0], counted)
+            mispaired += np.einsum("gcr,cr->gc", parts[1], counted)
+        spread: Floats = np.sqrt(implied**2 + mispaired)
+        return spread
+
+    def _misfit_of(self, published: Floats) -> tuple[Floats, Floats]:
+        """Implied bias and squared mispairing of every cell of true values, summed over columns."""
+        tallies = self._tallies
+        implied, mispaired = np.zeros_like(published), np.zeros_like(published)
+        for axis, view in enumerate(tallies.views):
+            corrected = published
+            for other in range(len(tallies.views)):
+                if other != axis:
+                    matrix = np.nan_to_num(tallies.weights[other])
+                    corrected = np.moveaxis(
+                        np.tensordot(matrix, corrected, (1, 1 + other)), 0, 1 + other
+                    )
+            lines = np.moveaxis(np.maximum(corrected, 0.0), 1 + axis, -1)
+            flat = lines.reshape(-1, lines.shape[-1])
+            parts = misfit_parts(flat, flat.sum(axis=1, keepdims=True), view)
+            back = [np.moveaxis(part.reshape(lines.shape), -1, 1 + axis) for part in parts]
+            implied += back[0]
+            mispaired += back[1] ** 2
+        return tallies.by_cell(implied), tallies.by_cell(mispaired)
+
+
+def _used(weights: Floats, place: int) -> NDArray[np.bool_]:
+    """Which values of a column take part, so that those that cannot be separated do no harm."""
+    others = tuple(axis for axis in range(weights.ndim) if axis != place)
+    used: NDArray[np.bool_] = np.any(weights != 0, axis=others)
+    return used

@@ -1,0 +1,139 @@
+"""Cells of several sensitive columns: the product of row weights, and its variance.
+
+Enters: y[p, v1, v2, ...] = rows of predicate p that publish these values, the channels of the
+columns, guesses of the counts of each column alone. Leaves: a `Signal` for every cell of true
+values. Must not know: SQL.
+
+Columns have groups and draws of their own, so given the true values their weights are independent,
+and the product has the mean 1 in the cell and 0 elsewhere.
+
+**Variance.** Sort the rows of P by which of the wanted values they truly have. A weight has the
+second moment 1 + a (1 - a) / (a - b)^2 if the row has the value and b (1 - b) / (a - b)^2 if not;
+the product of these, less the squared mean, is the variance of one row. Two things are shared by
+rows, and count only through the rows that lack the value of one column k but have all the others
+(R of them), since elsewhere the other weights have the mean 0:
+
+- how many of them sit with the value: drawn without replacement from all rows that lack it, which
+  takes (b/a) (1 - b/a) (a / (a - b))^2 R^2 / (N - f) away;
+- b, computed from the published histogram: with c = R b' / (a - b), it takes 2 c times the
+  covariance (1 - a) (a x + b R) / (a - b) away and adds c^2 f (1 - a).
+
+With one column this is the variance of `unbiased`. Everything is linear or quadratic in the count x
+of the cell once the counts of the other combinations are guessed; for three columns and more the
+guess of those that share two values or more is independence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.maths.channel import ChannelView
+from countveil.maths.estimate.signal import Signal, quadratic
+
+Floats = NDArray[np.float64]
+
+
+def product_signal(y: Floats, views: Sequence[ChannelView], margins: Sequence[Floats]) -> Signal:
+    """The cells of every predicate (first axis of y); `margins[k][p, v]` guess single columns."""
+    estimate = y
+    for axis, view in enumerate(views):
+        along = np.tensordot(view.weights, estimate, (1, 1 + axis))
+        estimate = np.moveaxis(along, 0, 1 + axis)
+    n = _along(y.sum(axis=tuple(range(1, y.ndim))), 0, y.ndim)
+    columns = [_Column.of(view, axis, y.ndim) for axis, view in enumerate(views)]
+    alone = [
+        _along(np.maximum(margin, 0.0), (0, 1 + axis), y.ndim)
+        for axis, margin in enumerate(margins)
+    ]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = quadratic(lambda x: _variance(x, n, alone, columns), n + 0 * y)
+        step = np.ones_like(y)
+        for column in columns:
+            step = step / np.abs(column.gap)
+    return Signal(estimate, *parts, n + 0 * y, step)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """The numbers of one column, along its own axis."""
+
+    rows: float
+    a: float
+    b: Floats
+    f: Floats
+
+    @classmethod
+    def of(cls, view: ChannelView, axis: int, dimensions: int) -> _Column:
+        b, f = (_along(part, 1 + axis, dimensions) for part in (view.b, view.published))
+        return cls(view.rows, view.keep, b, f)
+
+    @property
+    def gap(self) -> Floats:
+        return self.a - self.b
+
+    def second_moment(self, has_it: bool) -> Floats:
+        """Of the weight of a row that truly has the value, or has not."""
+        chance = self.a if has_it else self.b
+        return has_it + chance * (1 - chance) / self.gap**2
+
+    def shared(self, x: Floats, lacking: Floats) -> Floats:
+        """What the shared groups and the shared histogram change."""
+        sits = np.minimum(self.b / self.a, 1.0)
+        drawn = sits * (1 - sits) * (self.a / self.gap) ** 2 * lacking**2 / (self.rows - self.f)
+        c = lacking * (1 - self.a) * self.rows / (self.rows - self.f) ** 2 / self.gap
+        together = (1 - self.a) * (self.a * x + self.b * lacking) / self.gap
+        changed: Floats = c**2 * self.f * (1 - self.a) - 2 * c * together - drawn
+        return changed
+
+
+def _variance(x: Floats, n: Floats, alone: list[Floats], columns: list[_Column]) -> Floats:
+    total = -x
+    everything = frozenset(range(len(columns)))
+    for having in _subsets(everything):
+        moment = np.ones(1)
+        for k, column in enumerate(columns):
+            moment = moment * column.second_moment(k in having)
+        rows = _exactly(having, x, n, alone)
+        total = total + rows * moment
+        if len(having) == len(columns) - 1:
+            (lacking,) = everything - having
+            total = total + columns[lacking].shared(x, rows)
+    return total
+
+
+def _exactly(having: frozenset[int], x: Floats, n: Floats, alone: list[Floats]) -> Floats:
+    """How many rows have the values of these columns and of no other: by inclusion, exclusion."""
+    rest = frozenset(range(len(alone))) - having
+    found = np.zeros_like(x)
+    for more in _subsets(rest):
+        found = found + (-1) ** len(more) * _at_least(having | more, x, n, alone)
+    return found
+
+
+def _at_least(having: frozenset[int], x: Floats, n: Floats, alone: list[Floats]) -> Floats:
+    if len(having) == len(alone):
+        return x
+    rows = n
+    for k in having:
+        rows = rows * alone[k] / np.maximum(n, 1.0)
+    return rows
+
+
+def _subsets(of: frozenset[int]) -> list[frozenset[int]]:
+    found = [frozenset[int]()]
+    for k in sorted(of):
+        found += [subset | {k} for subset in found]
+    return found
+
+
+def _along(part: Floats, axes: int | tuple[int, ...], dimensions: int) -> Floats:
+    """The array with its axes at these places of a larger number of dimensions."""
+    places = (axes,) if isinstance(axes, int) else axes
+    shape = [1] * dimensions
+    for place, size in zip(places, part.shape, strict=True):
+        shape[place] = size
+    return part.reshape(shape)

@@ -1,0 +1,175 @@
+"""How often to use each template of a pool, so that all pairs of values meet as often as wished.
+
+Enters: templates, wished counts and meetings, how far these may be off, first multiplicities.
+Leaves: positive real multiplicities near them. Must not know: what the templates are for.
+
+Counts and meetings are linear in the multiplicities. Conjugate gradients (CGLS) find the change
+that makes them right, the smallest in the sense of squares over multiplicities. Made as a factor,
+it leaves all positive; a few rounds see to the difference. (These are Newton's steps towards the
+multiplicities of largest entropy beside the first ones.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.maths.channel.templates import pair_keys
+from countveil.maths.groups.balance import Wished
+from countveil.maths.groups.progress import Tell, nobody
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+_ROUNDS, _ITERATIONS = 12, 24
+# What it takes as a rule, to tell how far it is.
+_USUAL = 30
+_STALLED = 0.95
+# Work in all, in looked-up pairs.
+_ALL_LOOKUPS = 20_000_000_000
+# A round aims at a tenth of what is missing: the factors change the task by more than that.
+_FORWARD = 0.1
+# Looking up a pair takes as long as so many multiplications in a matrix product.
+_LOOKUP = 10
+# What is missing here is added to what rounding does: a part of what is allowed for both, or of the
+# twelfth of a square per pair that rounding leaves at best.
+_SHARE, _SQUARE = 0.1, 0.02
+
+
+def cost(places: int, n_balanced: int) -> float:
+    """Work per template and pass, in looked-up pairs, by the cheaper of two ways."""
+    return max(1.0, n_balanced**2 / _LOOKUP if wide(places, n_balanced) else places**2 / 2)
+
+
+def wide(places: int, n_balanced: int) -> bool:
+    """Do groups hold so many of the values that matrix products are cheaper than lookups?"""
+    return n_balanced**2 / _LOOKUP < places**2 / 2
+
+
+def _squares(parts: tuple[Floats, Floats]) -> float:
+    return float((parts[0] ** 2).sum()) + float((parts[1] ** 2).sum())
+
+
+class Fit:
+    """Least squares for the multiplicities, by conjugate gradients (CGLS)."""
+
+    def __init__(
+        self,
+        members: Counts,
+        counts: Counts,
+        wished: Wished,
+        fixed: NDArray[np.bool_],
+        tell: Tell = nobody,
+    ) -> None:
+        """`fixed` values are in every template."""
+        self._members, self._counts, self._tell = members, counts, tell
+        self._a_pass = int(members.shape[0] * cost(members.shape[1], wished.allowed.size))
+        place, self._n = wished.place, wished.allowed.size
+        self._close = np.maximum(_SHARE * wished.allowed, _SQUARE * self._n)
+        # Few values: a table of who is where and matrix products; many: the pairs of each template.
+        self._incidence: Floats | None = None
+        if wide(members.shape[1], self._n):
+            table = np.zeros((members.shape[0], self._n + 1))
+            table[np.arange(members.shape[0])[:, None], place[members]] = 1.0
+            self._incidence = np.ascontiguousarray(table[:, :-1])
+        else:
+            self._keys = list(pair_keys(place[members], self._n))
+        self._work = 0
+        wanted = wished.pairs[:-1, :-1].copy()
+        np.fill_diagonal(wanted, 0.0)
+        self._wanted = wanted
+        self._pair_scale = 1 / np.sqrt(np.maximum(wanted, 1.0))
+        self._count_scale = 1 / np.sqrt(np.maximum(counts, 1.0))
+        # Where a value is in every template there is nothing to choose.
+        self._count_scale[fixed] = 0.0
+        # Meetings of all others with each other add up to counts: no need to look at both.
+        free = members.shape[1] - int(np.count_nonzero(fixed))
+        self._needs_counts = self._n < counts.size or free < 2
+        if not self._needs_counts:
+            self._count_scale[:] = 0.0
+        here = place[fixed & (place < self._n)]
+        self._pair_scale[here, :] = self._pair_scale[:, here] = 0.0
+
+    def solve(self, times: Floats) -> tuple[Floats, bool]:
+        """Multiplicities near `times`, all positive; do they have the wished meetings?"""
+        left, done = self._left(times)
+        squares = _squares(left)
+        for _ in range(_ROUNDS):
+            if done or self._work > _ALL_LOOKUPS:
+                break
+            root = np.sqrt(times)
+            # The change is found as if it were added; as a factor it keeps all positive. Half of
+            # it, and half again, if that went too far; the next round sees to the difference.
+            factors = self._change(left, root) / np.maximum(root, 1e-300)
+            before = squares
+            for part in (1.0, 0.5, 0.25):
+                changed = times * np.exp(np.clip(part * factors, -2.0, 2.0))
+                left, done = self._left(changed)
+                squares = _squares(left)
+                if squares < before or done:
+                    times = changed
+                    break
+            if squares > _STALLED * before:
+                break
+        return times, done
+
+    def _left(self, times: Floats) -> tuple[tuple[Floats, Floats], bool]:
+        """What is missing, scaled; and whether that is little enough."""
+        counts, pairs = self._forward(times)
+        counts, pairs = self._counts - counts, self._wanted - pairs
+        chosen = pairs * (self._pair_scale > 0)
+        done = bool(np.all(np.einsum("uv,uv->v", chosen, chosen) <= self._close))
+        return (counts * self._count_scale, pairs * self._pair_scale), done
+
+    def _change(self, left: tuple[Floats, Floats], root: Floats) -> Floats:
+        """Conjugate gradients for the smallest sum of squares of (change / root)."""
+        change = np.zeros_like(root)
+        gradient = self._backward(left, root)
+        direction, size = gradient, float(gradient @ gradient)
+        enough = _FORWARD**2 * _squares(left)
+        for _ in range(_ITERATIONS):
+            if _squares(left) <= enough or size == 0 or self._work > _ALL_LOOKUPS:
+                break
+            self._work += 2 * self._a_pass
+            self._tell(1 - np.exp(-self._work / (_USUAL * self._a_pass)))
+            counts, pairs = self._forward(root * direction)
+            image = (counts * self._count_scale, pairs * self._pair_scale)
+            step = size / _squares(image)
+            change = change + step * direction
+            left = (left[0] - step * image[0], left[1] - step * image[1])
+            gradient = self._backward(left, root)
+            size, before = float(gradient @ gradient), size
+            direction = gradient + size / before * direction
+        return change
+
+    def _forward(self, times: Floats) -> tuple[Floats, Floats]:
+        """Counts and meetings of templates used so often."""
+        counts: Floats = np.zeros(self._counts.size)
+        if self._needs_counts:
+            repeated = np.repeat(times, self._members.shape[1])
+            counts += np.bincount(self._members.ravel(), repeated, self._counts.size)
+        if self._incidence is None:
+            square = np.zeros((self._n + 1) ** 2)
+            for rows, keys in self._keys:
+                repeated = np.tile(times[rows], keys.shape[0])
+                square += np.bincount(keys.ravel(), repeated, minlength=square.size)
+            pairs = square.reshape(self._n + 1, self._n + 1)[:-1, :-1]
+            return counts, pairs + pairs.T
+        pairs = (self._incidence * times[:, None]).T @ self._incidence
+        np.fill_diagonal(pairs, 0.0)
+        return counts, pairs
+
+    def _backward(self, left: tuple[Floats, Floats], root: Floats) -> Floats:
+        """The transpose: of multiplying by `root`, `_forward` and the scales."""
+        counts, pairs = left[0] * self._count_scale, left[1] * self._pair_scale
+        result: Floats = np.zeros(root.size)
+        if self._needs_counts:
+            result += counts[self._members].sum(axis=1)
+        if self._incidence is not None:
+            result += ((self._incidence @ pairs) * self._incidence).sum(axis=1)
+        else:
+            padded = np.zeros((self._n + 1, self._n + 1))
+            padded[:-1, :-1] = 2 * pairs
+            for rows, keys in self._keys:
+                result[rows] += padded.take(keys).sum(axis=0)
+        return result * root

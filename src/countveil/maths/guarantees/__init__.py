@@ -1,0 +1,27 @@
+"""What is promised: how well small counts are hidden and large ones kept, and the promise in words.
+
+Enters: ell, sizes of counts. Leaves: exact probabilities, and sentences. Must not know: any table.
+"""
+
+from countveil.maths.guarantees.exact import (
+    chance_failing,
+    chance_off,
+    chance_within,
+    guarantee_table,
+)
+from countveil.maths.guarantees.odds import belief, odds_factor
+from countveil.maths.guarantees.promise import Found, Guarantee, Way
+from countveil.maths.guarantees.statement import statement
+
+__all__ = [
+    "Found",
+    "Guarantee",
+    "Way",
+    "belief",
+    "chance_failing",
+    "chance_off",
+    "chance_within",
+    "guarantee_table",
+    "odds_factor",
+    "statement",
+]

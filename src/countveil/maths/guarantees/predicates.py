@@ -1,0 +1,164 @@
+"""What ell promises about counts that combine a sensitive value with other columns.
+
+Enters: ell, the rows of the table and of a predicate P over plain columns, the share of a value s.
+Leaves: the count of (P, s) from which an answer is reliable, and below which it is hidden. Must not
+know: any table.
+
+An answer is the unbiased estimate, with the variance that it really has (`unbiased_variance`):
+a quadratic in the true count x, V(x) = c + l x + q x^2. Being off by e x or more is taken as normal
+(`normal`), or bounded by Chebyshev's inequality (`chebyshev`): either way e x is compared with k
+standard errors, and e^2 x^2 = k^2 V(x) is where the one becomes the other. The default estimate is
+the unbiased one, calmed; for large counts it is the same, for small ones often better.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from statistics import NormalDist
+
+import numpy as np
+
+from countveil.errors import SettingsError
+from countveil.maths.channel import ChannelView, keep_probability
+from countveil.maths.estimate import unbiased_variance
+from countveil.maths.estimate.answer import HIDDEN_ABOVE
+from countveil.maths.estimate.signal import quadratic
+from countveil.maths.guarantees.asked import check_between, check_count, check_ell, wanted
+from countveil.maths.guarantees.promise import Found, Way
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateGuarantee:
+    """What one ell promises about a value of this share among the rows of this predicate."""
+
+    ell: int
+    rows: int
+    size: int
+    share: float
+    variance: tuple[float, float, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_ell(self.ell)
+        check_count(self.rows, "rows")
+        check_count(self.size, "size")
+        check_between("share", self.share)
+        self._check_among_themselves()
+        keep = keep_probability(self.rows, self.ell)
+        known = np.array([self.share * self.rows])
+        view = ChannelView(self.rows, keep, known, None, two_state_holds=True)
+        if not view.separable[0]:
+            raise SettingsError(
+                f"A share of {self.share:.4g} is so near to 1/ell = {1 / self.ell:.4g} that nobody "
+                f"can tell the value from the others in a predicate: every count of it is hidden. "
+                f"A smaller ell or a smaller share works."
+            )
+        rows = np.array([float(self.size)])
+        parts = quadratic(lambda x: unbiased_variance(x, rows, known, self.rows, keep), rows)
+        object.__setattr__(self, "variance", tuple(float(part[0]) for part in parts))
+
+    def _check_among_themselves(self) -> None:
+        if self.rows < self.ell:
+            raise SettingsError(f"ell = {self.ell} needs at least as many rows, got {self.rows}.")
+        if self.size >= self.rows:
+            raise SettingsError(
+                f"size must be less than rows ({self.rows:,}), got {self.size:,}. The count of a "
+                f"value over the whole table needs no predicate: leave rows, size and share away."
+            )
+        if self.share * self.ell > 1:
+            raise SettingsError(
+                f"A value with a share of {self.share:g} is too frequent for ell = {self.ell}: at "
+                f"most 1/ell = {1 / self.ell:.4g} is eligible."
+            )
+
+    @property
+    def most(self) -> int:
+        """The largest count that (P, s) can have."""
+        return min(self.size, round(self.share * self.rows))
+
+    def std_error(self, count: float) -> float:
+        """The standard error of the unbiased estimate of this count."""
+        constant, linear, square = self.variance
+        return math.sqrt(max(0.0, constant + count * (linear + count * square)))
+
+    def reliable_from(self, within: float = 0.10) -> int | None:
+        """The count from which the verdict is `reliable`; None if no count of (P, s) is."""
+        return self._from(check_between("within", within), 1.0)
+
+    def hidden_below(self) -> int:
+        """Counts below this one are `hidden`: the standard error is more than half of them."""
+        return math.floor(min(self.most, self._crossing(HIDDEN_ABOVE, 1.0))) + 1
+
+    def utility(
+        self,
+        *,
+        count: int | None = None,
+        error: float | None = None,
+        probability: float | None = None,
+    ) -> Found:
+        """Give two of three: from `count` on, off by `error` or more with at most `probability`."""
+        return self._found(count, error, probability, up=True)
+
+    def privacy(
+        self,
+        *,
+        count: int | None = None,
+        error: float | None = None,
+        probability: float | None = None,
+    ) -> Found:
+        """Give two of three: `count` is off by more than `error` with at least `probability`."""
+        return self._found(count, error, probability, up=False)
+
+    def _found(
+        self, count: int | None, error: float | None, probability: float | None, *, up: bool
+    ) -> Found:
+        asked = wanted(count, error, probability)
+        if count is not None and count > self.most:
+            raise SettingsError(
+                f"At most {self.most:,} rows of this predicate can have the value, got {count:,}."
+            )
+        ways = []
+        for name in ("normal", "chebyshev"):
+            found = {"count": count, "error": error, "probability": probability}
+            if probability is not None:
+                errors = _errors_for(probability, name)
+                if error is not None:
+                    there = math.floor(min(self.most, self._crossing(error, errors)))
+                    found["count"] = self._from(error, errors) if up else there
+                elif count is not None:
+                    found["error"] = errors * self.std_error(count) / count
+            elif count is not None and error is not None:
+                found["probability"] = _chance(error * count / self.std_error(count), name)
+            ways.append(Way(name, found["count"], found["error"], found["probability"],  # type: ignore[arg-type]
+                            self._truly(found["count"], found["error"])))  # fmt: skip
+        return Found(asked, ways)
+
+    def _truly(self, count: float | None, error: float | None) -> float | None:
+        if not count or error is None:
+            return None
+        return _chance(error * count / self.std_error(count), "normal")
+
+    def _from(self, error: float, errors: float) -> int | None:
+        crossing = self._crossing(error, errors)
+        return None if crossing > self.most else max(1, math.ceil(crossing))
+
+    def _crossing(self, error: float, errors: float) -> float:
+        """Where error x is so many standard errors: below it is less, above it more."""
+        constant, linear, square = (errors**2 * part for part in self.variance)
+        lead = error**2 - square
+        if lead <= 0:
+            return math.inf
+        return (linear + math.sqrt(linear**2 + 4 * lead * constant)) / (2 * lead)
+
+
+def _errors_for(probability: float, way: str) -> float:
+    """So many standard errors are reached with this probability."""
+    if way == "chebyshev":
+        return 1 / math.sqrt(probability)
+    return -NormalDist().inv_cdf(probability / 2)
+
+
+def _chance(errors: float, way: str) -> float:
+    if way == "chebyshev":
+        return min(1.0, 1 / errors**2)
+    return math.erfc(errors / math.sqrt(2))

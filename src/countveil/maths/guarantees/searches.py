@@ -1,0 +1,155 @@
+"""The count, error or probability at which a guarantee begins or ends.
+
+Enters: ell and two of count, error, probability. Leaves: the third, exactly. Must not know: how
+probabilities are summed.
+
+**Why no step is missed.** Let S be the published minus the true count f. P(|S| >= m) for a fixed
+whole number m grows with f: S then gets one more independent term D >= -1 with mean 0, and since
+P(S = k) falls on both sides of 0, what D carries across m outweighs what it brings back. A relative
+error e asks for m = ceil(e f), which is the same for all counts of a *block*, from (m-1)/e to m/e.
+So failure grows within a block, and the worst count of a block is its last, floor(m/e); protection
+(more than e: m = floor(e f) + 1) is least at the first. From block to block the worst counts go
+down, and up a little, because m/e is not whole. They lie under the curve with the real distance e f
+in the place of m, which falls without steps (`chance_far` takes it): bisection finds where that
+curve passes, and a few blocks beside it settle the rest. Below `_SMALL` every block is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from countveil.errors import SettingsError
+from countveil.maths.guarantees.binomial import MOST_COUNT, chance_far
+from countveil.maths.guarantees.exact import as_written, chance_failing, chance_off
+
+_SMALL = 200
+# Probabilities have about twelve right digits; ties are decided for what was wished.
+_LEEWAY = 1e-12
+
+
+def worst_failure(count: int, ell: int, error: float) -> float:
+    """The largest P(off by `error` or more) of this and every larger count."""
+    written = as_written(error)
+    if written > max(1, ell - 1):
+        # Nothing is published less often than never, or by more rows than there are in its groups.
+        return 0.0
+    worst, steps = 0.0, math.ceil(written * count)
+    while True:
+        last = math.floor(steps / written)
+        worst = max(worst, chance_failing(last, ell, error))
+        if last >= _SMALL and _curve(last + 1, ell, written) <= worst:
+            return worst
+        # The next distance, or for errors beyond 1 the next count.
+        steps = math.ceil(written * (last + 1))
+
+
+def smallest_count(ell: int, error: float, probability: float) -> int:
+    """From which count on P(off by `error` or more) stays at or below `probability`."""
+    written, allowed = as_written(error), probability * (1 + _LEEWAY)
+    # Bernstein's inequality is rigorous and a few times too large.
+    enough = 2 * (1 + written / 3) * Fraction(math.log(2 / probability)) / written**2
+    highest = min(MOST_COUNT, max(_SMALL, math.ceil(enough)))
+    if _curve(highest, ell, written) > allowed:
+        raise SettingsError(
+            f"An error of {error:g} with probability {probability:g} needs a count of more than "
+            f"{MOST_COUNT:,}, which is as far as is computed. Ask for a larger error or a larger "
+            f"probability."
+        )
+    safe = _first(_SMALL, highest, lambda count: _curve(count, ell, written) <= allowed)
+    for steps in range(math.ceil(written * safe) - 1, 0, -1):
+        last = math.floor(steps / written)
+        if chance_failing(last, ell, error) > allowed:
+            return last + 1
+    return 1
+
+
+def smallest_error(count: int, ell: int, probability: float) -> float:
+    """The error that this and every larger count reaches with at most this probability."""
+    allowed = probability * (1 + _LEEWAY)
+    steps = _last_distance(count, lambda m: chance_far(count, ell, m) > allowed)
+    largest = Fraction(steps, count)
+    while True:
+        steps += 1
+        # Larger counts reach one step more; the first one that does has the largest such error.
+        first = _first_count_beyond(count, ell, steps, allowed)
+        if first is None:
+            break
+        largest = max(largest, Fraction(steps, first))
+        if Fraction(steps, first - 1) <= largest:
+            break
+    return _just_beyond(largest, math.inf)
+
+
+def hidden_up_to(ell: int, error: float, probability: float) -> int:
+    """The largest count such that it and all smaller ones are off by more, likely enough."""
+    written, wished = as_written(error), probability * (1 - _LEEWAY)
+    steps = first = 1
+    while first < _SMALL:
+        if chance_off(first, ell, error) < wished:
+            return first - 1
+        steps += 1
+        first = math.ceil((steps - 1) / written)
+
+    def falls_short(count: int) -> bool:
+        return chance_far(count, ell, float(written * count + 1)) < wished
+
+    if not falls_short(MOST_COUNT):
+        raise SettingsError(
+            f"An error of {error:g} is exceeded with probability {probability:g} by counts of more "
+            f"than {MOST_COUNT:,}, which is as far as is computed. Ask for a larger error or "
+            f"a larger probability."
+        )
+    steps = math.floor(written * (_first(first, MOST_COUNT, falls_short) - 1)) + 1
+    while True:
+        first = math.ceil((steps - 1) / written)
+        if chance_off(first, ell, error) < wished:
+            return first - 1
+        steps += 1
+
+
+def largest_error(count: int, ell: int, probability: float) -> float:
+    """The error that this count exceeds with at least this probability; 0 if there is none."""
+    wished = probability * (1 - _LEEWAY)
+    steps = _last_distance(count, lambda m: chance_far(count, ell, m) >= wished)
+    return _just_beyond(Fraction(steps, count), 0.0) if steps else 0.0
+
+
+def _curve(count: int, ell: int, error: Fraction) -> float:
+    """P(off by `error` or more) without steps: never below it, and falling with the count."""
+    return chance_far(count, ell, float(error * count))
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The first number from `low` on for which it holds, as it does for `high` and in between."""
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return high
+
+
+def _last_distance(count: int, holds: Callable[[int], bool]) -> int:
+    """The last distance for which it holds, as it does for 0 and all smaller ones."""
+    high = max(1, math.isqrt(count))
+    while holds(high):
+        high *= 2
+    return _first(1, high, lambda distance: not holds(distance)) - 1
+
+
+def _first_count_beyond(count: int, ell: int, steps: int, allowed: float) -> int | None:
+    """The first count above this one with P(|S| >= steps) > allowed; None if it is too large."""
+    high = 2 * count
+    while chance_far(high, ell, steps) <= allowed:
+        high *= 2
+        if high > MOST_COUNT:
+            return None
+    return _first(count + 1, high, lambda larger: chance_far(larger, ell, steps) > allowed)
+
+
+def _just_beyond(bound: Fraction, towards: float) -> float:
+    """The number next to the bound on that side, as it is written."""
+    number = float(bound)
+    while (as_written(number) <= bound) if towards > bound else (as_written(number) >= bound):
+        number = math.nextafter(number, towards)
+    return number

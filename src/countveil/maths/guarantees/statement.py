@@ -1,0 +1,105 @@
+"""The promise in words, with its limits: the same text in manifest, report, `show` and docs.
+
+Enters: the number of rows, ell per protected column, and how many rows publish each of its values.
+Leaves: paragraphs that a publisher can hand on and answer for. Must not know: true values or
+counts; what is published is all that enters, so nothing else can be given away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from countveil.maths.guarantees.exact import chance_off
+from countveil.maths.guarantees.odds import odds_factor
+from countveil.maths.guarantees.searches import smallest_count
+
+_OFF, _WITHIN, _FAILING = 0.3, 0.1, 0.05
+
+
+def statement(
+    rows: int, ells: Mapping[str, int], published: Mapping[str, Iterable[int]]
+) -> list[str]:
+    """The statement for a release, one paragraph per item; each begins with what it is about."""
+    columns = ", ".join(f"{name} (ell = {ell})" for name, ell in ells.items())
+    done = (
+        f"What was done. {rows:,} rows are published. These columns are protected: {columns}. For "
+        f"each of them every row was put into a secret group of at least ell rows with different "
+        f"values, and each row publishes one value of its group, every value of the group with "
+        f"the same probability. All other columns are published unchanged. The rows are in random "
+        f"order. Nothing about the groups is published."
+    )
+    protected = (
+        "Who is protected, against whom. The unit of protection is one row: a person, if every "
+        "person has one row. The adversary may know the method, the program, ell and this release; "
+        "every unprotected value of everybody, and so whose row is whose; the share of each "
+        "protected value in the population; and the true protected values of other people. He "
+        "does not know the groups, nor the key from which groups and draws were made."
+    )
+    exactly = (
+        "What holds exactly. For the fixed, secret grouping, this release would have come about "
+        "with exactly the same probability if a row's true value had been exchanged with that of "
+        "any other row of its group. This holds for the grouping as it is; it does not say that "
+        "somebody who has to guess the grouping learns nothing from a published value."
+    )
+    return [
+        done,
+        protected,
+        exactly,
+        _one_row(rows, ells, published),
+        _by_design(ells),
+        (
+            "What breaks it. A second release of the same people that was drawn independently; "
+            "publishing or losing the key, the seed, the groups or the source; several protected "
+            "columns that are closely associated with each other (their evidence multiplies); "
+            "another column, published here or known from elsewhere, that gives the protected "
+            "value away; several rows of one person."
+        ),
+    ]
+
+
+def _one_row(rows: int, ells: Mapping[str, int], published: Mapping[str, Iterable[int]]) -> str:
+    chances = ", ".join(f"1/{ell} for {name}" for name, ell in ells.items())
+    factors = "; ".join(
+        f"for {name} {_factors(rows, ell, sorted(published[name]))}" for name, ell in ells.items()
+    )
+    return (
+        f"What the published value of one person tells. Whoever knows which row is a person's sees "
+        f"one published value. Averaged over all rows it is the true one with probability 1/ell "
+        f"({chances}), or a little less where a group has more than ell rows. It is a hint all the "
+        f"same: seeing a value multiplies the odds that it is the true one by (N - f) / "
+        f"((ell - 1) f), where f of the N rows have it. Who expected no more than the value's "
+        f"share f/N then believes it with probability 1/ell. With this release's published "
+        f"counts for f, that factor is {factors}. So for a rare value the published value is a "
+        f"strong hint, and someone who already has good reasons to expect a value learns more from "
+        f"seeing it than 1/ell suggests. Hints add up over the rows of a small group that is known "
+        f"to be alike. This is not differential privacy with a small epsilon."
+    )
+
+
+def _factors(rows: int, ell: int, counts: list[int]) -> str:
+    def factor(count: int) -> str:
+        number = odds_factor(count / rows, ell)
+        text = f"{number:,.0f}" if number >= 10 else f"{number:.1f}"
+        return f"{text} (f = {count:,})"
+
+    return (
+        f"{factor(counts[0])} at the rarest published value, {factor(counts[len(counts) // 2])} at "
+        f"the median one and {factor(counts[-1])} at the most frequent one"
+    )
+
+
+def _by_design(ells: Mapping[str, int]) -> str:
+    sizes = "; ".join(
+        f"with ell = {ell}, the published count of a value that 5 rows have is off by more than "
+        f"{_OFF:.0%} with probability {chance_off(5, ell, _OFF):.2f}, and from "
+        f"{smallest_count(ell, _WITHIN, _FAILING):,} rows on it is within {_WITHIN:.0%} with "
+        f"probability {1 - _FAILING:.0%} or more"
+        for ell in sorted(set(ells.values()))
+    )
+    return (
+        f"What is open by design. Large counts can be estimated well from the release, and are "
+        f"meant to be; small ones cannot: {sizes}. This is said of the published count, not of "
+        f"every guess: one that hedges between neighbouring counts is off somewhat less often. A "
+        f"small count that large counts already predict is not hidden. Neither is whether somebody "
+        f"is in the table, nor any unprotected value."
+    )

@@ -1,0 +1,10 @@
+"""Mechanism A': from the composition of groups and a stream to who publishes what.
+
+Enters: group templates, value codes of rows block by block, streams. Leaves: published codes.
+Must not know: column names, values, other columns, files. Arrays in, arrays out.
+"""
+
+from countveil.maths.mechanism.deal import Dealer
+from countveil.maths.mechanism.draw import PublishedTable, draw_published
+
+__all__ = ["Dealer", "PublishedTable", "draw_published"]

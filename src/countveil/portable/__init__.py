@@ -1,9 +1,0 @@
-"""Answers without countveil: plain SQL of weighted sums.
-
-Enters: a planned question and the channels of its sensitive columns. Leaves: one SELECT that any
-database answers. Must not know: rows, engines.
-"""
-
-from countveil.portable.statement import portable_sql
-
-__all__ = ["portable_sql"]

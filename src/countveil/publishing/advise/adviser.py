@@ -1,0 +1,177 @@
+"""Which ell for a table: tried out on the table itself.
+
+    read -> histogram, some rows -> predicates -> per feasible ell: try out, figures -> recommend
+
+Enters: a table, the columns to protect, wishes. Leaves: an `Advice`. Must not know: how an engine
+reads, how groups are formed. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from countveil.engines.contract import CodedColumn, Histogram, Progress, Reading
+from countveil.errors import InputError, SettingsError
+from countveil.maths.groups import largest_ell
+from countveil.publishing.advise.column import ColumnAdvice
+from countveil.publishing.advise.figures import SHARES, figures_of
+from countveil.publishing.advise.predicates import askable, find_predicates
+from countveil.publishing.advise.recommend import Wish, recommend
+from countveil.publishing.advise.remedies import (
+    about_frequent_values,
+    about_rare_values,
+    why_not_larger,
+)
+from countveil.publishing.advise.trials import Task, Tried, try_out
+from countveil.publishing.prepare import LocalPrepared, open_table, shape
+from countveil.publishing.publisher import MOST_VALUES, namer
+from countveil.randomness import Randomness
+from countveil.release.values import BOOLEAN, TEXT, kind_of
+from countveil.tables import Choices
+
+_MOST_ROWS = 200_000
+# Every ell to 20 is tried, then some of these and the largest: neighbours differ little there. Of
+# columns with many values, whose groups take seconds to form, only these are.
+_EVERY, _SOME = 20, (2, 3, 5, 8, 10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1_000)
+# Values times predicates that are estimated at once, so that many values do not take long.
+_CELLS, _PREDICATES, _LEAST_PREDICATES = 12_000, 240, 80
+# A release of many values takes long to undo, however few the predicates; so there are fewer.
+_MANY_VALUES, _VERY_MANY_VALUES = 150, 300
+_RELEASES, _FEWER_RELEASES = 4, 1
+_MORE, _FEWER_MORE = 5, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The advice for each sensitive column; print it."""
+
+    columns: Mapping[str, ColumnAdvice]
+
+    def __getitem__(self, column: str) -> ColumnAdvice:
+        return self.columns[column]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return {name: column.as_dict() for name, column in self.columns.items()}
+
+    def __str__(self) -> str:
+        from countveil.publishing.advise.words import advice_text
+
+        return "\n".join(advice_text(column) for column in self.columns.values())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def run_advise(
+    table: object,
+    sensitive: Sequence[str],
+    *,
+    choices: Choices | None = None,
+    wish: Wish | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Advice:
+    """Try every feasible ell."""
+    report: Progress = progress or (lambda _stage, _done, _total: None)
+    if not sensitive:
+        raise SettingsError("Name at least one sensitive column: without one, there is no ell.")
+    report("reading", 0, 0)
+    names = list(dict.fromkeys(sensitive))
+    chosen = choices or Choices()
+    prepared = shape(open_table(table, chosen, Reading(progress=report), names), names, chosen)
+    published = [column.name for column in prepared.roles.published]
+    sample = prepared.source.sample(_MOST_ROWS, published)
+    plain = plain_codes(prepared, sample, names)
+    randomness = Randomness(seed)
+    found = {}
+    for name in names:
+        histogram = prepared.source.histogram(name, np.zeros(0, np.int64))
+        if histogram.counts.size > MOST_VALUES:
+            raise InputError(
+                f"Column {name!r} has {histogram.counts.size:,} different values; at most "
+                f"{MOST_VALUES:,} can be protected. Put them into classes first."
+            )
+        task = _task(histogram, sample[name], plain, randomness)
+        found[name] = _advise(name, histogram, task, wish or Wish(), randomness, report)
+    return Advice(found)
+
+
+def feasible_ells(largest: int, values: int) -> list[int]:
+    """The ells that are tried, for a column with so many values."""
+    every = range(2, min(largest, _EVERY) + 1) if values <= _VERY_MANY_VALUES else ()
+    some = [ell for ell in (*_SOME, largest) if 2 <= ell <= largest]
+    return sorted({*every, *some})
+
+
+def number_of_predicates(values: int) -> int:
+    """How many predicates are asked about a column with so many values."""
+    return max(_LEAST_PREDICATES, min(_PREDICATES, _CELLS // max(values, 1)))
+
+
+def _advise(
+    name: str,
+    histogram: Histogram,
+    task: Task | None,
+    wish: Wish,
+    randomness: Randomness,
+    report: Progress,
+) -> ColumnAdvice:
+    counts = histogram.counts
+    ells = feasible_ells(largest_ell(counts), counts.size)
+    shares = sorted({*SHARES, *(wish.accuracy[:1] if wish.accuracy else ())})
+    few = counts.size <= _MANY_VALUES
+    releases, more = (_RELEASES, _MORE) if few else (_FEWER_RELEASES, _FEWER_MORE)
+    lines = []
+    for number, ell in enumerate(ells, 1):
+        report(f"{name}: trying ell = {ell} ({number} of {len(ells)})", 0, 0)
+        tried: Tried | None = None
+        if task is not None and task.predicates:
+            stream = randomness.stream("try", name, str(ell))
+            tried = try_out(task, ell, releases, shares, stream, more)
+        lines.append(figures_of(counts, ell, tried, shares))
+    chosen = recommend(lines, wish)
+    call = namer(histogram)
+    notes = about_frequent_values(counts, call)
+    if lines:
+        notes += about_rare_values(counts, chosen.ell or lines[-1].ell, wish.hide)
+    return ColumnAdvice(
+        column=name,
+        rows=int(counts.sum()),
+        sampled_rows=0 if task is None else task.codes.size,
+        lines=lines,
+        recommendation=chosen,
+        larger=why_not_larger(counts, call),
+        notes=notes,
+    )
+
+
+def plain_codes(
+    prepared: LocalPrepared, sample: Mapping[str, CodedColumn], sensitive: Sequence[str]
+) -> dict[str, Any]:
+    """The columns that predicates are made of: their codes."""
+    kinds = {column.name: kind_of(column.type) for column in prepared.roles.published}
+    ordered = frozenset(name for name, kind in kinds.items() if kind not in (TEXT, BOOLEAN))
+    others = {name: coded.codes for name, coded in sample.items() if name not in sensitive}
+    return askable(others, ordered)
+
+
+def _task(
+    histogram: Histogram, coded: CodedColumn, plain: Mapping[str, Any], randomness: Randomness
+) -> Task | None:
+    """What is tried out; None where the sample's values cannot be found in the histogram."""
+    values = histogram.counts.size
+    number = number_of_predicates(values)
+    codes = coded.codes
+    if codes.size < int(histogram.counts.sum()) and int(codes.max(initial=-1)) + 1 < values:
+        known = [None] * bool(coded.missing) + list(coded.examples)
+        if len(known) != int(codes.max(initial=-1)) + 1:
+            return None
+        places = {value: place for place, value in enumerate(histogram.values)}
+        codes = np.array([places[value] for value in known], np.int64)[codes]
+    predicates = find_predicates(plain, number, randomness.stream("predicates"))
+    return Task(histogram.counts, codes, predicates)

@@ -1,0 +1,114 @@
+"""What stands in the way of more protection, and what each remedy costs, in words.
+
+Enters: a histogram, the largest feasible ell, how a value is called. Leaves: sentences for the
+publisher, who sees the table anyway. Must not know: files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.maths.groups import largest_ell
+from countveil.maths.guarantees import chance_off, odds_factor
+from countveil.publishing.advise.limits import obstacle
+
+USUAL_ELL = 5
+_FEW_ROWS = 20
+_MOST_NAMED = 4
+
+Counts = NDArray[np.int64]
+Namer = Callable[[int], str]
+
+
+def why_not_larger(counts: Counts, name: Namer) -> str:
+    """Why the ell after the largest feasible one is not, and what would gain it."""
+    ell = largest_ell(counts) + 1
+    found = obstacle(counts, ell)
+    assert found is not None  # noqa: S101 - the largest feasible ell is the largest
+    if found.remove is None:
+        values = int(np.count_nonzero(counts))
+        return (
+            f"ell = {ell} is not feasible: the column has only {values:,} different values, and a "
+            f"group needs {ell}. Finer values would allow it; merging and removing cannot."
+        )
+    total = int(counts.sum())
+    who = _named(found.too_frequent, counts, name)
+    return (
+        f"ell = {ell} is not feasible: {who}, and at most {found.allowed:,} (1/{ell}) may have the "
+        f"same value. Removing {found.remove:,} rows ({found.remove / total:.2%}) of "
+        f"{'it' if len(found.too_frequent) == 1 else 'these'} would allow it, and so would values "
+        f"that are finer there; merging cannot, because it never makes a value rarer."
+    )
+
+
+def about_frequent_values(counts: Counts, name: Namer) -> list[str]:
+    """For skewed columns: which values are too frequent for the usual ell, what remedies cost."""
+    best, total = largest_ell(counts), int(counts.sum())
+    found = obstacle(counts, USUAL_ELL) if best < USUAL_ELL else None
+    if found is None or not found.too_frequent:
+        return []
+    smaller = (
+        f"ell = {best} costs protection: a published value is the true one in 1 of {best} rows, "
+        f"not in 1 of {USUAL_ELL}"
+        if best >= 2
+        else "no smaller ell is feasible either"
+    )
+    removing = (
+        f"removing rows down to {found.keep:,} of a value costs {found.remove:,} rows "
+        f"({found.remove / total:.1%} of the table) and biases every count of it"
+        if found.remove is not None
+        else "removing rows cannot help, as there are too few values"
+    )
+    costs = (
+        f"What each remedy costs. A smaller ell: {smaller}. Removing: {removing}. Splitting the "
+        f"frequent value into finer ones costs nothing, where the data have them. --merge does not "
+        f"help here: a common label is more frequent than the values that share it. --domain does "
+        f"not help either: it costs nothing and declares which values are public, but changes no "
+        f"count."
+    )
+    return [
+        f"Too frequent for ell = {USUAL_ELL}: {_named(found.too_frequent, counts, name)}.",
+        costs,
+    ]
+
+
+def about_rare_values(counts: Counts, ell: int, hide: int | None) -> list[str]:
+    """Values so rare that their own published count and a single row tell a lot."""
+    few = hide or _FEW_ROWS
+    rare = counts[(counts > 0) & (counts <= few)]
+    if not rare.size:
+        return []
+    total = int(counts.sum())
+    merged, rarest, largest = int(rare.sum()), int(rare.min()), int(rare.max())
+    others = counts[counts > few]
+    allowed = total // ell
+    merging = (
+        f"--merge gives them a common label of {merged:,} rows: the largest factor among them "
+        f"falls from {odds_factor(rarest / total, ell):,.0f} to "
+        f"{odds_factor(merged / total, ell):,.0f}, at the cost of not telling {rare.size:,} values "
+        f"apart"
+        if rare.size > 1 and merged <= allowed and others.size + 1 >= ell
+        else "--merge with a similar, more frequent value hides it, at the cost of not telling the "
+        "two apart"
+    )
+    off = chance_off(largest, ell, 0.3)
+    said = (
+        f"{rare.size:,} of the values {'has' if rare.size == 1 else 'have'} {few:,} rows or fewer. "
+        f"How many rows of the whole table have a value is hardly hidden by any ell: for "
+        f"{largest:,} rows the published count is off by more than 30% with probability {off:.2f} "
+        f"at ell = {ell}. {merging}."
+    )
+    return [said]
+
+
+def _named(places: tuple[int, ...], counts: Counts, name: Namer) -> str:
+    total = int(counts.sum())
+    said = [
+        f"{name(place)} has {counts[place]:,} of {total:,} rows ({counts[place] / total:.1%})"
+        for place in places[:_MOST_NAMED]
+    ]
+    more = len(places) - _MOST_NAMED
+    return ", ".join(said) + (f" and {more:,} more values are as frequent" if more > 0 else "")

@@ -1,0 +1,140 @@
+"""The formats of a release's data files, and their rows.
+
+Enters: a data file and the columns that the manifest lists. Leaves: its rows with exactly these
+types. Must not know: how files are written, what rows are for.
+
+Text in a CSV stands in quotes, so that an empty one differs from a missing one; types are those of
+the manifest and are never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from countveil.errors import ReleaseError, SettingsError
+from countveil.release.formats import statistical as stat_files
+from countveil.release.formats.statistical import SPSS, STATA, check_columns
+
+if TYPE_CHECKING:
+    from countveil.release.manifest import PublishedColumn
+
+PARQUET, CSV, CSV_GZ, ARROW = "parquet", "csv", "csv.gz", "arrow"
+STATISTICAL = {"dta": STATA, "sav": SPSS}
+OUTPUT_FORMATS = (PARQUET, CSV, CSV_GZ, ARROW, STATA, SPSS)
+ENDINGS = {**{name: name for name in OUTPUT_FORMATS}, STATA: "dta", SPSS: "sav"}
+_GZIP_HEAD = 10
+_BLOCK, _LARGEST_BLOCK = 1 << 24, (1 << 31) - 1
+# What text says exactly, there and back.
+_AS_TEXT = {
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float",
+    "double", "string", "large_string", "date32[day]", "timestamp[s]", "timestamp[ms]",
+    "timestamp[us]", "timestamp[ns]",
+}  # fmt: skip
+
+
+def format_of(path: str) -> str:
+    """The ending of a data file, which says its format."""
+    name = path.rpartition("/")[2]
+    return name.partition(".")[2]
+
+
+def check_kept(columns: Sequence[tuple[str, str]], output_format: str) -> None:
+    """Refuse a format that would not keep every type (of name and type) exactly."""
+    if output_format not in OUTPUT_FORMATS:
+        listed = ", ".join(OUTPUT_FORMATS)
+        raise SettingsError(f"There is no output format {output_format!r}. There are: {listed}.")
+    if output_format in (PARQUET, ARROW):
+        return
+    if output_format in (STATA, SPSS):
+        check_columns(columns, output_format)
+        return
+    for name, kind in columns:
+        if kind not in _AS_TEXT:
+            raise SettingsError(
+                f"Column {name!r} has the type {kind}, which a CSV would not keep exactly. Use the "
+                f"output format parquet or arrow, or leave the column out with --drop {name}."
+            )
+
+
+def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> Any:
+    """The rows of a data file that is not Parquet, as an Arrow table; ReleaseError if it is not."""
+    import pyarrow as pa
+
+    try:
+        if format_of(path.name) == ARROW:
+            with pa.OSFile(str(path), "rb") as raw, pa.ipc.open_file(raw) as reader:
+                return reader.read_all()
+        program = STATISTICAL.get(format_of(path.name))
+        if program is not None:
+            kinds = [(column.name, arrow_type(column.type)) for column in columns]
+            return stat_files.read_rows(path, kinds, program)
+        try:
+            return _read_csv(path, columns, _BLOCK)
+        except pa.ArrowInvalid:
+            # A row larger than that is rare; then the whole is one block.
+            return _read_csv(path, columns, _LARGEST_BLOCK)
+    except (pa.ArrowException, OSError, ValueError):
+        # The cause may quote a value.
+        raise ReleaseError(
+            f"{path.name} of the release cannot be read. 'countveil verify' says what is wrong."
+        ) from None
+
+
+def beside_rows(path: Path) -> list[str]:
+    """What a data file that is not Parquet tells beside its rows, in words; nothing if it is ours.
+
+    A CSV has nothing beside its rows.
+    """
+    import pyarrow as pa
+
+    ending = format_of(path.name)
+    if ending == CSV_GZ:
+        with path.open("rb") as file:
+            head = file.read(_GZIP_HEAD)
+        # A name, a comment and the like, and a time.
+        return ["head of the gzip file"] if any(head[3:8]) else []
+    if ending == ARROW:
+        with pa.OSFile(str(path), "rb") as raw, pa.ipc.open_file(raw) as reader:
+            schema = reader.schema
+            found = [key.decode() for key in schema.metadata or {}]
+            found += [key.decode() for key in reader.metadata or {}]
+        for field in schema:
+            found += [f"{field.name}: {key.decode()}" for key in field.metadata or {}]
+            if pa.types.is_dictionary(field.type):
+                found.append(f"{field.name}: a dictionary")
+        return found
+    program = STATISTICAL.get(ending)
+    return [] if program is None else stat_files.beside_rows(path, program)
+
+
+def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    compression = "gzip" if format_of(path.name) == CSV_GZ else None
+    with pa.input_stream(str(path), compression=compression) as raw:
+        return csv.read_csv(
+            raw,
+            # In this thread only: Arrow's threads may outlive a file of ours.
+            read_options=csv.ReadOptions(use_threads=False, block_size=block),
+            parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+            convert_options=csv.ConvertOptions(
+                column_types={column.name: arrow_type(column.type) for column in columns},
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                true_values=["true"],
+                false_values=["false"],
+            ),
+        )
+
+
+def arrow_type(name: str) -> Any:
+    """The Arrow type of a name in the manifest; ValueError if text cannot hold it."""
+    import pyarrow as pa
+
+    if name not in _AS_TEXT:
+        raise ValueError(f"{name} is no type that text keeps")
+    return pa.type_for_alias(name.replace("date32[day]", "date32"))

@@ -1,0 +1,1 @@
+"""Our expressions as text for each database."""

@@ -1,0 +1,102 @@
+"""Our expressions as DuckDB text with parameters.
+
+Enters: expressions and internal column names. Leaves: a text that holds no literal and no name from
+outside, and the parameters for it. Must not know: where expressions come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from countveil.sql.query import Tally
+from countveil.sql.query.expressions import Column, Constant, Expression
+
+# Every operation of countveil.sql.query.expressions; {0}, {1} are operands, {all} a list of them,
+# {whole} the later ones as whole numbers.
+TEMPLATES = {
+    "add": "({0} + {1})", "subtract": "({0} - {1})", "multiply": "({0} * {1})",
+    "divide": "(CASE WHEN {1} <> 0 THEN {0} / {1} END)",
+    "divide_whole": "(CASE WHEN {1} <> 0 THEN {0} // {1} END)",
+    "remainder": "(CASE WHEN {1} <> 0 THEN {0} % {1} END)",
+    "negate": "(-{0})",
+    "equal": "({0} = {1})", "unequal": "({0} <> {1})", "less": "({0} < {1})",
+    "at_most": "({0} <= {1})", "greater": "({0} > {1})", "at_least": "({0} >= {1})",
+    "not": "(NOT {0})", "is_null": "({0} IS NULL)", "like": "({0} LIKE {1})",
+    "ilike": "({0} ILIKE {1})", "nullif": "nullif({0}, {1})", "lower": "lower({0})",
+    "upper": "upper({0})", "trim": "trim({0})", "substr": "substr({0}, {whole})",
+    "left": "left({0}, {whole})", "right": "right({0}, {whole})", "length": "length({0})",
+    "abs": "abs({0})", "round": "round({0}, {digits})", "floor": "floor({0})", "ceil": "ceil({0})",
+    "sqrt": "CASE WHEN {0} >= 0 THEN sqrt({0}) END", "ln": "CASE WHEN {0} > 0 THEN ln({0}) END",
+    "sign": "sign({0})", "year": "year({0})", "month": "month({0})", "day": "day({0})",
+    "coalesce": "coalesce({all})", "greatest": "greatest({all})", "least": "least({all})",
+    "to_whole": "TRY_CAST({0} AS BIGINT)", "to_number": "TRY_CAST({0} AS DOUBLE)",
+    "to_text": "TRY_CAST({0} AS VARCHAR)", "to_date": "TRY_CAST({0} AS DATE)",
+    "to_timestamp": "TRY_CAST({0} AS TIMESTAMP)", "to_boolean": "TRY_CAST({0} AS BOOLEAN)",
+}  # fmt: skip
+_MOST_DIGITS = 30
+_JOINED = {"and": " AND ", "or": " OR ", "concat": " || "}
+_TYPES = {
+    "text": "VARCHAR", "true/false": "BOOLEAN", "date": "DATE", "timestamp": "TIMESTAMP",
+}  # fmt: skip
+
+
+class Statement:
+    """Collects parameters while expressions are put into words."""
+
+    double = "DOUBLE"
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+        self.parameters: list[Any] = []
+
+    def tally(self, tally: Tally, table: str) -> str:
+        """One GROUP BY: keys, conditions, published values, then the count and the sums."""
+        keys = [self.text(key) for key in tally.keys]
+        bits = [f"coalesce({self.text(condition)}, false)" for condition in tally.conditions]
+        by = [*keys, *bits, *(self._names[name] for name in tally.sensitive)]
+        sums = []
+        for argument in tally.arguments:
+            number = f"CAST(coalesce({self.text(argument)}, 0) AS {self.double})"
+            sums += [f"sum({number})", f"sum({number} * {number})", f"min({number})"]
+        listed = ", ".join([*by, "count(*)", *sums])
+        places = ", ".join(str(place + 1) for place in range(len(by)))
+        order = ", ".join(str(place + 1) for place in range(len(keys)))
+        text = f"SELECT {listed} FROM {table} WHERE {self.text(tally.where)}"
+        text += f" GROUP BY {places}" if by else ""
+        return text + (f" ORDER BY {order}" if keys else "")
+
+    def text(self, expression: Expression) -> str:
+        """An expression as text."""
+        if isinstance(expression, Column):
+            return self._names[expression.name]
+        if isinstance(expression, Constant):
+            return self._parameter(expression)
+        name = expression.name
+        if name == "case":
+            *branches, otherwise = (self.text(part) for part in expression.operands)
+            pairs = zip(branches[::2], branches[1::2], strict=True)
+            whens = " ".join(f"WHEN {when} THEN {then}" for when, then in pairs)
+            return f"(CASE {whens} ELSE {otherwise} END)"
+        operands = [self.text(part) for part in expression.operands]
+        if name in _JOINED:
+            return "(" + _JOINED[name].join(operands) + ")"
+        if name == "in":
+            return f"({operands[0]} IN ({', '.join(operands[1:])}))"
+        # Places and numbers of digits must be whole; one that no number can be is missing.
+        whole = ", ".join(f"TRY_CAST({operand} AS BIGINT)" for operand in operands[1:])
+        digits = f"least(greatest({whole}, -{_MOST_DIGITS}), {_MOST_DIGITS})::INTEGER"
+        return TEMPLATES[name].format(
+            *operands,
+            all=", ".join(operands),
+            whole=whole,
+            digits=digits if operands[1:] else "0",
+        )
+
+    def _parameter(self, constant: Constant) -> str:
+        if constant.value is None:
+            return f"NULL::{_TYPES[constant.kind]}" if constant.kind in _TYPES else "NULL"
+        # Numbered, so that a template may repeat an operand.
+        self.parameters.append(constant.value)
+        place = f"${len(self.parameters)}"
+        return f"{place}::{_TYPES[constant.kind]}" if constant.kind in _TYPES else place

@@ -1,0 +1,71 @@
+"""One transaction on a PostgreSQL server, for reading, that Ctrl-C can end at any moment.
+
+Enters: an address without a password. Leaves: schemas and record batches. Must not know: what is
+asked, or what the columns are for.
+
+ADBC is used through its plain interface. The one that follows Python's rules for databases imports
+pandas and Polars where they are installed, which takes longer than many a table to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import adbc_driver_manager
+import adbc_driver_postgresql
+import pyarrow as pa
+
+from countveil.sql.interruptible import Conversation, Waiting
+
+_BATCH_BYTES = str(8 << 20)
+_ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+
+
+class PostgresReading:
+    """A connection in a read-only transaction, which sees the database as it is at one moment."""
+
+    def __init__(self, place: str) -> None:
+        self._reader: Any = None
+        # Nothing can be said to a server that does not answer: the thread is left to itself.
+        self._parts = Waiting(lambda: _connected(place)).result()
+        self._statement = self._parts[-1]
+        self._talk = Conversation(self._statement.cancel)
+        try:
+            self._statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": _BATCH_BYTES})
+            self._statement.set_sql_query(_ONE_MOMENT)
+            self._talk.wait(self._statement.execute_update)
+        except BaseException:
+            self.close()
+            raise
+
+    def ask(self, text: str) -> Any:
+        """Send a query; its schema."""
+        self._let_go()
+        self._statement.set_sql_query(text)
+        stream, _ = self._talk.wait(self._statement.execute_query)
+        self._reader = pa.RecordBatchReader.from_stream(stream)
+        return self._reader.schema
+
+    def batches(self) -> Iterator[Any]:
+        """What was asked for; while a batch is worked on, the next one is fetched."""
+        return self._talk.each(self._reader.read_next_batch)
+
+    def close(self) -> None:
+        """End the transaction, and whatever the server is still busy with."""
+        if self._talk.end():
+            self._let_go()
+            for part in reversed(self._parts):
+                part.close()
+
+    def _let_go(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+
+def _connected(place: str) -> tuple[Any, Any, Any]:
+    database = adbc_driver_postgresql.connect(place)
+    connection = adbc_driver_manager.AdbcConnection(database)
+    connection.set_autocommit(False)
+    return database, connection, adbc_driver_manager.AdbcStatement(connection)

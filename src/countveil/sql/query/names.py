@@ -1,0 +1,101 @@
+"""Names, kinds and orders of the release's columns, as a query may use them.
+
+Enters: the manifest's columns and domains. Leaves: a column for a name, a value for a literal.
+Must not know: SQL syntax.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from countveil.errors import QueryError, nearest
+from countveil.release import ClassEdges, PublishedColumn, kind_of
+from countveil.release.values import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
+
+_ORDERED_KINDS = (NUMBER, DATE, TIMESTAMP)
+
+
+class ReleaseColumns:
+    """Looks up columns; like SQL, upper and lower case matter only when they must."""
+
+    def __init__(
+        self,
+        columns: Sequence[PublishedColumn],
+        domains: Mapping[str, tuple[Any, ...]] | None = None,
+        classes: Mapping[str, ClassEdges] | None = None,
+        where: str = "the release",
+    ) -> None:
+        self._where = where
+        self._by_name = {column.name: column for column in columns}
+        self._domains = dict(domains or {})
+        self._classes = dict(classes or {})
+
+    def find(self, name: str) -> PublishedColumn:
+        """The column of this name, or the only one that differs in case alone."""
+        if name in self._by_name:
+            return self._by_name[name]
+        same = [known for known in self._by_name if known.lower() == name.lower()]
+        if len(same) == 1:
+            return self._by_name[same[0]]
+        if same:
+            listed = " and ".join(f'"{known}"' for known in same)
+            raise QueryError(f"{name!r} could be {listed}. Write the exact name in double quotes.")
+        hint = nearest(name, self._by_name)
+        raise QueryError(f"There is no column {name!r} in {self._where}. {hint}")
+
+    def knows(self, name: str) -> bool:
+        """Whether a column of this name can be found."""
+        return any(known.lower() == name.lower() for known in self._by_name)
+
+    def kind(self, column: PublishedColumn) -> str:
+        """The kind of the column's values."""
+        return kind_of(column.type)
+
+    def domain(self, name: str) -> tuple[Any, ...]:
+        """The values of a sensitive column."""
+        return self._domains.get(name, ())
+
+    def ordered_domain(self, column: PublishedColumn) -> tuple[Any, ...] | None:
+        """The values of a sensitive column in their order; None if they have none."""
+        if self.kind(column) in _ORDERED_KINDS or column.name in self._classes:
+            return tuple(value for value in self.domain(column.name) if value is not None)
+        return None
+
+    def classes(self, column: PublishedColumn) -> ClassEdges | None:
+        """Where the column's classes end, if it is one of numbers put into classes."""
+        return self._classes.get(column.name)
+
+
+def as_kind(value: Any, kind: str, whose: str) -> Any:
+    """A literal as a value of this kind; refuse what can never be one."""
+    if isinstance(value, str) and kind in (DATE, TIMESTAMP):
+        try:
+            return (dt.date if kind == DATE else dt.datetime).fromisoformat(value.strip())
+        except ValueError as error:
+            example = "2024-12-31" if kind == DATE else "2024-12-31 18:30:00"
+            raise QueryError(
+                f"{whose} is about {kind}s; {_shown(value)} is not one. Write it like '{example}'."
+            ) from error
+    fits = {
+        NUMBER: isinstance(value, int | float) and not isinstance(value, bool),
+        TEXT: isinstance(value, str),
+        BOOLEAN: isinstance(value, bool),
+        DATE: isinstance(value, dt.date),
+        TIMESTAMP: isinstance(value, dt.datetime),
+    }.get(kind, False)
+    if not fits:
+        hint = " Put text in single quotes." if kind == TEXT else ""
+        raise QueryError(
+            f"{whose} is about {kind} values, but is compared with {_shown(value)}.{hint}"
+        )
+    return value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return f"the truth value {str(value).upper()}"
+    if isinstance(value, str):
+        return f"the text {value!r}" if len(value) <= 60 else f"the text {value[:57]!r}..."
+    return f"the number {value}"

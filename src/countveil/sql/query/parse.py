@@ -1,0 +1,275 @@
+"""SQL text -> a question.
+
+Enters: SQL text and the release's columns. Leaves: a `Question`. Must not know: any engine. The
+text is parsed by sqlglot and read clause by clause; nothing of it is kept.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from countveil.errors import QueryError
+from countveil.release.values import BOOLEAN
+from countveil.sql.query.aggregations import MeasureReader
+from countveil.sql.query.expressions import TRUE, AllOf, Expression, Formula
+from countveil.sql.query.names import ReleaseColumns
+from countveil.sql.query.question import GroupKey, Having, Ordering, Output, Question
+from countveil.sql.query.scalars import FUNCTIONS, SUPPORTED, ScalarReader, refuse, shown
+from countveil.sql.query.translate import Translator
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+LONGEST_QUERY = 20_000
+_CLAUSES = {
+    "with_": "WITH", "with": "WITH", "joins": "A second table", "distinct": "DISTINCT",
+    "laterals": "LATERAL", "windows": "WINDOW", "qualify": "QUALIFY", "into": "INTO",
+}  # fmt: skip
+_CONDITION = {"expressions", "from_", "from", "where", "kind"}
+CONDITIONS = (
+    "A condition compares columns with values, such as \"age >= 18 AND country IN ('CA', 'NO')\"; "
+    f"functions: {FUNCTIONS}."
+)
+_READ = {
+    "expressions", "from_", "from", "where", "group", "having", "order", "limit", "offset", "kind",
+}  # fmt: skip
+
+
+def parse_question(text: str, columns: ReleaseColumns) -> Question:
+    """Read a whole query."""
+    try:
+        return _read_question(text, columns)
+    except RecursionError as error:
+        raise QueryError(f"The query is nested too deeply. {SUPPORTED}") from error
+
+
+def _read_question(text: str, columns: ReleaseColumns) -> Question:
+    from sqlglot import exp
+
+    select = _parse(text)
+    if not isinstance(select, exp.Select):
+        refuse(f"{type(select).__name__.upper()} is not supported.")
+    for part, value in select.args.items():
+        if value and part not in _READ:
+            refuse(f"{_CLAUSES.get(part, part.strip('_').upper())} is not supported.")
+    translator = Translator(columns, _check_table(select))
+    where_node = select.args.get("where")
+    where: Formula = TRUE if where_node is None else translator.formula(where_node.this)
+    return _Reader(select, translator, columns, where).question()
+
+
+def parse_where(text: str, columns: ReleaseColumns) -> Formula:
+    """The formula of a bare WHERE text; an empty text is always true."""
+    if not text.strip():
+        return AllOf(())
+    return parse_question(f"SELECT count(*) FROM release WHERE ({text}\n)", columns).where
+
+
+def parse_condition(text: str, columns: ReleaseColumns) -> Expression:
+    """A condition on plain columns only, as one expression."""
+    from sqlglot import exp
+
+    try:
+        select = _parse(f"SELECT count(*) FROM release WHERE ({text}\n)")
+        where = select.args.get("where") if isinstance(select, exp.Select) else None
+        extra = [part for part, value in select.args.items() if value and part not in _CONDITION]
+        if where is None or extra:
+            refuse("The text is not one condition.")
+        found = ScalarReader(columns, None).expression(where.this)
+    except RecursionError as error:
+        raise QueryError(f"The condition is nested too deeply. {CONDITIONS}") from error
+    except QueryError as error:
+        raise QueryError(str(error).replace(SUPPORTED, CONDITIONS)) from error
+    if found.kind != BOOLEAN:
+        raise QueryError(f"The text is a {found.kind} and not a condition. {CONDITIONS}")
+    return found
+
+
+def _parse(text: str) -> exp.Expr:
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    if len(text) > LONGEST_QUERY:
+        raise QueryError(
+            f"The query has {len(text):,} characters; at most {LONGEST_QUERY:,} are read."
+        )
+    try:
+        text.encode()
+        # It would announce on the screen what it cannot parse; we say it ourselves.
+        logging.getLogger("sqlglot").disabled = True
+        statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
+    except (SqlglotError, UnicodeEncodeError) as error:
+        raise QueryError(f"The query is not readable SQL. {SUPPORTED}") from error
+    if len(statements) != 1:
+        found = "no statement" if not statements else f"{len(statements)} statements"
+        refuse(f"The text holds {found}; one SELECT is needed.")
+    return statements[0]
+
+
+def _check_table(select: exp.Expr) -> str | None:
+    from sqlglot import exp
+
+    source = select.args.get("from_") or select.args.get("from")
+    if source is None:
+        refuse("The query names no table; the only one is called release.")
+    table = source.this
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        refuse("Only the table release can be queried.")
+    if table.name.lower() != "release" or table.args.get("db") or table.args.get("catalog"):
+        refuse(f"There is no table {shown(table)}; the only one is called release.")
+    for part, value in table.args.items():
+        if value and part not in ("this", "alias"):
+            refuse(f"{part.strip('_').upper()} is not supported.")
+    return str(table.alias) or None
+
+
+class _Reader:
+    """Reads the clauses of one SELECT, which refer to each other by alias and by position."""
+
+    def __init__(
+        self, select: exp.Expr, translator: Translator, columns: ReleaseColumns, where: Formula
+    ) -> None:
+        self._select = select
+        self._translator = translator
+        self._columns = columns
+        self._where = where
+        self._measures = MeasureReader(translator, where)
+        self._items = list(select.expressions)
+        self._keys: list[GroupKey] = []
+
+    def question(self) -> Question:
+        from sqlglot import exp
+
+        for item in self._items:
+            if isinstance(item.unalias(), exp.Star):
+                refuse("SELECT * would print rows; a release is asked for counts.")
+        self._keys = self._group_by()
+        outputs = [self._output(item) for item in self._items]
+        measured = [output for output in outputs if output.what == "measure"]
+        if not measured:
+            refuse("The query needs an aggregate such as count(*).")
+        labels = [output.label for output in measured]
+        if len(measured) > 1 and (len(set(labels)) < len(labels) or not all(labels)):
+            refuse(
+                "With several aggregates each needs a name of its own.",
+                "Write count(*) AS n, sum(x) AS total.",
+            )
+        having, order = self._having(), self._ordering()
+        return Question(
+            self._where,
+            tuple(self._keys),
+            self._measures.found,
+            tuple(outputs),
+            having,
+            order,
+            self._number("limit"),
+            self._number("offset") or 0,
+        )
+
+    def _output(self, item: exp.Expr) -> Output:
+        inner = item.unalias()
+        if self._measures.is_measure(inner):
+            return Output("measure", self._measures.number(inner), str(item.alias))
+        key = self._key(inner)
+        if key not in self._keys:
+            if self._select.args.get("group") is None:
+                refuse(f"{shown(inner)} is selected but not grouped: add GROUP BY.")
+            refuse(f"{shown(inner)} is selected but not grouped: add it to GROUP BY.")
+        return Output("key", self._keys.index(key), str(item.alias) or self._label(inner))
+
+    def _label(self, node: exp.Expr) -> str:
+        from sqlglot import exp
+
+        if isinstance(node, exp.Column):
+            return self._translator.column(node).name
+        return node.sql("duckdb")
+
+    def _key(self, node: exp.Expr) -> GroupKey:
+        sensitive = self._translator.sensitive_column(node)
+        if sensitive is not None:
+            return GroupKey(None, sensitive.name)
+        expression: Expression = self._translator.expression(node)
+        return GroupKey(expression, None)
+
+    def _group_by(self) -> list[GroupKey]:
+        from sqlglot import exp
+
+        group = self._select.args.get("group")
+        plain_items = [i for i in self._items if not self._measures.is_measure(i.unalias())]
+        if group is None:
+            return []
+        for part, value in group.args.items():
+            if value and part not in ("expressions", "all"):
+                refuse(f"GROUP BY {part.strip('_').upper()} is not supported.")
+        if group.args.get("all"):
+            nodes = [item.unalias() for item in plain_items]
+        else:
+            nodes = [self._resolved(node, "GROUP BY") for node in group.expressions]
+        for node in nodes:
+            if isinstance(node, exp.AggFunc):
+                refuse("An aggregate cannot be grouped by.")
+        return list(dict.fromkeys(self._key(node) for node in nodes))
+
+    def _resolved(self, node: exp.Expr, clause: str) -> exp.Expr:
+        """A position or an alias stands for the selected item."""
+        from sqlglot import exp
+
+        inner = node.unnest()
+        if isinstance(inner, exp.Literal) and inner.is_int:
+            position = int(inner.this)
+            if not 1 <= position <= len(self._items):
+                refuse(f"{clause} {position} points outside the selected columns.")
+            return self._item(position - 1)
+        return self._named(inner)
+
+    def _item(self, place: int) -> exp.Expr:
+        item: exp.Expr = self._items[place].unalias()
+        return item
+
+    def _named(self, node: exp.Expr) -> exp.Expr:
+        """An alias stands for the selected item, unless a column has that name."""
+        from sqlglot import exp
+
+        inner = node.unnest()
+        if isinstance(inner, exp.Column) and not inner.table:
+            for place, item in enumerate(self._items):
+                named = item.alias and item.alias.lower() == inner.name.lower()
+                if named and not self._columns.knows(inner.name):
+                    return self._item(place)
+        return inner
+
+    def _having(self) -> Having | None:
+        node = self._select.args.get("having")
+        if node is None:
+            return None
+        return self._measures.having(node.this, self._named)
+
+    def _ordering(self) -> tuple[Ordering, ...]:
+        clause = self._select.args.get("order")
+        found = []
+        for item in clause.expressions if clause is not None else ():
+            node = self._resolved(item.this, "ORDER BY")
+            descending = bool(item.args.get("desc"))
+            missing_first = bool(item.args.get("nulls_first"))
+            if self._measures.is_measure(node):
+                number = self._measures.number(node)
+                found.append(Ordering("measure", number, descending, missing_first))
+                continue
+            key = self._key(node)
+            if key not in self._keys:
+                refuse(f"ORDER BY {shown(node)} is neither selected nor grouped by.")
+            found.append(Ordering("key", self._keys.index(key), descending, missing_first))
+        return tuple(found)
+
+    def _number(self, clause: str) -> int | None:
+        from sqlglot import exp
+
+        node = self._select.args.get(clause)
+        if node is None:
+            return None
+        value = node.expression
+        more = any(part for name, part in node.args.items() if name != "expression")
+        if not isinstance(value, exp.Literal) or not value.is_int or more:
+            refuse(f"{clause.upper()} needs a whole number.")
+        return int(value.this)

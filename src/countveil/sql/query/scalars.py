@@ -1,0 +1,348 @@
+"""sqlglot's nodes -> our expressions over plain columns.
+
+Enters: parsed nodes and the release's columns. Leaves: expressions, type-checked.
+Must not know: engines. Only the node types named here are understood; every other one is refused
+with what is supported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from countveil.errors import QueryError
+from countveil.release import PublishedColumn
+from countveil.release.values import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
+from countveil.sql.query.expressions import (
+    OPERATIONS,
+    Column,
+    Constant,
+    Expression,
+    Operation,
+)
+from countveil.sql.query.names import ReleaseColumns, as_kind
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+FUNCTIONS = (
+    "lower, upper, trim, length, substr, left, right, concat or ||, abs, round, floor, ceil, sqrt, "
+    "ln, sign, year, month, day, extract, coalesce, nullif, greatest, least"
+)
+SUPPORTED = (
+    "Supported: SELECT [columns,] count(*), sum(x), avg(x) [FILTER (WHERE ...)] FROM release "
+    "[WHERE ...] [GROUP BY ...] [HAVING ...] [ORDER BY ...] [LIMIT n]."
+)
+_DEEPEST = 60
+MISSING = "missing"
+
+COMPARISONS = {
+    "EQ": "equal", "NEQ": "unequal", "LT": "less", "LTE": "at_most", "GT": "greater",
+    "GTE": "at_least",
+}  # fmt: skip
+_ARITHMETIC = {
+    "Add": "add", "Sub": "subtract", "Mul": "multiply", "Div": "divide", "IntDiv": "divide_whole",
+    "Mod": "remainder",
+}  # fmt: skip
+# node -> (operation, kinds of the operands; the last one repeats)
+_CALLS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Lower": ("lower", (TEXT,)), "Upper": ("upper", (TEXT,)), "Trim": ("trim", (TEXT,)),
+    "Length": ("length", (TEXT,)), "Substring": ("substr", (TEXT, NUMBER, NUMBER)),
+    "Left": ("left", (TEXT, NUMBER)), "Right": ("right", (TEXT, NUMBER)),
+    "DPipe": ("concat", (TEXT,)), "Concat": ("concat", (TEXT,)),
+    "Abs": ("abs", (NUMBER,)), "Round": ("round", (NUMBER,)), "Floor": ("floor", (NUMBER,)),
+    "Ceil": ("ceil", (NUMBER,)), "Sqrt": ("sqrt", (NUMBER,)), "Ln": ("ln", (NUMBER,)),
+    "Sign": ("sign", (NUMBER,)), "Year": ("year", (DATE,)), "Month": ("month", (DATE,)),
+    "Day": ("day", (DATE,)),
+}  # fmt: skip
+_ALIKE = {"Coalesce": "coalesce", "Nullif": "nullif", "Greatest": "greatest", "Least": "least"}
+_CASTS = {
+    "TINYINT": "to_whole", "SMALLINT": "to_whole", "INT": "to_whole", "BIGINT": "to_whole",
+    "FLOAT": "to_number", "DOUBLE": "to_number", "DECIMAL": "to_number", "VARCHAR": "to_text",
+    "TEXT": "to_text", "CHAR": "to_text", "DATE": "to_date", "TIMESTAMP": "to_timestamp",
+    "TIMESTAMPNTZ": "to_timestamp", "BOOLEAN": "to_boolean",
+}  # fmt: skip
+
+
+# node type -> the method that reads it; everything else is refused.
+_READERS = {
+    "Column": "_plain_column", "Literal": "_literal", "Boolean": "_literal", "Null": "_literal",
+    "Neg": "_literal", "And": "_joined", "Or": "_joined", "Not": "_negated", "Is": "_predicate",
+    "In": "_predicate", "Between": "_predicate", "Like": "_predicate", "ILike": "_predicate",
+    "Case": "_case", "If": "_case", "Cast": "_cast", "TryCast": "_cast", "Extract": "_extracted",
+    **dict.fromkeys(COMPARISONS, "_compared"), **dict.fromkeys(_ARITHMETIC, "_calculated"),
+    **dict.fromkeys(_CALLS, "_called"), **dict.fromkeys(_ALIKE, "_chosen"),
+}  # fmt: skip
+
+
+def refuse(what: str, hint: str = SUPPORTED) -> NoReturn:
+    """Say what is not understood, and what is."""
+    raise QueryError(f"{what} {hint}".rstrip())
+
+
+def shown(node: exp.Expr) -> str:
+    """A piece of the query, short enough for a message."""
+    text = node.sql("duckdb")
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+class ScalarReader:
+    """Reads expressions of one query."""
+
+    def __init__(self, columns: ReleaseColumns, alias: str | None) -> None:
+        self.columns = columns
+        self._tables = {"release"} if alias is None else {alias.lower()}
+
+    def column(self, node: exp.Expr) -> PublishedColumn:
+        """The column that a node names."""
+        table = node.text("table")
+        if node.args.get("db") or (table and table.lower() not in self._tables):
+            refuse(f"There is no table {table!r} in this query.")
+        return self.columns.find(node.name)
+
+    def sensitive_column(self, node: exp.Expr) -> PublishedColumn | None:
+        """The sensitive column that a node is, if it is one."""
+        from sqlglot import exp
+
+        inner = node.unnest()
+        if isinstance(inner, exp.Column):
+            found = self.column(inner)
+            return found if found.role == "sensitive" else None
+        return None
+
+    def expression(self, node: exp.Expr, depth: int = 0) -> Expression:
+        """A node over plain columns."""
+        if depth > _DEEPEST:
+            refuse(f"The query is nested more than {_DEEPEST} levels deep.")
+        inner = node.unnest()
+        reader = _READERS.get(type(inner).__name__)
+        if reader is None:
+            _refuse_node(inner)
+        found: Expression = getattr(self, reader)(inner, depth)
+        return found
+
+    def only_parts(self, node: exp.Expr, allowed: set[str]) -> None:
+        """Refuse a node that has more to it than these parts."""
+        for part, value in node.args.items():
+            if value and part not in allowed:
+                refuse(f"{shown(node)} is not supported.")
+
+    def _plain_column(self, node: exp.Expr, _depth: int) -> Column:
+        from sqlglot import exp
+
+        if isinstance(node.this, exp.Star):
+            refuse("* stands where it cannot; a release is asked for counts.")
+        found = self.column(node)
+        if found.role == "sensitive":
+            refuse(
+                f"Column {found.name!r} is sensitive and cannot be part of an expression.",
+                "On it, supported are =, <>, IN, NOT IN, IS NULL and GROUP BY.",
+            )
+        return Column(found.name, self.columns.kind(found))
+
+    def _literal(self, node: exp.Expr, depth: int) -> Expression:
+        from sqlglot import exp
+
+        if isinstance(node, exp.Null):
+            return Constant(None, MISSING)
+        if isinstance(node, exp.Boolean):
+            return Constant(bool(node.this), BOOLEAN)
+        if isinstance(node, exp.Neg):
+            inner = self.expression(node.this, depth + 1)
+            if isinstance(inner, Constant) and inner.kind == NUMBER:
+                return Constant(-inner.value, NUMBER)
+            return self._call("negate", (NUMBER,), [node.this], depth)
+        if node.is_string:
+            return Constant(str(node.this), TEXT)
+        try:
+            value: int | float = int(node.this) if node.is_int else float(node.this)
+        except ValueError:
+            refuse(f"The number {node.this[:40]!r} is not readable.")
+        if isinstance(value, int) and abs(value) >= 1 << 63:
+            # No column holds it; as a floating number it still compares as it should.
+            value = float(value) if len(node.this) < 300 else float("inf")
+        return Constant(value, NUMBER)
+
+    def _compared(self, node: exp.Expr, depth: int) -> Expression:
+        word = COMPARISONS[type(node).__name__]
+        return self._comparison(word, node.this, node.expression, depth)
+
+    def _calculated(self, node: exp.Expr, depth: int) -> Expression:
+        word = _ARITHMETIC[type(node).__name__]
+        return self._call(word, (NUMBER,), [node.this, node.expression], depth)
+
+    def _joined(self, node: exp.Expr, depth: int) -> Expression:
+        parts = tuple(self._boolean(part, depth) for part in chain(node, type(node)))
+        return Operation(type(node).__name__.lower(), parts, BOOLEAN)
+
+    def _negated(self, node: exp.Expr, depth: int) -> Expression:
+        return Operation("not", (self._boolean(node.this, depth),), BOOLEAN)
+
+    def _called(self, node: exp.Expr, depth: int) -> Expression:
+        operation, kinds = _CALLS[type(node).__name__]
+        return self._call(operation, kinds, _operands(node), depth)
+
+    def _chosen(self, node: exp.Expr, depth: int) -> Expression:
+        parts = [self.expression(part, depth + 1) for part in _operands(node)]
+        return self._alike(_ALIKE[type(node).__name__], parts, node)
+
+    def _extracted(self, node: exp.Expr, depth: int) -> Expression:
+        part = str(node.this.name).lower()
+        if part not in ("year", "month", "day"):
+            refuse(f"{shown(node)} is not supported.", "EXTRACT gives year, month or day.")
+        return self._call(part, (DATE,), [node.expression], depth)
+
+    def _comparison(self, word: str, left: exp.Expr, right: exp.Expr, depth: int) -> Expression:
+        both = [self.expression(part, depth + 1) for part in (left, right)]
+        for part in both:
+            if isinstance(part, Constant) and part.value is None:
+                refuse("Comparing with NULL is never true; write IS NULL.", "")
+        return Operation(word, tuple(_aligned(both)), BOOLEAN)
+
+    def _predicate(self, node: exp.Expr, depth: int) -> Expression:
+        from sqlglot import exp
+
+        subject = self.expression(node.this, depth + 1)
+        if isinstance(node, exp.Is):
+            if isinstance(node.expression, exp.Null):
+                return Operation("is_null", (subject,), BOOLEAN)
+            refuse(f"{shown(node)} is not supported; IS NULL is.")
+        if isinstance(node, exp.In):
+            self.only_parts(node, {"this", "expressions"})
+            listed = [self.expression(part, depth + 1) for part in node.expressions]
+            if any(isinstance(part, Constant) and part.value is None for part in listed):
+                refuse("NULL in a list never matches; write OR ... IS NULL.", "")
+            return Operation("in", tuple(_aligned([subject, *listed])), BOOLEAN)
+        if isinstance(node, exp.Between):
+            self.only_parts(node, {"this", "low", "high"})
+            low = self._comparison("at_least", node.this, node.args["low"], depth)
+            high = self._comparison("at_most", node.this, node.args["high"], depth)
+            return Operation("and", (low, high), BOOLEAN)
+        word = "ilike" if isinstance(node, exp.ILike) else "like"
+        return self._call(word, (TEXT,), [node.this, node.expression], depth)
+
+    def _case(self, node: exp.Expr, depth: int) -> Expression:
+        from sqlglot import exp
+
+        if isinstance(node, exp.If) or node.this is not None:
+            refuse(f"{shown(node)} is not supported.", "Write CASE WHEN condition THEN ... END.")
+        whens = [self._boolean(branch.this, depth) for branch in node.args["ifs"]]
+        thens = [self.expression(branch.args["true"], depth + 1) for branch in node.args["ifs"]]
+        default = node.args.get("default")
+        last = Constant(None, MISSING) if default is None else self.expression(default, depth + 1)
+        *results, otherwise = _aligned([*thens, last])
+        operands = [part for pair in zip(whens, results, strict=True) for part in pair]
+        kind = next((part.kind for part in results if part.kind != MISSING), otherwise.kind)
+        return Operation("case", (*operands, otherwise), kind)
+
+    def _cast(self, node: exp.Expr, depth: int) -> Expression:
+        word = _CASTS.get(node.args["to"].this.name)
+        if word is None:
+            refuse(
+                f"{shown(node)} is not supported.",
+                "Casts go to INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP or BOOLEAN.",
+            )
+        inner = self.expression(node.this, depth + 1)
+        if (
+            isinstance(inner, Constant)
+            and inner.kind == TEXT
+            and word in ("to_date", "to_timestamp")
+        ):
+            kind = DATE if word == "to_date" else TIMESTAMP
+            return Constant(as_kind(inner.value, kind, "The cast"), kind)
+        return Operation(word, (inner,), OPERATIONS[word])
+
+    def _alike(self, word: str, parts: list[Expression], node: exp.Expr) -> Expression:
+        if not parts:
+            refuse(f"{shown(node)} has no operands.")
+        aligned = _aligned(parts)
+        kind = next((part.kind for part in aligned if part.kind != MISSING), MISSING)
+        return Operation(word, tuple(aligned), kind)
+
+    def _boolean(self, node: exp.Expr, depth: int) -> Expression:
+        found = self.expression(node, depth + 1)
+        if found.kind not in (BOOLEAN, MISSING):
+            refuse(f"{shown(node)} stands where a condition is expected.")
+        return found
+
+    def _call(
+        self, word: str, kinds: tuple[str, ...], nodes: list[exp.Expr], depth: int
+    ) -> Expression:
+        operands = []
+        for place, node in enumerate(nodes):
+            wanted = kinds[min(place, len(kinds) - 1)]
+            operand = self.expression(node, depth + 1)
+            fits = {wanted, MISSING} | ({TIMESTAMP} if wanted == DATE else set())
+            if operand.kind not in fits:
+                refuse(
+                    f"{shown(node)} is of kind {operand.kind}, but {word.replace('_', ' ')} needs "
+                    f"{wanted}.",
+                    "",
+                )
+            operands.append(operand)
+        return Operation(word, tuple(operands), OPERATIONS[word])
+
+
+def _refuse_node(node: exp.Expr) -> NoReturn:
+    from sqlglot import exp
+
+    if isinstance(node, exp.AggFunc):
+        refuse(f"The aggregate {shown(node)} stands where it cannot.")
+    if isinstance(node, exp.Func):
+        refuse(f"The function {shown(node)} is not supported.", f"Supported are {FUNCTIONS}.")
+    if isinstance(node, exp.Query | exp.Subquery):
+        refuse("Subqueries are not supported.")
+    refuse(f"{shown(node)} is not supported.")
+
+
+def chain(node: exp.Expr, kind: type) -> list[exp.Expr]:
+    """The parts of a chain of AND or OR, without recursion: a long chain is a deep tree."""
+    parts: list[exp.Expr] = []
+    waiting = [node]
+    while waiting:
+        part = waiting.pop().unnest()
+        if isinstance(part, kind):
+            waiting += [part.expression, part.this]
+        else:
+            parts.append(part)
+    return parts
+
+
+def _operands(node: exp.Expr) -> list[exp.Expr]:
+    """The operands of a call in order; anything else that hangs on the node is refused."""
+    found: list[exp.Expr] = []
+    for part in ("this", "expression", "expressions", "start", "length", "decimals"):
+        value = node.args.get(part)
+        found += value if isinstance(value, list) else [value] if value is not None else []
+    ignorable = {"safe", "coalesce", "is_string", "null_if", "ignore_nulls", "binary", "encoding"}
+    known = {"this", "expression", "expressions", "start", "length", "decimals"} | ignorable
+    extra = [part for part, value in node.args.items() if value and part not in known]
+    if extra:
+        refuse(f"{shown(node)} is not supported.", f"Supported are {FUNCTIONS}.")
+    return found
+
+
+def _aligned(parts: list[Expression]) -> list[Expression]:
+    """Bring operands that are compared or chosen between to one kind, or refuse."""
+    kinds = {part.kind for part in parts if not _is_text_constant(part)} - {MISSING}
+    if not kinds:
+        return parts
+    if kinds == {DATE, TIMESTAMP}:
+        return [
+            Operation("to_timestamp", (part,), TIMESTAMP) if part.kind == DATE else part
+            for part in (_as(part, TIMESTAMP) for part in parts)
+        ]
+    if len(kinds) > 1:
+        refuse(f"Values of different kinds are compared: {' and '.join(sorted(kinds))}.", "")
+    (kind,) = kinds
+    return [_as(part, kind) for part in parts]
+
+
+def _is_text_constant(part: Expression) -> bool:
+    return isinstance(part, Constant) and part.kind == TEXT
+
+
+def _as(part: Expression, kind: str) -> Expression:
+    if not _is_text_constant(part) or kind == TEXT:
+        return part
+    assert isinstance(part, Constant)  # noqa: S101 - for the type checker
+    return Constant(as_kind(part.value, kind, "This comparison"), kind)

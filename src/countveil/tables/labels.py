@@ -1,0 +1,58 @@
+"""Codes and what they stand for.
+
+Enters: a codebook, and the different values of a column. Leaves: the label of each value.
+Must not know: rows, engines.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from countveil.errors import InputError
+from countveil.tables.recode import read_pairs, value_text
+
+
+def read_labels(wish: Mapping[Any, str] | str | os.PathLike[str]) -> dict[str, str]:
+    """What each code stands for: a mapping, or a CSV file with lines of code,label."""
+    if isinstance(wish, Mapping):
+        labels, where = {code_text(code): str(label) for code, label in wish.items()}, "The labels"
+    else:
+        labels, where = read_pairs(wish, "a code and its label"), os.fspath(wish)
+    if not labels:
+        raise InputError(f"{where} label nothing. Lines of code,label are needed.")
+    seen: dict[str, str] = {}
+    for code, label in labels.items():
+        if label in seen:
+            raise InputError(
+                f"{where}: the codes {seen[label]!r} and {code!r} have one label, {label!r}. If "
+                f"they shall become one value, say so with --merge."
+            )
+        seen[label] = code
+    return labels
+
+
+def labelled(column: str, values: Sequence[Any], labels: Mapping[str, str]) -> list[str | None]:
+    """The label of every value; refuse if one has none."""
+    without = [value for value in values if value is not None and code_text(value) not in labels]
+    if without:
+        example = code_text(without[0])[:60]
+        raise InputError(
+            f"Column {column!r} has {len(without):,} value(s) without a label, such as "
+            f"{example!r}. Add them to the codebook, or name what stands for a missing value with "
+            f"--missing."
+        )
+    return [None if value is None else labels[code_text(value)] for value in values]
+
+
+def has_all_labels(values: Sequence[Any], labels: Mapping[str, str]) -> bool:
+    """Whether every value has a label."""
+    return all(value is None or code_text(value) in labels for value in values)
+
+
+def code_text(value: Any) -> str:
+    """A code as it is written: 1.0 is the code 1."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value_text(value)

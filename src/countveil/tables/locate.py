@@ -1,0 +1,161 @@
+"""Where the table lives and in which format.
+
+Enters: a path, a folder, a glob, a database, or an object in memory. Leaves: a `FileSource`, a
+`DatabaseSource` or a `FrameSource`.
+Must not know: the content. Only names are looked at.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from countveil.errors import InputError, SettingsError, nearest
+from countveil.tables.databases import DATABASES, DatabaseSource, describe_database
+
+_CSV, _PACKED = (".csv", ".tsv", ".txt", ".tab"), (".gz", ".zst", ".zip")
+_FORMATS = {
+    "csv": (*_CSV, *(ending + packed for ending in _CSV for packed in _PACKED), ".zip"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather", ".ipc"),
+    "stat": (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt"),
+    "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+}
+SUPPORTED = (
+    "CSV (.csv, .tsv, .txt, also .gz, .zst or .zip), Parquet (.parquet), Arrow or Feather "
+    "(.arrow), SPSS (.sav), Stata (.dta), SAS (.sas7bdat, .xpt), Excel (.xlsx, .xls, .ods)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """One or several files of one format; of workbooks perhaps the sheet."""
+
+    paths: tuple[Path, ...]
+    format: str
+    sheet: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FrameSource:
+    """A table in memory: pandas, Polars, Arrow, DuckDB, or anything that exports Arrow."""
+
+    frame: Any
+
+
+Source = FileSource | FrameSource | DatabaseSource
+_EXPORTS = ("__arrow_c_stream__", "__arrow_c_array__")
+
+
+def describe_source(table: object, query: str | None = None) -> Source:
+    """Find out what was handed over; a `query` is for a database."""
+    if isinstance(table, str):
+        database = describe_database(table, query)
+        if database is not None:
+            return database
+    if query is not None:
+        raise SettingsError(f"--query is for a table in a database: {DATABASES}.")
+    if isinstance(table, str | os.PathLike):
+        return _describe_path(os.fspath(table))
+    if type(table).__name__ == "Series":
+        raise InputError(
+            "A Series is one column, not a table. Make a data frame of it, with to_frame()."
+        )
+    if is_pandas(table) or is_polars_plan(table) or any(hasattr(table, way) for way in _EXPORTS):
+        return FrameSource(table)
+    if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "to_batches"):
+        return FrameSource(table)
+    raise InputError(
+        f"Cannot read a table from a {type(table).__name__}. What works: a path, folder or glob, "
+        f"{DATABASES}, a pandas or Polars data frame, an Arrow table, reader or dataset, a DuckDB "
+        f"relation, or anything else that exports Arrow."
+    )
+
+
+def is_polars_plan(table: object) -> bool:
+    """Whether this is a lazy frame of Polars, found out without importing Polars."""
+    kind = type(table)
+    return kind.__name__ == "LazyFrame" and kind.__module__.split(".")[0] == "polars"
+
+
+def is_pandas(table: object) -> bool:
+    """Whether this is a pandas data frame, found out without importing pandas."""
+    kind = type(table)
+    return kind.__name__ == "DataFrame" and kind.__module__.split(".")[0] == "pandas"
+
+
+def _describe_path(text: str | bytes) -> FileSource:
+    name = os.fsdecode(text)
+    if not name:
+        raise InputError("The input is an empty text. Name a file: " + SUPPORTED + ".")
+    try:
+        name.encode()
+        return _find_files(name)
+    except UnicodeEncodeError as error:
+        raise InputError("The name of the input file is not valid text. Rename it.") from error
+    except PermissionError as error:
+        raise InputError(f"No permission to read {name}.") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name} cannot be the name of a file.") from error
+
+
+def _find_files(name: str) -> FileSource:
+    path = Path(name)
+    workbook, mark, sheet = name.rpartition("#")
+    if mark and sheet and workbook.lower().endswith(_FORMATS["excel"]) and not path.exists():
+        found = _find_files(workbook)
+        return FileSource(found.paths, found.format, sheet)
+    if path.is_dir():
+        paths = _files_in(path)
+    elif path.exists():
+        paths = [path]
+    elif glob.has_magic(name):
+        paths = sorted(Path(found) for found in glob.glob(name, recursive=True))  # noqa: PTH207
+        if not paths:
+            raise InputError(f"No file matches {name}.")
+    else:
+        raise InputError(f"There is no file {name}. {_near_files(path)}".rstrip())
+    formats = {_format_of(found) for found in paths}
+    if len(formats) > 1:
+        raise InputError(
+            f"{name} holds files of different formats: {', '.join(sorted(formats))}. Name those of "
+            f"one format with a pattern, such as '*.parquet'."
+        )
+    return FileSource(tuple(paths), formats.pop())
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """All files of a folder but hidden ones; what lies deeper is not guessed at."""
+    entries = [entry for entry in sorted(folder.iterdir()) if entry.name[0] not in "._"]
+    if (folder / "manifest.json").exists():
+        raise InputError(f"{folder} is a release, which is published already.")
+    deeper = [entry.name for entry in entries if entry.is_dir()]
+    if deeper:
+        raise InputError(
+            f"{folder} has folders in it, such as {deeper[0]!r}. Name the files with a pattern, "
+            f"such as '{folder / '**' / '*.parquet'}'; values that stand only in names of folders "
+            f"are not read."
+        )
+    if not entries:
+        raise InputError(f"The folder {folder} is empty. What works in it: {SUPPORTED}.")
+    return entries
+
+
+def _format_of(path: Path) -> str:
+    lower = path.name.lower()
+    for name, endings in _FORMATS.items():
+        if lower.endswith(endings):
+            return name
+    raise InputError(f"Cannot tell the format of {path} from its ending. What works: {SUPPORTED}.")
+
+
+def _near_files(path: Path) -> str:
+    try:
+        names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
+    except OSError:
+        return f"The folder {path.parent} does not exist or cannot be read."
+    hint = nearest(path.name, names)
+    return hint if hint.startswith("Did you mean") else ""

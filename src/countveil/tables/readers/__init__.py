@@ -1,0 +1,1 @@
+"""Any source as blocks of plain columns."""

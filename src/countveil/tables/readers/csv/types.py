@@ -1,0 +1,146 @@
+"""The type of a column that was read as text.
+
+Enters: the different texts of some of its rows. Leaves: the types that fit them all, and texts as
+such a type. Must not know: files, rows, other columns.
+
+A type fits a text that is written as the type writes it: 007 and +1 stay text, so do codes with
+leading zeros, and a number with more digits than a number can hold. What fits is asked part by
+part, and holds for the column if it holds for every part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from countveil.tables.encoded.arrow_arrays import from_numpy, text_array, to_numpy
+
+TEXT = pa.string()
+_SAMPLE = 100
+_WHOLE = r"\A(0|-?[1-9][0-9]{0,18})\z"
+_NUMBER = r"\A-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?\z"
+_DATE = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
+_TIME = r"\A[0-9-]{10}[ T][0-9:]{8}([.][0-9]{1,6})?\z"
+_TRUTHS = ("true", "false", "True", "False", "TRUE", "FALSE")
+# At most so many digits, with a point or without: more would not survive as a number.
+_DIGITS, _WHOLE_DIGITS = 17, 15
+_AT_ONCE = 1 << 22
+
+
+def fitting(texts: Any, *, decimal_comma: bool = False) -> frozenset[Any]:
+    """The types that fit all of these texts; every type if there are none."""
+    if not len(texts):
+        return frozenset(_FITS)
+    found = _fitting(texts, frozenset(_FITS))
+    if decimal_comma:
+        number = frozenset([pa.float64()])
+        found = (found - number) | _fitting(with_point(texts), number)
+    return found
+
+
+def _fitting(texts: Any, kinds: frozenset[Any]) -> frozenset[Any]:
+    # A quick look at a few rules most types out.
+    few = set(texts.slice(0, _SAMPLE).to_pylist())
+    return frozenset(
+        kind
+        for kind, (look, fits) in _FITS.items()
+        if kind in kinds and all(map(look.fullmatch, few)) and fits(texts)
+    )
+
+
+def with_point(texts: Any) -> Any:
+    """Numbers with a decimal comma as those with a point; what has a point is none of them."""
+    return pc.replace_substring(pc.replace_substring(texts, ".", "_"), ",", ".")
+
+
+def first_fitting(fits: Iterable[frozenset[Any]]) -> Any:
+    """The type of a column, from what fits its parts; text if nothing else."""
+    common = frozenset(_FITS).intersection(*fits)
+    return next((kind for kind in _FITS if kind in common), TEXT)
+
+
+def merges(parts: Callable[[], Iterator[Any]], n_texts: int) -> bool:
+    """Whether different texts would become one number: 250.0 and 250.00 are codes, not numbers.
+
+    `parts` gives the texts, part by part, `n_texts` in all, some of them several times. Texts that
+    become one number fall into the same turn, so that few need to be held at once.
+    """
+    turns = max(1, -(-n_texts // _AT_ONCE))
+    for turn in range(turns):
+        texts, bits = [text_array([])], [np.zeros(0, np.uint64)]
+        for part in parts():
+            own = _bits(part)
+            chosen = (own * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(33)
+            chosen = chosen % np.uint64(turns) == turn
+            texts.append(part.filter(from_numpy(chosen)))
+            bits.append(own[chosen])
+        different = pa.concat_arrays(texts).unique()
+        if len(different) > np.unique(np.concatenate(bits)).size:
+            return True
+    return False
+
+
+def _bits(texts: Any) -> NDArray[np.uint64]:
+    numbers = np.frombuffer(texts.cast(pa.float64()).buffers()[1], np.float64, len(texts))
+    # -0 and 0 are one number.
+    return (numbers + 0.0).view(np.uint64)
+
+
+def _fits_whole(texts: Any) -> bool:
+    return _all(pc.match_substring_regex(texts, _WHOLE)) and _castable(texts, pa.int64())
+
+
+def _fits_number(texts: Any) -> bool:
+    if not _all(pc.match_substring_regex(texts, _NUMBER)) or not _castable(texts, pa.float64()):
+        return False
+    digits = to_numpy(pc.utf8_length(pc.replace_substring_regex(texts, r"[^0-9]", "")))
+    pointed = to_numpy(pc.match_substring_regex(texts, r"[.eE]")) == 1
+    few = bool(np.all(digits <= np.where(pointed, _DIGITS, _WHOLE_DIGITS)))
+    return few and _all(pc.is_finite(texts.cast(pa.float64())))
+
+
+def _fits_date(texts: Any) -> bool:
+    if not _all(pc.match_substring_regex(texts, _DATE)):
+        return False
+    # There was no year 0.
+    return not _any(pc.starts_with(texts, "0000")) and _castable(texts, pa.date32())
+
+
+def _fits_time(texts: Any) -> bool:
+    return _all(pc.match_substring_regex(texts, _TIME)) and _castable(texts, pa.timestamp("us"))
+
+
+def _fits_truth(texts: Any) -> bool:
+    return _all(pc.is_in(texts, value_set=text_array(_TRUTHS)))
+
+
+def _castable(texts: Any, kind: Any) -> bool:
+    try:
+        texts.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _all(truths: Any) -> bool:
+    return bool(pc.all(truths).as_py())
+
+
+def _any(truths: Any) -> bool:
+    return bool(pc.any(truths).as_py())
+
+
+# In this order, the first that fits is the type. Each with what its texts must at least look like.
+_FITS: dict[Any, tuple[re.Pattern[str], Callable[[Any], bool]]] = {
+    pa.int64(): (re.compile(r"-?[0-9]{1,19}"), _fits_whole),
+    pa.float64(): (re.compile(r"-?[0-9]*([.][0-9]+)?([eE][+-]?[0-9]+)?"), _fits_number),
+    pa.date32(): (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"), _fits_date),
+    pa.timestamp("us"): (re.compile(r"[0-9-]{10}[ T][0-9:]{8}([.][0-9]{1,6})?"), _fits_time),
+    pa.bool_(): (re.compile(r"true|false|True|False|TRUE|FALSE"), _fits_truth),
+}

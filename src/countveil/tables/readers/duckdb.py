@@ -1,0 +1,148 @@
+"""A table of a DuckDB file, or the result of a query on it, as record batches.
+
+Enters: a description, a number of bytes. Leaves: a schema and batches, from one statement. Must not
+know: what the columns are for.
+
+The file is opened for reading only. The connection can reach no other file, loads no extension and
+may not spill: what does not fit into memory is an error, not a file with plain values. Types that
+Arrow has no other type for come as text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from countveil.errors import InputError
+from countveil.sql.interruptible import Conversation
+from countveil.tables.databases import DatabaseSource, quoted_name
+from countveil.tables.readers.sqlite import chosen_table
+
+_BATCH = 1 << 16
+# Behind a checksum of eight bytes.
+_MARK, _MARK_END = b"DUCK", 12
+_LEAST_BYTES = 128 << 20
+# Through Arrow, DuckDB cuts off a zone and large numbers, and gives bits as it keeps them.
+_AS_TEXT = frozenset({"uhugeint", "bignum", "bit", "time with time zone", "union"})
+_NESTED = frozenset({"list", "struct", "map", "array"})
+_TABLES = (
+    "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal UNION ALL "
+    "SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1, 2"
+)
+
+
+@contextlib.contextmanager
+def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """The schema, and the batches while the database is open."""
+    path = Path(source.place)
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.")
+    if not is_duckdb_file(path):
+        raise InputError(f"{path} is not a readable DuckDB file, or one of a later version.")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_explained(path))
+        connection = duckdb.connect(
+            str(path.absolute()),
+            read_only=True,
+            config={
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "temp_directory": "",
+                "memory_limit": f"{max(room, _LEAST_BYTES)}B",
+            },
+        )
+        talk = Conversation(connection.interrupt)
+        stack.callback(_close, talk, connection)
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+        asked = source.query
+        if asked is None:
+            asked = f"SELECT * FROM {quoted_name(_table(connection, source))}"
+        else:
+            _check_select(connection, asked)
+        relation = talk.wait(lambda: connection.sql(asked))
+        names = relation.columns
+        if len(set(names)) < len(names):
+            raise InputError("The query gives a column name more than once. Name them with AS.")
+        if any(_only_as_text(kind) for kind in relation.types):
+            listed = ", ".join(
+                f"{quoted_name((name,))}::VARCHAR AS {quoted_name((name,))}"
+                if _only_as_text(kind)
+                else quoted_name((name,))
+                for name, kind in zip(names, relation.types, strict=True)
+            )
+            relation = talk.wait(
+                lambda: connection.sql(f"SELECT {listed} FROM ({asked}\n) AS asked")
+            )
+        reader = talk.wait(lambda: relation.to_arrow_reader(_BATCH))
+        yield reader.schema, talk.each(reader.read_next_batch)
+
+
+def _close(talk: Conversation, connection: Any) -> None:
+    if talk.end():
+        connection.close()
+
+
+def is_duckdb_file(path: Path) -> bool:
+    """Whether a file is DuckDB's own; it would open others too, as views that lie in memory."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_MARK_END)[-len(_MARK) :] == _MARK
+    except OSError:
+        # It says best itself what is wrong.
+        return True
+
+
+def _table(connection: Any, source: DatabaseSource) -> tuple[str, ...]:
+    found = connection.execute(_TABLES).fetchall()
+    # A table of the main schema needs no schema before its name.
+    names = {
+        name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in found
+    }
+    if len(source.table) == 2 and source.table in names.values():
+        return source.table
+    return names[chosen_table(source, list(names))]
+
+
+def _only_as_text(kind: Any) -> bool:
+    """Whether Arrow has no such type, or DuckDB gives another one for it."""
+    if kind.id in _NESTED:
+        return any(_only_as_text(part) for _, part in kind.children if hasattr(part, "id"))
+    return kind.id in _AS_TEXT
+
+
+def _check_select(connection: Any, text: str) -> None:
+    statements = connection.extract_statements(text)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise InputError("--query must be one SELECT.")
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turn what DuckDB says into one sentence; it may quote a value, and is not repeated."""
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.OutOfMemoryException:
+        raise InputError(
+            f"DuckDB needs more memory for the query on {path} than it may use, and may not put "
+            f"plain values on a disk. Allow more with --memory, or ask for less."
+        ) from None
+    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
+        reason = str(error).split("\n", 1)[0][:160]
+        raise InputError(f"DuckDB does not understand the query: {reason}") from None
+    except duckdb.PermissionException:
+        raise InputError("--query may read the tables of its own database, nothing else.") from None
+    except duckdb.Error as error:
+        if "lock" in str(error):
+            why = f"{path} is locked: another program has it open. Try again when it is closed."
+        elif isinstance(error, duckdb.IOException | duckdb.SerializationException):
+            why = f"{path} is not a readable DuckDB file, or one of a later version."
+        else:
+            why = f"The query on {path} fails: {type(error).__name__}."
+        raise InputError(why) from None

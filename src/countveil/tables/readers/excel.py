@@ -1,0 +1,102 @@
+"""A sheet of a workbook as a table.
+
+Enters: paths and perhaps the name of a sheet. Leaves: an Arrow table. Must not know: what the
+columns are for.
+
+The first row names the columns. A workbook has a type for every cell: a column of one type has that
+type, dates beside times are times, numbers beside text become text as they are written. Formulas
+are read as the values that were stored for them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from countveil.errors import InputError, MissingExtraError, nearest
+from countveil.tables.labels import code_text
+
+_WHOLE_BELOW = 1 << 53
+_KINDS: dict[frozenset[type], Any] = {
+    frozenset({bool}): pa.bool_(),
+    frozenset({dt.date}): pa.date32(),
+    frozenset({dt.datetime}): pa.timestamp("us"),
+    frozenset({dt.time}): pa.time64("us"),
+    frozenset({dt.timedelta}): pa.duration("us"),
+}
+
+
+def read_workbooks(paths: Sequence[Path], sheet: str | None) -> Any:
+    """One sheet of each workbook, one below the other."""
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook
+    except ImportError:
+        raise MissingExtraError("python-calamine", "excel") from None
+    rows: list[list[Any]] = []
+    header: list[str] | None = None
+    for path in paths:
+        try:
+            book = CalamineWorkbook.from_path(str(path))
+            found = _sheet(book, path, sheet)
+        except (CalamineError, OSError):
+            raise InputError(f"{path} is not a readable workbook: damaged, or encrypted.") from None
+        names = [str(cell).strip() for cell in found[0]]
+        if header is not None and names != header:
+            raise InputError(f"{path} has other columns than {paths[0]}.")
+        header = names
+        rows += [row for row in found[1:] if any(cell != "" for cell in row)]
+    _check_header(paths[0], header or [])
+    columns = [_column([row[place] for row in rows]) for place in range(len(header or []))]
+    return pa.table(columns, names=header)
+
+
+def _sheet(book: Any, path: Path, sheet: str | None) -> list[list[Any]]:
+    names = list(book.sheet_names)
+    if sheet is not None:
+        if sheet not in names:
+            raise InputError(f"There is no sheet {sheet!r} in {path}. {nearest(sheet, names)}")
+        names = [sheet]
+    filled = []
+    for name in names:
+        rows = list(book.get_sheet_by_name(name).iter_rows())
+        if rows:
+            filled.append((name, rows))
+    if len(filled) > 1:
+        listed = nearest("", [name for name, _ in filled])
+        raise InputError(f"{path} has {len(filled)} sheets. Name one: '{path}#Sheet'. {listed}")
+    if not filled:
+        raise InputError(f"{path} has no cells: the first row has to name the columns.")
+    return filled[0][1]
+
+
+def _check_header(path: Path, names: Sequence[str]) -> None:
+    if "" in names:
+        raise InputError(
+            f"{path}: column {names.index('') + 1} has no name in the first row of its cells. The "
+            f"first row has to name the columns; leave titles and notes out."
+        )
+
+
+def _column(cells: Sequence[Any]) -> Any:
+    values = [None if cell == "" else cell for cell in cells]
+    kinds = frozenset(type(value) for value in values if value is not None)
+    if kinds and kinds <= {float, int}:
+        whole = all(v is None or (float(v).is_integer() and abs(v) < _WHOLE_BELOW) for v in values)
+        turn: Any = int if whole else float
+        return pa.array([None if value is None else turn(value) for value in values])
+    if kinds == {dt.date, dt.datetime}:
+        return pa.array([_as_time(value) for value in values], pa.timestamp("us"))
+    if kinds in _KINDS:
+        return pa.array(values, _KINDS[kinds])
+    texts = [None if value is None else code_text(value) for value in values]
+    return pa.array(texts, pa.string())
+
+
+def _as_time(value: Any) -> Any:
+    if value is None or isinstance(value, dt.datetime):
+        return value
+    return dt.datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a workbook has no zones

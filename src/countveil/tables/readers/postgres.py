@@ -1,0 +1,128 @@
+"""A table of a PostgreSQL server, or the result of a query on it, as record batches.
+
+Enters: a description. Leaves: a schema and batches, in one read-only transaction at the level of
+repeatable read. Must not know: what the columns are for.
+
+Everything is read with one COPY through ADBC, batch by batch. Types that Arrow has no other type
+for come as text. What the server or its library say is never repeated: it may quote the address, or
+a value of the table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from countveil.errors import InputError, MissingExtraError
+from countveil.sql.postgres_errors import postgres_reason
+from countveil.sql.query.select import check_select
+from countveil.tables.databases import DatabaseSource, quoted_name
+
+_AS_THEY_ARE = frozenset({
+    "bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "name", "char",
+    "date", "time", "timestamp", "timestamptz", "bytea",
+})  # fmt: skip
+_MOST_DIGITS = 38
+# PostgreSQL begins in 4713 BC; what is infinite, or beyond Arrow's end, arrives as still earlier.
+_EARLIEST_DAY, _DAY_MICROSECONDS = -2_500_000, 86_400_000_000
+
+
+@contextlib.contextmanager
+def postgres_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any]]]:
+    """The schema, and the batches while the connection is open."""
+    try:
+        import adbc_driver_postgresql  # noqa: F401 - asked for here, where its absence is explained
+    except ImportError:
+        raise MissingExtraError("adbc-driver-postgresql", "postgres") from None
+    from countveil.sql.postgres_connection import PostgresReading
+
+    if source.query is not None:
+        check_select(source.query, "postgres")
+    elif not source.table:
+        raise InputError(
+            "No table is named. Write postgresql://user@host/database#schema.table, or ask with "
+            "--query."
+        )
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_explained())
+        link = stack.enter_context(contextlib.closing(PostgresReading(source.place)))
+        asked = source.query or f"SELECT * FROM {quoted_name(source.table)}"
+        fields = list(link.ask(f"SELECT * FROM ({asked}\n) AS asked LIMIT 0"))
+        names = [field.name for field in fields]
+        if len(set(names)) < len(names):
+            raise InputError("The query gives a column name more than once. Name them with AS.")
+        listed = ", ".join(
+            quoted_name((field.name,)) + ("" if _type(field) in _AS_THEY_ARE else "::text")
+            for field in fields
+        )
+        link.ask(f"SELECT {listed} FROM ({asked}\n) AS asked")
+        schema = pa.schema([pa.field(field.name, _wished(field)) for field in fields])
+        yield schema, _cast(link.batches(), schema)
+
+
+def _cast(batches: Iterator[Any], schema: Any) -> Iterator[Any]:
+    for batch in batches:
+        for column, name in zip(batch.columns, schema.names, strict=True):
+            _check_dates(column, name)
+        columns = [
+            column if column.type == kind else column.cast(kind)
+            for column, kind in zip(batch.columns, schema.types, strict=True)
+        ]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _check_dates(column: Any, name: str) -> None:
+    """Refuse what came out wrong because Arrow has no such date."""
+    if pa.types.is_date32(column.type):
+        least = pc.min(column.cast(pa.int32())).as_py()
+        earliest = _EARLIEST_DAY
+    elif pa.types.is_timestamp(column.type):
+        least = pc.min(column.cast(pa.int64())).as_py()
+        earliest = _EARLIEST_DAY * _DAY_MICROSECONDS
+    else:
+        return
+    if least is not None and least < earliest:
+        raise InputError(
+            f"Column {name!r} holds an infinite date or time, or one too far off for Arrow. Ask "
+            f"for something else in its place, with --query \"SELECT NULLIF({name}, 'infinity') "
+            f'AS {name}, ..." for instance.'
+        )
+
+
+def _type(field: Any) -> str:
+    return str((field.metadata or {}).get(b"POSTGRESQL:type", b"").decode())
+
+
+def _wished(field: Any) -> Any:
+    """The type of a column: decimals as they are declared, or else floating point."""
+    kind = _type(field)
+    if kind in _AS_THEY_ARE:
+        return field.type
+    if kind != "numeric":
+        return pa.string()
+    modifier = int((field.metadata or {}).get(b"POSTGRESQL:typmod", b"-1")) - 4
+    digits, scale = (modifier >> 16) & 0xFFFF, modifier & 0x7FF
+    if modifier < 0 or digits > _MOST_DIGITS or scale > digits:
+        return pa.float64()
+    return pa.decimal128(digits, scale)
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """Turn what the server says into one sentence; nothing of it is repeated, nothing chained."""
+    try:
+        yield
+    except Exception as error:
+        if not _is_theirs(error):
+            raise
+        raise InputError(f"PostgreSQL: {postgres_reason(error)}") from None
+
+
+def _is_theirs(error: Exception) -> bool:
+    """Whether an error comes from the server, its library or what carries the rows."""
+    owner = type(error).__module__.split(".")[0]
+    return owner in ("adbc_driver_manager", "pyarrow") or isinstance(error, OSError)

@@ -1,0 +1,153 @@
+"""Part of a table: the rows that meet a condition, the columns that were named.
+
+Enters: the blocks of any source, the text of a condition, names. Leaves: blocks that hold nothing
+else. Must not know: what the columns are for.
+
+The text is parsed into our own expression and never executed as it was written. DuckDB tells for
+every row whether the expression holds, on a connection that can reach nothing; of that one bit a
+row is kept. Where SQL says neither true nor false, the row is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from countveil.engines.local.in_memory.masks import columns_of
+from countveil.errors import InputError, QueryError, SettingsError
+from countveil.release import PublishedColumn
+from countveil.sql.dialects.duckdb import Statement
+from countveil.sql.query.expressions import Expression
+from countveil.sql.query.names import ReleaseColumns
+from countveil.sql.query.parse import parse_condition
+from countveil.tables import Column, check_named
+from countveil.tables.encoded.arrow_arrays import from_numpy, to_numpy
+from countveil.tables.readers.blocks import Blocks, Span
+from countveil.tables.storage.parallel import in_order
+
+
+def part_of(blocks: Blocks, where: str | None, columns: Sequence[str]) -> Blocks:
+    """The rows that meet `where` and the named columns; all of them if nothing is said."""
+    if where is None and not columns:
+        return blocks
+    known = [Column(field.name, str(field.type)) for field in blocks.schema]
+    check_named(known, columns)
+    names = [name for name in blocks.schema.names if name in columns or not columns]
+    kept = None if where is None else _Condition(where, known).rows(blocks)
+    return PartBlocks(blocks, names, kept)
+
+
+class PartBlocks:
+    """Some rows and columns of other blocks."""
+
+    def __init__(
+        self, blocks: Blocks, names: Sequence[str], kept: Sequence[NDArray[np.uint8]] | None
+    ) -> None:
+        self._blocks, self._kept = blocks, kept
+        self.read_again_at_once = blocks.read_again_at_once
+        self.labels = getattr(blocks, "labels", {})
+        self.schema = pa.schema([blocks.schema.field(name) for name in names])
+        counts = [
+            span.rows if kept is None else int(np.bitwise_count(kept[place]).sum())
+            for place, span in enumerate(blocks.spans)
+        ]
+        self.rows = sum(counts)
+        self._inner = [place for place, count in enumerate(counts) if count]
+        firsts = np.cumsum([0, *(counts[place] for place in self._inner)]).tolist()
+        self.spans = [
+            Span(number, firsts[number], counts[place]) for number, place in enumerate(self._inner)
+        ]
+
+    def read(
+        self,
+        span: Span,
+        columns: Sequence[str],
+        plain_text: Collection[str] = (),
+        few: int | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """The rows of a span that were kept."""
+        place = self._inner[span.number]
+        inner = self._blocks.spans[place]
+        if self._kept is None:
+            yield from self._blocks.read(inner, columns, plain_text, few)
+            return
+        bits = np.unpackbits(self._kept[place], count=inner.rows, bitorder="little").view(np.bool_)
+        done = 0
+        # Its first few rows may have none that is kept, so all of them are asked for.
+        for batch in self._blocks.read(inner, columns, plain_text):
+            rows = len(next(iter(batch.values())))
+            wanted = from_numpy(bits[done : done + rows])
+            done += rows
+            yield {name: array.filter(wanted) for name, array in batch.items()}
+
+
+class _Condition:
+    """A condition on the columns of a table."""
+
+    def __init__(self, text: str, columns: Sequence[Column]) -> None:
+        known = [PublishedColumn(column.name, column.type, "plain") for column in columns]
+        if not text.strip():
+            raise SettingsError("The condition of --where is empty.")
+        try:
+            found: Expression = parse_condition(text, ReleaseColumns(known, where="the table"))
+        except QueryError as error:
+            raise SettingsError(f"--where: {error}") from error
+        self._names = sorted(columns_of(found))
+        if not self._names:
+            raise SettingsError("The condition of --where names no column.")
+        internal = {name: f"c{place}" for place, name in enumerate(self._names)}
+        self._statement = Statement(internal)
+        self._text = self._statement.text(found)
+
+    def rows(self, blocks: Blocks) -> list[NDArray[np.uint8]]:
+        """For every span, one bit per row."""
+        # Only for those who ask for it: nothing else on the publisher's side needs DuckDB.
+        from countveil.sql.locked_duckdb import connect
+
+        connection = connect()
+
+        def look(span: Span) -> NDArray[np.uint8]:
+            batches = blocks.read(span, self._names, self._names)
+            parts = [self._holds(connection, batch) for batch in batches]
+            return np.packbits(np.concatenate(parts), bitorder="little")
+
+        found = list(in_order(look, blocks.spans))
+        if blocks.rows and not any(np.any(bits) for bits in found):
+            raise InputError("No row of the table meets the condition of --where.")
+        return found
+
+    def _holds(self, connection: Any, batch: dict[str, Any]) -> NDArray[np.bool_]:
+        import duckdb
+
+        columns = {f"c{place}": _plain(batch[name]) for place, name in enumerate(self._names)}
+        text = f"SELECT coalesce({self._text}, false) AS holds FROM part"
+        try:
+            # One for each batch: what is registered is its own, and goes with it.
+            with connection.cursor() as cursor:
+                cursor.register("part", pa.table(columns))
+                result = cursor.sql(text, params=self._statement.parameters).to_arrow_table()
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except duckdb.Error:
+            # Not chained: the cause may quote a value of the table.
+            raise SettingsError(
+                "The condition of --where cannot be decided for every row: a value does not fit, "
+                "or a number becomes too large. Compare columns with values of their own kind."
+            ) from None
+        return to_numpy(result.column(0).combine_chunks()).astype(np.bool_)
+
+
+def _plain(array: Any) -> Any:
+    """An array as DuckDB takes it; times with a zone are those of Greenwich."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        return array.dictionary.take(array.indices)
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return array.cast(pa.timestamp(kind.unit))
+    if pa.types.is_float16(kind):
+        return array.cast(pa.float32())
+    return array

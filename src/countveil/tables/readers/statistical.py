@@ -1,0 +1,151 @@
+"""Files of SPSS, Stata and SAS as blocks, with the labels of their values.
+
+Enters: a path. Leaves: blocks that also know what the codes of columns stand for. Must not know:
+what the columns are for.
+
+These formats hold numbers as floating point and blanks for missing text: columns of whole numbers
+become whole numbers, blanks become missing. What the file itself declares to be missing is missing.
+Rows are read some at a time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from countveil.engines.contract import Progress
+from countveil.errors import InputError, MissingExtraError
+from countveil.tables.labels import code_text
+from countveil.tables.readers.csv.blocks import Shelf
+from countveil.tables.readers.statistical_times import SAS, SPSS, STATA, Counting, times_of
+from countveil.tables.readers.streams import StreamBlocks
+
+_ROWS, _GLANCE = 1 << 16, 1_000
+_READERS = {
+    ".sav": ("read_sav", SPSS), ".zsav": ("read_sav", SPSS), ".por": ("read_por", SPSS),
+    ".dta": ("read_dta", STATA), ".sas7bdat": ("read_sas7bdat", SAS), ".xpt": ("read_xport", SAS),
+}  # fmt: skip
+_KINDS: Sequence[tuple[type, Any]] = (
+    (dt.datetime, pa.timestamp("us")),
+    (dt.date, pa.date32()),
+    (dt.time, pa.time64("us")),
+    (str, pa.string()),
+)
+
+
+def open_stat_file(
+    paths: Sequence[Path], missing: Sequence[str], shelf: Shelf, progress: Progress | None = None
+) -> StreamBlocks:
+    """The rows of a file."""
+    path = paths[0]
+    if len(paths) > 1:
+        raise InputError("Files of SPSS, Stata and SAS are read one at a time; name one.")
+    try:
+        import pyreadstat
+    except ImportError:
+        raise MissingExtraError("pyreadstat", "stat") from None
+    reader, counting = _READERS[path.suffix.lower()]
+    with _explained(path, pyreadstat):
+        parts = _Parts(getattr(pyreadstat, reader), path, counting)
+        schema = pa.schema([pa.field(name, parts.kind(name)) for name in parts.names])
+        return StreamBlocks(
+            schema,
+            parts.batches(schema),
+            shelf.most_bytes,
+            shelf.folder,
+            missing=missing,
+            progress=progress,
+            labels=parts.labels(),
+            whole_numbers=True,
+        )
+
+
+class _Parts:
+    """A file, some rows at a time."""
+
+    def __init__(self, read: Any, path: Path, counting: Counting) -> None:
+        self._read, self._path, self._counting = read, path, counting
+        self._first, self._meta = self._rows(0)
+        self.names: list[str] = list(self._meta.column_names)
+
+    def _rows(
+        self,
+        start: int,
+        columns: Sequence[str] | None = None,
+        *,
+        rows: int | None = None,
+        dates: bool = False,
+    ) -> tuple[dict[str, Any], Any]:
+        """Some rows; with `dates`, dates and times are these and not numbers."""
+        found, meta = self._read(
+            str(self._path),
+            output_format="dict",
+            row_offset=start,
+            row_limit=rows or _ROWS,
+            usecols=None if columns is None else list(columns),
+            disable_datetime_conversion=not dates,
+        )
+        return found, meta
+
+    def kind(self, name: str) -> Any:
+        """The type of a column: text by what the file says, times by the first that occurs."""
+        if self._meta.readstat_variable_types[name] == "string":
+            return pa.string()
+        start, size = 0, _GLANCE
+        while values := self._rows(start, [name], rows=size, dates=True)[0].get(name, []):
+            known = next((value for value in values if value is not None), None)
+            if known is not None:
+                return next((kind for own, kind in _KINDS if isinstance(known, own)), pa.float64())
+            if len(values) < size:
+                break
+            start, size = start + size, _ROWS
+        return pa.float64()
+
+    def batches(self, schema: Any) -> Iterator[Any]:
+        """All rows."""
+        part, start = self._first, 0
+        while self.names and (size := len(part[self.names[0]])):
+            arrays = [self._array(part[field.name], field) for field in schema]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+            start += size
+            part = self._rows(start)[0] if size == _ROWS else {name: [] for name in self.names}
+
+    def _array(self, values: Sequence[Any], field: Any) -> Any:
+        if pa.types.is_string(field.type):
+            return pa.array([value or None for value in values], field.type)
+        if pa.types.is_temporal(field.type):
+            return times_of(values, field.name, field.type, self._counting)
+        return pa.array(values, field.type)
+
+    def labels(self) -> Mapping[str, Mapping[str, str]]:
+        """What codes stand for; a label of two codes gets the code behind it."""
+        found = {}
+        for name, own in self._meta.variable_value_labels.items():
+            texts = list(own.values())
+            found[name] = {
+                code_text(code): label
+                if texts.count(label) == 1
+                else f"{label} ({code_text(code)})"
+                for code, label in own.items()
+            }
+        return found
+
+
+@contextlib.contextmanager
+def _explained(path: Path, library: Any) -> Iterator[None]:
+    try:
+        yield
+    except (library.ReadstatError, library.PyreadstatError, UnicodeDecodeError, ValueError):
+        # Not chained: the cause may quote a value.
+        raise InputError(
+            f"{path} is not a readable file of its kind: damaged, encrypted, cut off or renamed."
+        ) from None
+    except OverflowError:
+        raise InputError(f"{path}: a column holds a date or time that no calendar has.") from None
+    except (pa.ArrowException, TypeError):
+        raise InputError(f"{path}: a column holds values of different types.") from None

@@ -1,0 +1,1 @@
+"""Where rows wait: in memory, or encrypted on a disk."""

@@ -1,0 +1,146 @@
+"""Asking a release: the answers' shape, their truth, and what is known exactly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import countveil as cv
+from countveil.asking.result import ESTIMATE_FIELDS
+from countveil.errors import QueryError, ReleaseError, SettingsError
+
+
+@pytest.fixture(scope="module")
+def census() -> pa.Table:
+    table = cv.generate(20_000, seed=11)
+    assert table is not None
+    return table
+
+
+@pytest.fixture(scope="module")
+def release(census: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> cv.Release:
+    folder = tmp_path_factory.mktemp("analyst") / "release"
+    return cv.publish(census, {"occupation": 5, "salary": 3}, folder, seed=12)
+
+
+def test_what_involves_no_sensitive_column_is_exact(release: cv.Release, census: pa.Table) -> None:
+    answer = release.sql("SELECT gender, marital, count(*) FROM release GROUP BY ALL")
+    truth = Counter(zip(census["gender"].to_pylist(), census["marital"].to_pylist(), strict=True))
+    assert {row[:2]: row[2] for row in answer.rows()} == truth
+    assert {row[-1] for row in answer.rows()} == {"reliable"}
+    assert {row[3] for row in answer.rows()} == {0.0}
+
+
+def test_the_sensitive_column_alone_is_the_published_count(release: cv.Release) -> None:
+    answer = release.sql("SELECT occupation, count(*) FROM release GROUP BY occupation")
+    estimates = {row[0]: row[1] for row in answer.rows()}
+    assert sum(estimates.values()) == release.rows
+    assert set(estimates) == set(release.manifest.sensitive["occupation"].domain)
+
+
+def test_estimates_add_up_over_the_values(release: cv.Release) -> None:
+    """Summed over everything a person can be, the unbiased estimates give the group's size."""
+    answer = release.sql(
+        "SELECT gender, occupation, count(*) FROM release WHERE age < 40 GROUP BY ALL"
+    )
+    sizes = {
+        row[0]: row[1]
+        for row in release.sql(
+            "SELECT gender, count(*) FROM release WHERE age < 40 GROUP BY gender"
+        ).rows()
+    }
+    for gender, size in sizes.items():
+        total = sum(row[2] for row in answer.rows() if row[0] == gender)
+        assert total == pytest.approx(size, rel=0.25)
+
+
+def test_groups_of_a_grouped_query_are_the_counts_of_single_ones(release: cv.Release) -> None:
+    grouped = release.sql(
+        "SELECT gender, count(*) FROM release WHERE occupation = 'nurse' GROUP BY gender"
+    )
+    for gender, *numbers in grouped.rows():
+        single = release.count(f"gender = '{gender}'", occupation="nurse")
+        *expected, word = (getattr(single, name) for name in ESTIMATE_FIELDS)
+        assert numbers[:-1] == pytest.approx(expected)
+        assert numbers[-1] == word
+
+
+def test_ways_to_ask_the_same(release: cv.Release) -> None:
+    one = release.count("gender = 'F' AND occupation = 'nurse'")
+    two = release.count("gender = 'F'", occupation="nurse")
+    three = release.sql("SELECT count(*) AS n FROM release WHERE occupation='nurse' AND gender='F'")
+    assert one == two == three.estimates[0]
+
+
+def test_no_rows_are_exactly_no_rows(release: cv.Release) -> None:
+    found = release.count("age > 200", occupation="nurse")
+    assert (found.estimate, found.std_error, found.low, found.high) == (0, 0, 0, 0)
+    assert found.verdict == "reliable"
+
+
+def test_a_value_that_is_nowhere_is_hidden_and_noted(release: cv.Release) -> None:
+    answer = release.sql("SELECT count(*) FROM release WHERE occupation = 'nurs'")
+    assert answer.estimates[0].estimate == 0
+    assert answer.estimates[0].verdict == "hidden"
+    assert "Did you mean 'nurse'" in answer.warnings[0]
+
+
+def test_answers_as_arrow_pandas_and_polars(release: cv.Release) -> None:
+    answer = release.sql("SELECT gender, count(*) FROM release WHERE salary='00-10k' GROUP BY ALL")
+    columns = ["gender", *ESTIMATE_FIELDS]
+    assert answer.to_arrow().column_names == columns
+    assert list(answer.to_pandas().columns) == columns
+    assert answer.to_polars().columns == columns
+    assert answer.to_polars().rows() == list(answer.rows())
+    assert answer.to_dicts()[0]["gender"] == "F"
+    assert len(answer) == 2
+
+
+def test_an_answer_without_rows_keeps_its_columns(release: cv.Release) -> None:
+    answer = release.sql("SELECT gender, count(*) FROM release WHERE age > 200 GROUP BY gender")
+    assert len(answer) == 0
+    assert answer.to_arrow().column_names == ["gender", *ESTIMATE_FIELDS]
+
+
+def test_the_printed_channel_gives_no_errors(release: cv.Release) -> None:
+    found = release.count("gender = 'F'", occupation="nurse", method="bayes", channel="printed")
+    assert found.estimate is not None
+    assert (found.std_error, found.low, found.high, found.verdict) == (None, None, None, None)
+
+
+def test_within_decides_what_is_reliable(release: cv.Release) -> None:
+    strict = release.count(occupation="nurse", within=0.0001)
+    loose = release.count(occupation="nurse", within=0.4)
+    assert (strict.verdict, loose.verdict) == ("indicative", "reliable")
+    with pytest.raises(SettingsError, match="within"):
+        release.count(occupation="nurse", within=0)
+
+
+def test_unknown_names_are_answered_with_near_ones(release: cv.Release) -> None:
+    with pytest.raises(QueryError, match="Did you mean 'occupation'"):
+        release.count(ocupation="nurse")
+
+
+def test_a_release_says_what_it_is(release: cv.Release) -> None:
+    assert "20,000 rows" in repr(release)
+    assert release.ell == {"occupation": 5, "salary": 3}
+
+
+def test_opening_what_is_not_a_release(tmp_path: Path) -> None:
+    with pytest.raises(ReleaseError, match="does not exist"):
+        cv.open(tmp_path / "nothing")
+    with pytest.raises(ReleaseError, match="not a release"):
+        cv.open(tmp_path)
+
+
+def test_missing_sensitive_values_are_counted(tmp_path: Path) -> None:
+    table = pa.table({"p": [1, 2] * 300, "s": ["a", None, "b"] * 200})
+    release = cv.publish(table, {"s": 2}, tmp_path / "release", seed=1)
+    found = release.sql("SELECT s, count(*) FROM release GROUP BY s")
+    assert [row[0] for row in found.rows()] == [None, "a", "b"]
+    whole = release.count(s=None)
+    assert whole.estimate == next(found.rows())[1]
+    assert release.count("s IS NULL") == whole

@@ -1,0 +1,214 @@
+"""Codes in memory tell what the files tell: the same tallies, for any table and any condition."""
+
+from __future__ import annotations
+
+import datetime as dt
+import tempfile
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from countveil.engines.contract import TallyResult
+from countveil.engines.local.in_memory import release as held
+from countveil.engines.local.in_memory.column import NotHeldError
+from countveil.engines.local.in_memory.release import HeldRelease
+from countveil.engines.local.release_table import EmbeddedRelease, open_release_table
+from countveil.release import PublishedColumn
+from countveil.sql.query import ReleaseColumns, Tally, as_condition, parse_question, parse_where
+from tests.strategies import examples
+
+NOON = dt.datetime(2024, 2, 29, 12, 30)  # noqa: DTZ001 - the release's times have no zone
+TYPES: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "whole": (pa.int32(), [-7, 0, 3, 40, 2**31 - 1]),
+    "large": (pa.uint64(), [0, 5, 2**64 - 1]),
+    "ratio": (pa.float64(), [-1.5, 0.0, 0.25, 1e300, float("inf")]),
+    "odd": (pa.float64(), [-0.0, 0.0, float("nan"), 1.0]),
+    "text": (pa.string(), ["", "a", "B", "b", "é", "it's", "a%", "10"]),
+    "flag": (pa.bool_(), [True, False]),
+    "day": (pa.date32(), [dt.date(1999, 12, 31), dt.date(2024, 2, 29)]),
+    "time": (pa.timestamp("us"), [NOON, NOON + dt.timedelta(microseconds=1)]),
+    "fine": (pa.timestamp("ns"), [NOON, NOON + dt.timedelta(days=1)]),
+    "money": (pa.decimal128(10, 2), [Decimal("-0.50"), Decimal("3.00"), Decimal("12.34")]),
+    "job": (pa.string(), ["cook", "nurse", "judge"]),
+    "grade": (pa.int64(), [1, 2, 3]),
+}
+DOMAINS = {"job": ("judge", None, "nurse", "nobody", "cook"), "grade": (3, 2, 1, None)}
+COLUMNS = ReleaseColumns(
+    [PublishedColumn(name, str(kind), "plain") for name, (kind, _) in TYPES.items()]
+)
+CONDITIONS = [
+    "whole = 3", "whole <> 3", "whole > 2.5", "whole <= 40", "whole IN (3, 40, 99)", "3 < whole",
+    "whole BETWEEN 0 AND 40", "NOT whole BETWEEN 0 AND 40", "whole * 2 = 6", "whole // 2 = 1",
+    "whole IS NULL", "whole = 99999999999", "whole * 9000000000000000000 > 0", "whole > ratio",
+    "large > 5", "large = 18446744073709551615", "large >= 0", "ratio = 0", "ratio < 0.3",
+    "ratio > 1e308", "odd = 0", "odd > 1", "CAST(odd AS VARCHAR) = '-0.0'", "text = 'a'",
+    "text <> 'b'", "text = 'A'", "text IN ('a', 'zz', '')", "text > 'a'", "text LIKE 'a%'",
+    "text ILIKE 'b'", "lower(text) = 'b'", "length(text) = 1", "text IS NOT NULL",
+    "text BETWEEN 'B' AND 'b'", "CAST(text AS INTEGER) = 10", "flag", "NOT flag", "flag = TRUE",
+    "coalesce(flag, TRUE)", "day = '2024-02-29'", "day > '2000-01-01'", "year(day) = 1999",
+    "CAST(day AS TIMESTAMP) < time", "time = '2024-02-29 12:30:00'",
+    "time <= '2024-02-29 12:30:00'", "CAST(day AS TIMESTAMP) = '2024-02-29 00:00:00'",
+    "fine > '2024-02-29 12:30:00'", "money = 3", "money > 0.25", "money IN (3, 12.34)",
+    "CASE WHEN whole > 3 THEN flag ELSE text = 'a' END", "1 = 1", "1 = 2", "nullif(1, 1) = 2",
+]  # fmt: skip
+KEYS = ["whole", "text", "flag", "day", "money", "ratio", "odd", "fine", "time", "whole // 10"]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> pa.Table:
+    rows = draw(st.integers(1, 300))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    missing = draw(st.sampled_from([0.0, 0.2]))
+    columns = {}
+    for name, (kind, values) in TYPES.items():
+        picked = rng.integers(0, len(values), rows)
+        gone = rng.random(rows) < missing
+        listed = [None if g else values[i] for i, g in zip(picked, gone, strict=True)]
+        columns[name] = pa.array(listed, kind)
+    return pa.table(columns)
+
+
+def conditions() -> st.SearchStrategy[str]:
+    return st.recursive(
+        st.sampled_from(CONDITIONS),
+        lambda inner: st.one_of(
+            st.builds("({} AND {})".format, inner, inner),
+            st.builds("({} OR {})".format, inner, inner),
+            st.builds("(NOT {})".format, inner),
+        ),
+        max_leaves=4,
+    )
+
+
+def opened(table: pa.Table, folder: str) -> EmbeddedRelease:
+    """The table in two files of several row groups."""
+    half = table.num_rows // 2
+    pq.write_table(table.slice(0, half), f"{folder}/a.parquet", row_group_size=64)
+    pq.write_table(table.slice(half), f"{folder}/b.parquet", row_group_size=64)
+    return open_release_table(Path(folder), ["a.parquet", "b.parquet"], table.column_names)
+
+
+def lines(counted: TallyResult) -> dict[Any, float]:
+    """Every count that is not zero, under its key, pattern and place."""
+    return {
+        (repr(counted.keys[g]), *counted.truths[p].tolist(), *cell): count
+        for g, p, *cell in np.argwhere(counted.moments[0]).tolist()
+        for count in [float(counted.moments[(0, g, p, *cell)])]
+    }
+
+
+@examples(120)
+@given(
+    table=tables(),
+    where=conditions(),
+    tests=st.lists(conditions(), max_size=2, unique=True),
+    keys=st.lists(st.sampled_from(KEYS), max_size=2, unique=True),
+    sensitive=st.sampled_from([(), ("job",), ("grade",), ("job", "grade"), ("grade", "job")]),
+)
+def test_memory_and_files_tell_the_same(
+    table: pa.Table, where: str, tests: list[str], keys: list[str], sensitive: tuple[str, ...]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        files = opened(table, folder)
+        memory = HeldRelease(files._connection, files._internal, ["job", "grade"])
+        grouped = ", ".join(keys)
+        question = parse_question(
+            f"SELECT {grouped + ',' if keys else ''} count(*) FROM release "
+            f"{'GROUP BY ' + grouped if keys else ''}",
+            COLUMNS,
+        )
+        tally = Tally(
+            as_condition(parse_where(where, COLUMNS)),
+            tuple(key.expression for key in question.keys if key.expression is not None),
+            tuple(as_condition(parse_where(test, COLUMNS)) for test in tests),
+            sensitive,
+            (),
+        )
+        domains = [DOMAINS[name] for name in sensitive]
+        try:
+            found = memory.tally(tally, domains)
+        except NotHeldError:
+            return
+        expected = files._tally_files(tally, domains)
+        assert lines(found) == lines(expected)
+        assert [repr(key) for key in found.keys] == [repr(key) for key in expected.keys]
+        assert found.moments.ndim == expected.moments.ndim
+
+
+@examples(60)
+@given(table=tables(), asked=st.lists(conditions(), min_size=1, max_size=12))
+def test_many_conditions_are_tallied_as_each_alone(table: pa.Table, asked: list[str]) -> None:
+    """Also those that codes cannot decide, and errors are the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = opened(table, folder)
+        files._tried_to_hold = True
+        files._held = HeldRelease(files._connection, files._internal, ["job", "grade"])
+        expressions = [as_condition(parse_where(text, COLUMNS)) for text in asked]
+        domains = [DOMAINS["job"]]
+        try:
+            alone = [
+                files._tally_files(Tally(e, (), (), ("job",), ()), domains).moments[0, 0, 0]
+                for e in expressions
+            ]
+        except Exception as error:  # noqa: BLE001 - whatever it is, it must be the same
+            with pytest.raises(type(error)):
+                files.tally_each(expressions, ["job"], domains)
+            return
+        found = files.tally_each(expressions, ["job"], domains)
+        np.testing.assert_array_equal(found, np.stack(alone))
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_held"),
+    [("whole = 3 AND text LIKE 'a%'", True), ("NOT (flag OR day > '2000-01-01')", True),
+     ("whole > ratio", False), ("odd = 0", False), ("fine > '2024-01-01'", False)],
+)  # fmt: skip
+def test_what_is_decided_in_memory(condition: str, is_held: bool, tmp_path: Path) -> None:
+    table = pa.table(
+        {name: pa.array((values * 8)[:16], kind) for name, (kind, values) in TYPES.items()}
+    )
+    files = opened(table, str(tmp_path))
+    memory = HeldRelease(files._connection, files._internal, ["job"])
+    expression = as_condition(parse_where(condition, COLUMNS))
+    (found,) = memory.tally_each([expression], ["job"], [DOMAINS["job"]])
+    assert (found is not None) == is_held
+
+
+def test_stretches_of_one_and_of_two_sensitive_columns(tmp_path: Path) -> None:
+    """With rows enough both columns order the rows; the counts stay what the files say."""
+    rng = np.random.default_rng(3)
+    rows = 4_000
+    table = pa.table(
+        {
+            name: pa.array([values[i] for i in rng.integers(0, len(values), rows)], kind)
+            for name, (kind, values) in TYPES.items()
+        }
+    )
+    files = opened(table, str(tmp_path))
+    memory = HeldRelease(files._connection, files._internal, ["job", "grade"])
+    assert memory._ordered == ["job", "grade"]
+    expression = as_condition(parse_where("whole = 3 OR text = 'a'", COLUMNS))
+    for names in (("job",), ("grade",), ("grade", "job"), ()):
+        tally = Tally(expression, (), (), names, ())
+        domains = [DOMAINS[name] for name in names]
+        found, expected = memory.tally(tally, domains), files._tally_files(tally, domains)
+        np.testing.assert_array_equal(found.moments.ravel(), expected.moments.ravel())
+
+
+def test_a_large_release_stays_in_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held, "MOST_ROWS", 10)
+    pq.write_table(pa.table({"job": ["cook", "nurse"] * 10}), tmp_path / "a.parquet")
+    table = open_release_table(tmp_path, ["a.parquet"], ["job"], ["job"])
+    expression = as_condition(parse_where("1 = 1", COLUMNS))
+    found = table.tally_each([expression] * 9, ["job"], [("cook", "nurse")])
+    assert table._held is None
+    assert found.tolist() == [[10, 10]] * 9

@@ -1,0 +1,186 @@
+"""The publisher's own page: true figures, nobody else's to read, never in a release."""
+
+from __future__ import annotations
+
+import html
+import re
+import stat
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import countveil as cv
+from countveil.maths.groups import ColumnSettings
+from countveil.publishing.measuring import Measuring
+from countveil.publishing.prepare import open_table, prepare
+from countveil.publishing.publisher import run_publish
+from countveil.randomness import Randomness
+from countveil.tables import Choices
+from tests.robustness.conftest import Quick, quick  # noqa: F401 - a fixture
+from tests.robustness.tools import assert_refused, unchanged
+
+NOTHING = np.zeros(0, np.int64)
+
+
+@pytest.fixture(scope="module")
+def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("private") / "census.parquet"
+    cv.generate(3_000, path, seed=1)
+    return path
+
+
+def tables(page: str) -> list[list[list[str]]]:
+    """The cells of every table."""
+    root = ET.fromstring(re.sub(r"<!doctype html>|<meta[^>]*>", "", page))
+    return [
+        [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
+        for table in root.iter("table")
+    ]
+
+
+def test_it_holds_true_and_published_counts(census: Path, tmp_path: Path) -> None:
+    own, folder = tmp_path / "own.html", tmp_path / "release"
+    cv.publish(census, {"salary": 3}, folder, private_report=own)
+    assert stat.S_IMODE(own.stat().st_mode) == 0o600
+    true = pq.read_table(census)["salary"].value_counts().to_pylist()
+    published = pq.read_table(folder / "data")["salary"].value_counts().to_pylist()
+    said = {entry["values"]: entry["counts"] for entry in published}
+    eligibility, counts, measured, timings = tables(own.read_text())
+    top = max(true, key=lambda entry: entry["counts"])
+    assert eligibility[1][:6] == [
+        "salary", "3", str(3_000 // top["counts"]), "1,000", top["values"], f"{top['counts']:,}"
+    ]  # fmt: skip
+    assert {tuple(row[:3]) for row in counts[1:]} == {
+        (e["values"], f"{e['counts']:,}", f"{said.get(e['values'], 0):,}") for e in true
+    }
+    assert measured[0][-1] == "covered"
+    assert len(measured) > 5
+    assert {row[0] for row in timings[1:]} >= {"reading", "grouping salary", "writing"}
+    assert "Never publish this page" in own.read_text()
+    # Nothing of it is in the release, nor anything else that was not there before.
+    assert cv.verify(folder) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"own.html", "release"}
+
+
+def test_what_is_measured_is_what_an_analyst_gets(census: Path, tmp_path: Path) -> None:
+    """Every cell, against the release's own answer to the same question."""
+    table = pq.read_table(census).select(["gender", "education", "occupation"])
+    settings = {"occupation": ColumnSettings(4, "mixed", "drop")}
+    table = table.slice(0, 2_999)
+    done = run_publish(table, settings, tmp_path / "release", seed=3)
+    assert done.dropped == 3
+    release = cv.open(tmp_path / "release")
+    data = tmp_path / "release" / "data"
+    # The rows that were dropped are known to the publisher only; without them it is this table.
+    kept = prepare(open_table(table, Choices()), ["occupation"], Choices())
+    without = Randomness(3).stream("residue").choose(3, 2_999)
+    measuring = Measuring(kept, without, sorted(data.iterdir()))
+    found = measuring.measure("occupation", 4, "mixed", Randomness(1).stream("ask"))
+    assert found is not None
+    true = table.take(np.delete(np.arange(2_999), without)).group_by(
+        ["gender", "education", "occupation"]
+    )
+    cells = {
+        (row["gender"], row["education"], row["occupation"]): row["count_all"]
+        for row in true.aggregate([([], "count_all")]).to_pylist()
+    }
+    assert found.true.max() >= max(cells.values())
+    answers = release.sql(
+        "SELECT gender, education, occupation, count(*) AS n FROM release GROUP BY ALL"
+    )
+    by_cell = {tuple(row[:3]): row[3:] for row in answers.rows()}
+    ours = {
+        tuple(np.round([t, e, low, high], 6))
+        for t, e, low, high in zip(
+            found.true.ravel(), found.estimate.ravel(), found.low.ravel(), found.high.ravel(),
+            strict=True,
+        )
+    }  # fmt: skip
+    met = sum(
+        tuple(np.round([count, answer[0], answer[2], answer[3]], 6)) in ours
+        for cell, count in cells.items()
+        if (answer := by_cell.get(cell)) is not None
+    )
+    # Predicates of both columns are found by chance: most cells are among them.
+    assert met > 0.5 * len(cells)
+
+
+def test_places_that_are_refused(quick: Quick, census: Path, tmp_path: Path) -> None:  # noqa: F811
+    words = ("publish", census, "-s", "salary:3", "--to", tmp_path / "release", "--private-report")
+    (tmp_path / "old.html").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "release")
+    with unchanged(tmp_path):
+        for place, text in (
+            (tmp_path / "release" / "own.html", "no folder"),
+            (tmp_path / "release", "would be published"),
+            (tmp_path / "link", "would be published"),
+            (tmp_path / "old.html", "--force"),
+            (tmp_path / "none" / "own.html", "no folder"),
+            (tmp_path, "is a folder"),
+        ):
+            assert_refused(quick(*words, place), text)
+    assert quick(*words, tmp_path / "own.html").code == 0
+    with unchanged(tmp_path):
+        for inside in (
+            tmp_path / "release" / "own.html",
+            tmp_path / "release" / "data" / "own.html",
+            tmp_path / "link" / "own.html",
+            tmp_path / "release" / ".." / "release" / "own.html",
+        ):
+            assert_refused(quick(*words, inside, "--force"), "would be published")
+        assert quick(*words, tmp_path / "dry.html", "--dry-run", "--force").code == 0
+    assert quick(*words, tmp_path / "own.html", "--force").code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "release", "old.html", "own.html", "link"
+    }  # fmt: skip
+
+
+def test_a_publication_that_fails_leaves_no_page(
+    census: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from countveil.release.draft import Draft
+
+    def fail(*_words: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Draft, "commit", fail)
+    with pytest.raises(cv.CountveilError, match="disk is full"):
+        cv.publish(census, {"salary": 3}, tmp_path / "release", private_report=tmp_path / "own")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_odd_tables_and_hostile_text(tmp_path: Path) -> None:
+    """No other column; missing and hostile values; a value that the draw may remove."""
+    evil = "</td><script>alert(1)</script>\x1b[31m"
+    values = [evil, None, "c", "d"] * 30
+    cv.publish(
+        pa.table({"a": values}), {"a": 2}, tmp_path / "one", private_report=tmp_path / "one.html"
+    )
+    page = (tmp_path / "one.html").read_text()
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert "Not measured" in page
+    assert html.escape("</td><script>") in page
+    numbers = pa.table(
+        {
+            "a": values,
+            "x": [float("nan"), 1.5, None, 2.0, 3.25, -1.0] * 20,
+            "time": pa.array([row % 7 for row in range(120)], pa.timestamp("ns")),
+        }
+    )
+    own = tmp_path / "two.html"
+    cv.publish(numbers, {"a": 2}, tmp_path / "two", residue="drop", private_report=own)
+    assert "predicates, answered from this release" in own.read_text()
+
+
+def test_greedy_groups_are_measured_too(census: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.html"
+    cv.publish(
+        census, {"salary": 3, "occupation": 4}, tmp_path / "release", groups="anatomy",
+        private_report=own,
+    )  # fmt: skip
+    assert own.read_text().count("answered from this release") == 2
