@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from countveil.asking.release import Release
     from countveil.auditing.summary import Audit as _Audit
     from countveil.comparing import Comparison as _Comparison
-    from countveil.engines.contract import Progress as _Progress
     from countveil.maths.estimate import Estimate
     from countveil.maths.guarantees import Guarantee as _Guarantee
     from countveil.publishing.advise.adviser import Advice as _Advice
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from countveil.release import Finding as _Finding
     from countveil.synthetic import generate
     from countveil.tables import SourceOptions as _SourceOptions
+    from countveil.tables.progress import Progress as _Progress
 
 __all__ = [
     "CountveilError",

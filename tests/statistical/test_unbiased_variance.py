@@ -3,7 +3,8 @@
 Groups are made by random trades between random pairs of groups until nothing is left of the order
 they began with; then the project draws, deals and estimates. The formula is first order, so 3% are
 granted to it (`tests/maths/theory/test_variance.py` shows, without sampling, how far off it is);
-the rest is sampling. False-alarm rate: at most 1e-6 for any seed, the estimates being taken as normal.
+the rest is sampling. False-alarm rate: at most 1e-6 for any seed, the estimates being taken as
+normal.
 """
 
 from __future__ import annotations

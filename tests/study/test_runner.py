@@ -157,7 +157,7 @@ def test_the_digest_changes_with_an_estimator(
     assert len(set(first.values())) == len(EXPERIMENTS)
     (package / "cli" / "app.py").write_text("# another command line")
     assert {name: code_digest(name) for name in EXPERIMENTS} == first
-    with (package / "estimate" / "shrunk.py").open("a") as file:
+    with (package / "maths" / "estimate" / "shrunk.py").open("a") as file:
         file.write("# another estimator\n")
     assert all(code_digest(name) != before for name, before in first.items())
 

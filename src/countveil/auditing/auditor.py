@@ -36,7 +36,7 @@ from countveil.auditing.attacks import (
 from countveil.auditing.findings import Outcome, judged, too_few
 from countveil.auditing.summary import Audit
 from countveil.auditing.target import LEAST_LINKED, Target
-from countveil.engines.contract import Progress, Reading
+from countveil.engines.contract import Reading
 from countveil.engines.local.release_files import (
     everything_in,
     file_notes,
@@ -50,6 +50,7 @@ from countveil.publishing.publisher import run_publish
 from countveil.randomness import Randomness
 from countveil.release import NOT_PART, Manifest, read_manifest, verify_release
 from countveil.tables import Choices, FileSource, describe_source
+from countveil.tables.progress import Progress
 
 ATTACKS = (
     "linkage",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from countveil.display import text_table, visible
 
 if TYPE_CHECKING:
-    from countveil.engines.contract import Progress
+    from countveil.tables.progress import Progress
 
 
 _SPEED_AFTER = 0.5

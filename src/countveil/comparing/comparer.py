@@ -12,7 +12,7 @@ import numpy as np
 
 from countveil.comparing import Compared, Comparison, Entrant, lineup
 from countveil.comparing.baselines.measure import BINS, Asked, measure
-from countveil.engines.contract import Progress, Reading
+from countveil.engines.contract import Reading
 from countveil.errors import InputError, MissingExtraError, SettingsError
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.groups import ColumnSettings, check_eligible
@@ -22,6 +22,7 @@ from countveil.publishing.prepare import LocalPrepared, concerns_of, open_table,
 from countveil.publishing.publisher import namer
 from countveil.randomness import Randomness
 from countveil.tables import Choices
+from countveil.tables.progress import Progress
 
 MOST_ROWS, RELEASES, EPSILON, QUERIES = 200_000, 5, 0.05, 100
 

@@ -23,6 +23,9 @@ def check_engine(name: str, master: str | None = None) -> None:
 
 def chosen_engine(name: str, table: object, master: str | None = None) -> Engine:
     """The engine with this name; the one of the table if it is a data frame of Spark."""
+    # Only here: an analyst's process loads nothing about sources.
+    from countveil.tables.locate import is_spark_frame
+
     if is_spark_frame(table):
         name = SPARK
     check_engine(name, master)
@@ -33,9 +36,3 @@ def chosen_engine(name: str, table: object, master: str | None = None) -> Engine
     from countveil.engines.local.engine import EmbeddedEngine
 
     return EmbeddedEngine()
-
-
-def is_spark_frame(table: object) -> bool:
-    """Whether this is a data frame of Spark, found out without importing Spark."""
-    kind = type(table)
-    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from countveil.engines.contract import ColumnProfile, LocalTable, Progress, Reading
+from countveil.engines.contract import LocalTable, Reading
 from countveil.errors import InputError
 from countveil.maths.groups import largest_ell
 from countveil.publishing.prepare import MOST_NUMBERS, open_table, put_labels
@@ -31,6 +31,8 @@ from countveil.publishing.safety import (
 from countveil.publishing.safety.concerns import find_concerns
 from countveil.release.values import NUMBER, OTHER, kind_of
 from countveil.tables import Bins, Choices, Column, check_named, put_into_classes
+from countveil.tables.counted import ColumnProfile
+from countveil.tables.progress import Progress
 
 _USUAL_ELL = 5
 _SUGGESTED_BINS = "q10"

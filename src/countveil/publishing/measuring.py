@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import Histogram, LocalTable
+from countveil.engines.contract import LocalTable
 from countveil.engines.local.release_codes import StoredColumn, stored_columns
 from countveil.errors import InputError
 from countveil.maths.channel import view_of_release
@@ -30,6 +30,7 @@ from countveil.publishing.prepare import LocalPrepared
 from countveil.randomness import Randomness, Stream
 from countveil.release.values import BOOLEAN, TEXT, kind_of
 from countveil.report.private import Answered, OwnColumn
+from countveil.tables.counted import Histogram
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]

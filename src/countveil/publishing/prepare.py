@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import CodedColumn, LocalTable, Reading, Repeats, SourceTable
+from countveil.engines.contract import LocalTable, Reading, SourceTable
 from countveil.errors import InputError, SettingsError, UnsafeError
 from countveil.publishing.safety import Concerns, check_safe, find_concerns, sample_size
 from countveil.release.values import NUMBER, kind_of
@@ -29,6 +29,7 @@ from countveil.tables import (
     check_named,
     put_into_classes,
 )
+from countveil.tables.counted import CodedColumn, Repeats
 from countveil.tables.labels import has_all_labels, labelled
 from countveil.tables.recode import declared_values, merge_values, value_text
 

@@ -20,15 +20,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import (
-    Engine,
-    Histogram,
-    LocalTable,
-    Progress,
-    Reading,
-    SourceTable,
-    WrittenFile,
-)
+from countveil.engines.contract import Engine, LocalTable, Reading, SourceTable, WrittenFile
 from countveil.engines.local.engine import EmbeddedEngine
 from countveil.errors import InputError, SettingsError
 from countveil.maths.groups import ColumnSettings, check_eligible, form_groups, rows_over
@@ -48,6 +40,8 @@ from countveil.report.files import check_file, held_file
 from countveil.report.private import Stages, private_page
 from countveil.report.released import release_page
 from countveil.tables import Choices, Classes
+from countveil.tables.counted import Histogram
+from countveil.tables.progress import Progress
 from countveil.version import __version__
 
 MOST_VALUES = 100_000

@@ -87,6 +87,12 @@ def is_pandas(table: object) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.split(".")[0] == "pandas"
 
 
+def is_spark_frame(table: object) -> bool:
+    """Whether this is a data frame of Spark, found out without importing Spark."""
+    kind = type(table)
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
+
+
 def _describe_path(text: str | bytes) -> FileSource:
     name = os.fsdecode(text)
     if not name:

@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from countveil.engines.contract import CodedColumn
 from countveil.engines.spark import tasks
 from countveil.engines.spark.task_inputs import Parcel, pack_head, pack_plan
 from countveil.errors import InputError
 from countveil.maths.channel import greedy_templates
 from countveil.maths.mechanism import PublishedTable, draw_published
 from countveil.randomness import Randomness
+from countveil.tables.counted import CodedColumn
 from countveil.tables.encoded.encoding import coded_piece
 from countveil.tables.encoded.survey import Survey
 

@@ -23,15 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.contract import (
-    CodedColumn,
-    ColumnProfile,
-    Found,
-    Histogram,
-    Progress,
-    Repeats,
-    WrittenFile,
-)
+from countveil.engines.contract import Found, WrittenFile
 from countveil.engines.local.row_layout import Layout, make_layout
 from countveil.engines.local.runs import Rows, Runs
 from countveil.engines.local.surveyed_table import SeenTable, inside
@@ -41,6 +33,7 @@ from countveil.maths.mechanism import Dealer, PublishedTable
 from countveil.randomness import Randomness, Stream
 from countveil.release.values import python_values
 from countveil.tables import PLAIN_CSV, Column, CsvStyle, Source
+from countveil.tables.counted import CodedColumn, ColumnProfile, Histogram, Repeats
 from countveil.tables.encoded.encoding import (
     Piece,
     length,
@@ -48,6 +41,7 @@ from countveil.tables.encoded.encoding import (
     to_coded,
 )
 from countveil.tables.encoded.profile import coded_column, column_profile, is_countable, spread
+from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Blocks, Span
 from countveil.tables.readers.csv.blocks import Shelf
 from countveil.tables.readers.open import open_blocks

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.contract import Progress
 from countveil.tables.encoded.arrow_arrays import from_numpy
 from countveil.tables.encoded.encoding import CodedPiece, Piece, to_piece
 from countveil.tables.encoded.survey import Survey
+from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Blocks, Span
 from countveil.tables.storage.parallel import in_order
 

@@ -10,7 +10,6 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 
-from countveil.engines.choice import is_spark_frame
 from countveil.engines.contract import Reading
 from countveil.engines.spark import jobs
 from countveil.engines.spark.draft import SparkDraft, check_target, open_draft
@@ -23,6 +22,7 @@ from countveil.engines.spark.session import (
 )
 from countveil.engines.spark.source_table import SparkSource
 from countveil.tables import Choices, check_named
+from countveil.tables.locate import is_spark_frame
 
 
 class SparkEngine:

@@ -13,7 +13,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from countveil.engines.choice import is_spark_frame
 from countveil.engines.spark.files import Files
 from countveil.engines.spark.jobs import condition, java_errors
 from countveil.errors import InputError, QueryError, SettingsError
@@ -22,6 +21,7 @@ from countveil.sql.dialects.portable import SPARK, words_for
 from countveil.sql.query.names import ReleaseColumns
 from countveil.sql.query.parse import parse_condition
 from countveil.tables import PLAIN_CSV, Choices, Column, CsvStyle, check_named
+from countveil.tables.locate import is_spark_frame
 
 _FORMATS = {
     "parquet": (".parquet", ".pq"),

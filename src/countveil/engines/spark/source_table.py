@@ -18,14 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import (
-    CodedColumn,
-    Found,
-    Histogram,
-    Progress,
-    Repeats,
-    WrittenFile,
-)
+from countveil.engines.contract import Found, WrittenFile
 from countveil.engines.spark import jobs, writing
 from countveil.engines.spark.reading import columns_of, quoted
 from countveil.engines.spark.session import session_of
@@ -46,9 +39,11 @@ from countveil.maths.mechanism import PublishedTable
 from countveil.randomness import Randomness
 from countveil.release.values import python_values
 from countveil.tables import Column
+from countveil.tables.counted import CodedColumn, Histogram, Repeats
 from countveil.tables.encoded.arrow_arrays import missing_rows, to_numpy
 from countveil.tables.encoded.encoding import CodedPiece
 from countveil.tables.encoded.survey import Survey
+from countveil.tables.progress import Progress
 
 _MOST_COUNTS = 1 << 24
 _MOST_VALUES = 100_000

@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.contract import CodedColumn
 from countveil.engines.spark.jobs import CHANGED
 from countveil.engines.spark.task_inputs import Parcel
 from countveil.maths.mechanism import Dealer
 from countveil.maths.mechanism.deal import narrow_type
 from countveil.randomness import TaskKey
+from countveil.tables.counted import CodedColumn
 from countveil.tables.encoded.arrow_arrays import from_numpy, plain_array
 from countveil.tables.encoded.encoding import CodedPiece, coded_piece
 from countveil.tables.encoded.profile import coded_column, is_countable

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from countveil.engines.contract import CodedColumn, Histogram, Progress, Reading
+from countveil.engines.contract import Reading
 from countveil.errors import InputError, SettingsError
 from countveil.maths.groups import largest_ell
 from countveil.publishing.advise.column import ColumnAdvice
@@ -32,6 +32,8 @@ from countveil.publishing.publisher import MOST_VALUES, namer
 from countveil.randomness import Randomness
 from countveil.release.values import BOOLEAN, TEXT, kind_of
 from countveil.tables import Choices
+from countveil.tables.counted import CodedColumn, Histogram
+from countveil.tables.progress import Progress
 
 _MOST_ROWS = 200_000
 # Every ell to 20 is tried, then some of these and the largest: neighbours differ little there. Of

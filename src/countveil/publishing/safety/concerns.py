@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from countveil.engines.contract import CodedColumn
 from countveil.errors import UnsafeError
 from countveil.publishing.safety.giveaways import Giveaway, find_giveaways
 from countveil.publishing.safety.identifiers import identifier_reason
 from countveil.release.values import kind_of
 from countveil.tables import Column
+from countveil.tables.counted import CodedColumn
 
 # Columns times rows that are looked at, and the least rows of a wide table.
 _MOST_CELLS, _LEAST_SAMPLE, MOST_SAMPLE = 20_000_000, 2_000, 100_000

@@ -131,3 +131,12 @@ class Not:
 Formula = Truth | Plain | SensitiveTest | AllOf | AnyOf | Not
 
 TRUE, FALSE = Truth(value=True), Truth(value=False)
+
+
+def columns_named(expression: Expression) -> set[str]:
+    """The columns that an expression names."""
+    if isinstance(expression, Column):
+        return {expression.name}
+    if isinstance(expression, Constant):
+        return set()
+    return set().union(*(columns_named(part) for part in expression.operands))

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from countveil.engines.contract import CodedColumn, ColumnProfile
 from countveil.release.values import python_values
+from countveil.tables.counted import CodedColumn, ColumnProfile
 from countveil.tables.encoded.encoding import CodedPiece
 from countveil.tables.encoded.survey import Survey
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from countveil.engines.contract import Progress
 from countveil.tables import DatabaseSource
+from countveil.tables.progress import Progress
 from countveil.tables.readers.csv.blocks import Shelf
 from countveil.tables.readers.streams import StreamBlocks
 

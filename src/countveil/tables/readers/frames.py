@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from countveil.engines.contract import Progress
 from countveil.errors import InputError
 from countveil.tables.encoded.arrow_arrays import plain_table
 from countveil.tables.locate import is_pandas, is_polars_plan
+from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Blocks, TableBlocks
 from countveil.tables.readers.csv.blocks import Shelf
 from countveil.tables.readers.streams import StreamBlocks

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from countveil.engines.contract import Progress
 from countveil.errors import InputError, SettingsError
 from countveil.tables import PLAIN_CSV, CsvStyle, DatabaseSource, FileSource, FrameSource, Source
 from countveil.tables.encoded.arrow_arrays import plain_table
+from countveil.tables.progress import Progress
 from countveil.tables.readers.arrow import ArrowBlocks, has_list_of_batches
 from countveil.tables.readers.blocks import Blocks, ParquetBlocks, TableBlocks
 from countveil.tables.readers.csv.blocks import Shelf

@@ -17,11 +17,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.local.in_memory.masks import columns_of
 from countveil.errors import InputError, QueryError, SettingsError
 from countveil.release import PublishedColumn
 from countveil.sql.dialects.duckdb import Statement
-from countveil.sql.query.expressions import Expression
+from countveil.sql.query.expressions import Expression, columns_named
 from countveil.sql.query.names import ReleaseColumns
 from countveil.sql.query.parse import parse_condition
 from countveil.tables import Column, check_named
@@ -96,7 +95,7 @@ class _Condition:
             found: Expression = parse_condition(text, ReleaseColumns(known, where="the table"))
         except QueryError as error:
             raise SettingsError(f"--where: {error}") from error
-        self._names = sorted(columns_of(found))
+        self._names = sorted(columns_named(found))
         if not self._names:
             raise SettingsError("The condition of --where names no column.")
         internal = {name: f"c{place}" for place, name in enumerate(self._names)}

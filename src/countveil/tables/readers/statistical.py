@@ -18,9 +18,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from countveil.engines.contract import Progress
 from countveil.errors import InputError, MissingExtraError
 from countveil.tables.labels import code_text
+from countveil.tables.progress import Progress
 from countveil.tables.readers.csv.blocks import Shelf
 from countveil.tables.readers.statistical_times import SAS, SPSS, STATA, Counting, times_of
 from countveil.tables.readers.streams import StreamBlocks

@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from countveil.engines.contract import Progress
 from countveil.tables.encoded.arrow_arrays import plain_array, plain_schema
+from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Span
 from countveil.tables.storage.spill import Spill
 

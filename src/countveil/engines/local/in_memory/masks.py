@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.engines.local.in_memory.column import Codes, HeldColumn, NotHeldError
-from countveil.sql.query.expressions import Column, Constant, Expression, Operation
+from countveil.sql.query.expressions import Column, Constant, Expression, Operation, columns_named
 
 Words = NDArray[np.uint64]
 # Of every value of a column: 1 true, 0 false, -1 unknown.
@@ -57,7 +57,7 @@ class Masks:
             return self._known[expression, truth]
         if isinstance(expression, Constant):
             return self.real if expression.value is bool(truth) else np.zeros_like(self.real)
-        names = columns_of(expression)
+        names = columns_named(expression)
         if len(names) == 1:
             found = self._decided(names.pop(), expression, truth)
             self._remember((expression, truth), found)
@@ -86,7 +86,7 @@ class Masks:
     def _truths(self, column: HeldColumn, name: str, expression: Expression) -> Truths:
         if isinstance(expression, Operation):
             parts = expression.operands
-            if expression.name in ("and", "or") and all(columns_of(part) for part in parts):
+            if expression.name in ("and", "or") and all(columns_named(part) for part in parts):
                 told = np.stack([self._truths(column, name, part) for part in parts])
                 decisive = expression.name == "or"
                 settled, open_ = (told == decisive).any(axis=0), (told < 0).any(axis=0)
@@ -106,15 +106,6 @@ def packed(rows: NDArray[np.bool_]) -> Words:
 def unpacked(words: Words) -> NDArray[np.bool_]:
     """The rows of bits."""
     return np.unpackbits(words.view(np.uint8), bitorder="little").view(np.bool_)
-
-
-def columns_of(expression: Expression) -> set[str]:
-    """The columns that an expression names."""
-    if isinstance(expression, Column):
-        return {expression.name}
-    if isinstance(expression, Constant):
-        return set()
-    return set().union(*(columns_of(part) for part in expression.operands))
 
 
 def _simple_truths(column: HeldColumn, operation: Operation) -> Truths | None:

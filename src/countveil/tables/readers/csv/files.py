@@ -21,9 +21,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from countveil.engines.contract import Progress
 from countveil.errors import InputError
 from countveil.tables import PLAIN_CSV, CsvStyle
+from countveil.tables.progress import Progress
 from countveil.tables.readers.csv.blocks import CsvBlocks, Shelf
 from countveil.tables.readers.csv.chunks import CsvFile, IrregularError
 from countveil.tables.readers.csv.decoding import csv_bytes, not_the_encoding
