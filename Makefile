@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test test-slow lint format docs bench bench-spark bench-large study study-quick lock clean
+.PHONY: help setup demo test test-slow lint format docs bench bench-spark bench-large walks study study-quick lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,9 @@ bench-spark: setup  ## publishing on a Spark cluster beside Spark's own shuffle 
 
 bench-large: setup  ## the speed with 50 million rows (needs 16 GB of memory for the reference)
 	$(BIN)/python -m benchmarks.speed --rows 50000000 --csv-rows 0 --times 1 --spill
+
+walks: setup  ## which modules one publish and one query go through
+	$(BIN)/python -m benchmarks.walks --list
 
 study: setup  ## the paper's study, what is missing of it (minutes; DATA= a PUMS zip, a CSV or census)
 	$(BIN)/python -m study run $(if $(DATA),--data $(DATA))

@@ -1,0 +1,120 @@
+"""The shape of the code, checked: how many rooms, how large, how long a walk, which names."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import countveil
+
+SOURCE = Path(countveil.__file__).parent
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+MOST_NAMES_AT_THE_TOP = 16
+MOST_MODULES_OF_A_PACKAGE = 15
+MOST_LINES, MOST_BRANCHES = 60, 15
+MOST_MODULES_OF_A_WALK = {"publish": 80, "query": 41}
+
+# These still go beyond the limits; none may be added.
+STILL_LONG = {
+    "_column", "file_notes", "run_inspect", "run_publish", "secrets", "text_table",
+}  # fmt: skip
+
+# Words that only those who wrote the code would understand.
+LOST_WORDS = {
+    "telling", "tell", "told", "held", "hold", "seen", "ticket", "tickets", "parcel", "parcels",
+    "piece", "pieces", "glance", "wording", "waiting", "arranging", "found", "own",
+}  # fmt: skip
+STILL_USED = {
+    "CarriedPiece", "CodedPiece", "Found", "Held", "HeldColumn", "HeldRelease", "NotHeldError",
+    "NumberPiece", "OwnColumn", "Parcel", "SeenTable", "Waiting", "_Held", "_Piece", "_found",
+    "_glance", "_hold", "_own_report", "_own_signals", "_pieces", "_signals_held", "coded_piece",
+    "found", "found_in", "held_file", "hold_column", "own_command", "own_names", "own_part",
+    "own_share", "pieces", "tickets", "tickets_left", "to_piece", "told",
+}  # fmt: skip
+
+BRANCHES = (
+    ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.BoolOp, ast.comprehension,
+    ast.Match,
+)  # fmt: skip
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def test_the_top_level_fits_on_a_screen() -> None:
+    entries = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
+    names = entries - {"__init__", "__main__", "__pycache__"}
+    assert len(names) <= MOST_NAMES_AT_THE_TOP, sorted(names)
+
+
+def test_no_package_has_too_many_modules() -> None:
+    packages = {path.parent for path in MODULES}
+    sizes = {folder: len(list(folder.glob("*.py"))) - 1 for folder in packages}
+    assert not {f.name: size for f, size in sizes.items() if size > MOST_MODULES_OF_A_PACKAGE}
+
+
+def test_no_function_is_too_long() -> None:
+    too_long = {
+        f"{path.relative_to(SOURCE)}: {function.name}"
+        for path in MODULES
+        for function in functions(path)
+        if lines_of(function) > MOST_LINES or branches_of(function) > MOST_BRANCHES
+    }
+    assert not {place for place in too_long if place.split()[-1] not in STILL_LONG}
+
+
+def test_names_are_words_of_the_field() -> None:
+    names = {(path, node.name) for path in MODULES for node in definitions(path)}
+    names |= {(path, part) for path in MODULES for part in path.relative_to(SOURCE).parts}
+    lost = {
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path, name in names
+        if LOST_WORDS & set(words_of(name)) and name not in STILL_USED
+    }
+    assert not lost
+
+
+def test_the_walks_go_through_few_modules() -> None:
+    """`python -m benchmarks.walks --list` shows which."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.walks", "--json"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    lengths = {walk["command"]: len(walk["modules"]) for walk in json.loads(done.stdout)}
+    assert lengths.keys() == MOST_MODULES_OF_A_WALK.keys()
+    too_long = {c: n for c, n in lengths.items() if n > MOST_MODULES_OF_A_WALK[c]}
+    assert not too_long
+
+
+def functions(path: Path) -> Iterator[Function]:
+    return (node for node in definitions(path) if not isinstance(node, ast.ClassDef))
+
+
+def definitions(path: Path) -> Iterator[Function | ast.ClassDef]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node
+
+
+def lines_of(function: Function) -> int:
+    """The lines of the body, without signature (a command's options) and docstring."""
+    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def branches_of(function: Function) -> int:
+    return sum(isinstance(node, BRANCHES) for part in function.body for node in ast.walk(part))
+
+
+def words_of(name: str) -> list[str]:
+    """`_HeldColumn` and `held_column` are the same words."""
+    return [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)]
+
+
+def test_words_are_told_apart() -> None:
+    assert words_of("_HeldColumn") == words_of("held_column") == ["held", "column"]
