@@ -19,7 +19,7 @@ from countveil.engines.contract import TallyResult
 from countveil.engines.local.in_memory import release as held
 from countveil.engines.local.in_memory.column import NotHeldError
 from countveil.engines.local.in_memory.release import HeldRelease
-from countveil.engines.local.release_table import EmbeddedRelease, open_release_table
+from countveil.engines.local.release_table import LocalRelease
 from countveil.release import PublishedColumn
 from countveil.sql.query import ReleaseColumns, Tally, as_condition, parse_question, parse_where
 from tests.strategies import examples
@@ -87,12 +87,12 @@ def conditions() -> st.SearchStrategy[str]:
     )
 
 
-def opened(table: pa.Table, folder: str) -> EmbeddedRelease:
+def opened(table: pa.Table, folder: str) -> LocalRelease:
     """The table in two files of several row groups."""
     half = table.num_rows // 2
     pq.write_table(table.slice(0, half), f"{folder}/a.parquet", row_group_size=64)
     pq.write_table(table.slice(half), f"{folder}/b.parquet", row_group_size=64)
-    return open_release_table(Path(folder), ["a.parquet", "b.parquet"], table.column_names)
+    return LocalRelease(Path(folder), ["a.parquet", "b.parquet"], table.column_names)
 
 
 def lines(counted: TallyResult) -> dict[Any, float]:
@@ -207,7 +207,7 @@ def test_a_large_release_stays_in_its_files(
 ) -> None:
     monkeypatch.setattr(held, "MOST_ROWS", 10)
     pq.write_table(pa.table({"job": ["cook", "nurse"] * 10}), tmp_path / "a.parquet")
-    table = open_release_table(tmp_path, ["a.parquet"], ["job"], ["job"])
+    table = LocalRelease(tmp_path, ["a.parquet"], ["job"], ["job"])
     expression = as_condition(parse_where("1 = 1", COLUMNS))
     found = table.tally_each([expression] * 9, ["job"], [("cook", "nurse")])
     assert table._held is None

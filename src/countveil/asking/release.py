@@ -18,14 +18,12 @@ from countveil.asking.answer import Known, Options, answer_question
 from countveil.asking.crosstab import Crosstab
 from countveil.asking.many import ManyCounts, count_question
 from countveil.asking.result import Answer, Block, Cells
-from countveil.engines.choice import EMBEDDED, SPARK, check_engine
+from countveil.engines.choice import EMBEDDED, open_release
 from countveil.engines.contract import ReleaseTable
 from countveil.errors import QueryError, SettingsError, nearest
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.estimate import Estimate, Rounds, check_method
-from countveil.release import Manifest, PublishedColumn, read_manifest
-from countveil.release.address import parse_address
-from countveil.release.formats.files import PARQUET, format_of
+from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN
 from countveil.sql.query import (
     ConditionReader,
@@ -65,21 +63,10 @@ class Release:
         engine: str = EMBEDDED,
         master: str | None = None,
     ) -> None:
-        check_engine(engine, master)
         self.folder = Path(folder)
         self.place = os.fspath(folder)
-        address = parse_address(self.place)
-        if engine == SPARK:
-            from countveil.engines.spark.release_table import open_with_spark
-
-            self.manifest: Manifest
-            self.manifest, self._table = open_with_spark(self.place, master)
-        elif address is None:
-            self.manifest = read_manifest(self.folder)
-        else:
-            from countveil.engines.databases.release_table import open_database
-
-            self.manifest, self._table = open_database(address)
+        self._opened = open_release(self.place, engine, master)
+        self.manifest = self._opened.manifest
         domains = {name: entry.domain for name, entry in self.manifest.sensitive.items()}
         classes = {
             name: entry.classes
@@ -232,17 +219,7 @@ class Release:
 
     @cached_property
     def _table(self) -> ReleaseTable:
-        from countveil.engines.local.release_table import open_release_table
-
-        files = [file.path for file in self.manifest.files]
-        columns = [column.name for column in self.manifest.columns]
-        rows = None
-        if format_of(files[0]) != PARQUET:
-            from countveil.engines.local.release_rows import released_rows
-
-            rows = released_rows(self.folder, self.manifest)
-        sensitive = list(self.manifest.sensitive)
-        return open_release_table(self.folder, files, columns, sensitive, rows)
+        return self._opened.open_table()
 
     def _known(self, plan: Plan, options: Options) -> Known:
         names, domains = plan.tally.sensitive, plan.domains

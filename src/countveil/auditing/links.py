@@ -28,8 +28,6 @@ from countveil.publishing.publisher import run_publish
 from countveil.release import Manifest, read_manifest
 from countveil.tables import Choices
 
-_NOTHING: Codes = np.zeros(0, np.int64)
-
 
 @dataclass(frozen=True)
 class TrueColumn:
@@ -44,7 +42,7 @@ def true_columns(prepared: LocalPrepared) -> dict[str, TrueColumn]:
     found = {}
     for column in prepared.roles.published:
         try:
-            values = prepared.source.histogram(column.name, _NOTHING).values
+            values = prepared.source.histogram(column.name).values
         except InputError:
             if column.name in prepared.roles.sensitive:
                 raise

@@ -49,7 +49,7 @@ def run_compare(
     prepared = shape(
         open_table(table, chosen, Reading(progress=report), [sensitive]), [sensitive], chosen
     )
-    histogram = prepared.source.histogram(sensitive, np.zeros(0, np.int64))
+    histogram = prepared.source.histogram(sensitive)
     check_eligible(sensitive, histogram.counts, ell, namer(histogram))
     if histogram.counts.size > WHOLE_DOMAIN_LIMIT:
         raise InputError(

@@ -1,20 +1,28 @@
-"""Which engine is meant.
+"""The one place that chooses an engine, to publish a table or to open a release.
 
-Enters: its name, and the table. Leaves: the engine, of which nothing was loaded before. Must not
-know: what it will be asked to do.
+Enters: the engine's name, and the table or the place of the release. Leaves: the engine, or the
+opened release. Only the engine that was chosen is loaded. Must not know: what it will be used for.
+
+A new engine gets a name here and one line in each function.
 """
 
 from __future__ import annotations
 
-from countveil.engines.contract import Engine
+from functools import partial
+from pathlib import Path
+
+from countveil.engines.contract import Engine, OpenedRelease, ReleaseTable
 from countveil.errors import SettingsError
+from countveil.release import Manifest, read_manifest
+from countveil.release.address import parse_address
+from countveil.release.formats.files import PARQUET, format_of
 
 EMBEDDED, SPARK = "embedded", "spark"
 ENGINES = (EMBEDDED, SPARK)
 
 
 def check_engine(name: str, master: str | None = None) -> None:
-    """Refuse a name that is none, and a master for an engine without one."""
+    """Refuse an unknown name, and a master for an engine that has none."""
     if name not in ENGINES:
         raise SettingsError(f"There is no engine {name!r}. There are: {', '.join(ENGINES)}.")
     if master is not None and name != SPARK:
@@ -22,7 +30,7 @@ def check_engine(name: str, master: str | None = None) -> None:
 
 
 def chosen_engine(name: str, table: object, master: str | None = None) -> Engine:
-    """The engine with this name; the one of the table if it is a data frame of Spark."""
+    """The engine to publish a table with: the named one, but Spark for a data frame of Spark."""
     # Only here: an analyst's process loads nothing about sources.
     from countveil.tables.locate import is_spark_frame
 
@@ -33,6 +41,37 @@ def chosen_engine(name: str, table: object, master: str | None = None) -> Engine
         from countveil.engines.spark.engine import SparkEngine
 
         return SparkEngine(table, master)
-    from countveil.engines.local.engine import EmbeddedEngine
+    from countveil.engines.local.engine import LocalEngine
 
-    return EmbeddedEngine()
+    return LocalEngine()
+
+
+def open_release(place: str, name: str = EMBEDDED, master: str | None = None) -> OpenedRelease:
+    """Open a release: a folder, a table in a database, or with Spark any place that it reads."""
+    check_engine(name, master)
+    if name == SPARK:
+        from countveil.engines.spark.release_table import open_release as open_with_spark
+
+        return open_with_spark(place, master)
+    address = parse_address(place)
+    if address is not None:
+        from countveil.engines.databases.release_table import open_release as open_in_database
+
+        return open_in_database(address)
+    folder = Path(place)
+    manifest = read_manifest(folder)
+    # DuckDB is loaded by the first question only.
+    return OpenedRelease(manifest, partial(_open_files, folder, manifest))
+
+
+def _open_files(folder: Path, manifest: Manifest) -> ReleaseTable:
+    from countveil.engines.local.release_table import LocalRelease
+
+    files = [file.path for file in manifest.files]
+    columns = [column.name for column in manifest.columns]
+    rows = None
+    if format_of(files[0]) != PARQUET:
+        from countveil.engines.local.release_rows import released_rows
+
+        rows = released_rows(folder, manifest)
+    return LocalRelease(folder, files, columns, list(manifest.sensitive), rows)

@@ -1,7 +1,15 @@
-"""What every engine can do.
+"""What an engine must do, to publish a table and to answer questions about a release.
 
-Enters: nothing. Leaves: the protocols, and the plain values that cross them. Must not know: any
-engine library.
+Enters: nothing. Leaves: the protocols that `publishing` and `asking` go through, and the few values
+that only they pass on. Must not know: any engine library.
+
+    to publish      an `Engine` opens a `SourceTable`, which is counted, recoded, looked at and
+                    published, and a `ReleaseDraft`, into which it is written
+    to be asked     a function `open_release(place)` gives an `OpenedRelease`: the manifest, and a
+                    `ReleaseTable`, which is tallied
+
+`engines/choice.py` chooses; a new engine is registered there. tests/engines/conformance runs the
+same tests against every engine.
 """
 
 from __future__ import annotations
@@ -26,7 +34,17 @@ if TYPE_CHECKING:
     from countveil.tables.counted import CodedColumn, ColumnProfile, Histogram, Repeats
     from countveil.tables.progress import Progress
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read: how much memory to use, where the rest is spilled, who hears of progress."""
+
+    memory: str | int | None = None
+    spill: Path | None = None
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +53,117 @@ class WrittenFile:
 
     path: Path
     rows: int
+
+
+class Engine(Protocol):
+    """Where a table is read and a release is written."""
+
+    @property
+    def local(self) -> bool:
+        """Whether tables are `LocalTable`s and drafts are folders on this machine."""
+
+    def open_source(
+        self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
+    ) -> SourceTable:
+        """Open a table, or the rows and columns of it that were chosen."""
+
+    def open_draft(
+        self, to: str, *, force: bool, dry_run: bool
+    ) -> AbstractContextManager[ReleaseDraft | None]:
+        """A draft of a release, removed if it is not committed; a dry run checks the target only.
+
+        TargetError if no release can be put there.
+        """
+
+
+class SourceTable(Protocol):
+    """The publisher's table, opened, wherever its rows are."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """Names and types, in the table's order."""
+
+    @property
+    def labels(self) -> Mapping[str, Mapping[str, str]]:
+        """By column, the labels that the source itself has for codes."""
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Sentences for the publisher about where the table is."""
+
+    def histogram(self, column: str, without: Rows | None = None) -> Histogram:
+        """Count the values of a column, except in the rows with the numbers `without`."""
+
+    def repeats(self, column: str) -> Repeats:
+        """How often values occur more than once, however many different ones there are."""
+
+    def recode(self, column: str, values: Sequence[str | None]) -> None:
+        """Replace the i-th value of the column's histogram by `values[i]`; it becomes text."""
+
+    def on_sample(
+        self,
+        most: int,
+        columns: Sequence[str],
+        look: Callable[[Mapping[str, CodedColumn]], Result],
+    ) -> Result:
+        """Call `look`, where the rows are, on at most so many rows, evenly spread.
+
+        It gets those of the columns that hold plain values.
+        """
+
+    def publish(
+        self,
+        columns: Sequence[Column],
+        drawn: Mapping[str, PublishedTable],
+        without: Rows,
+        randomness: Randomness,
+        folder: str | Path,
+        progress: Progress,
+    ) -> Sequence[WrittenFile]:
+        """Write these columns in random row order, with the sensitive values that were drawn."""
+
+
+@runtime_checkable
+class LocalTable(SourceTable, Protocol):
+    """What only a table in this process can do: every row can be looked at."""
+
+    def codes(self, column: str) -> Rows:
+        """The position of every row's value among the values of the column's histogram."""
+
+    def sample(self, most: int, columns: Sequence[str]) -> Mapping[str, CodedColumn]:
+        """At most so many rows, evenly spread, of those of the columns that hold plain values."""
+
+    def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
+        """The counts of those of the columns that hold plain values."""
+
+    def unique_rows(self, columns: Sequence[str]) -> int:
+        """How many rows have a combination of values of these columns that no other row has."""
+
+
+class ReleaseDraft(Protocol):
+    """A release in the making, on whatever file system it will be."""
+
+    @property
+    def data(self) -> str | Path:
+        """The folder for data files."""
+
+    def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
+        """Data files (name and rows) as the manifest lists them."""
+
+    def add_report(self, page: str) -> ReportFile:
+        """Put the page for people beside the data; the manifest has to name the result."""
+
+    def commit(
+        self,
+        manifest: Manifest,
+        before: Callable[[], None] | None = None,
+        signer: Signer | None = None,
+    ) -> None:
+        """Write the manifest and put the release in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,132 +182,11 @@ class TallyResult:
     lowest: NDArray[np.float64]
 
 
-class SourceTable(Protocol):
-    """The publisher's table, opened, wherever its rows are."""
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        """Names and types, in the table's order."""
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """Sentences for the publisher about where the table is."""
-
-    @property
-    def labels(self) -> Mapping[str, Mapping[str, str]]:
-        """What the source itself says that the codes of columns stand for."""
-
-    def histogram(self, column: str, without: NDArray[np.int64]) -> Histogram:
-        """Count the values of a column, leaving out the rows with these numbers."""
-
-    def repeats(self, column: str) -> Repeats:
-        """How often the values of a column come again, however many there are."""
-
-    def on_sample(
-        self,
-        most: int,
-        columns: Sequence[str],
-        look: Callable[[Mapping[str, CodedColumn]], Found],
-    ) -> Found:
-        """What `look` finds in at most so many rows spread evenly, looking where the rows are.
-
-        It sees those of the columns that hold plain values.
-        """
-
-    def recode(self, column: str, values: Sequence[str | None]) -> None:
-        """Replace the i-th value of the column's histogram by `values[i]`; it becomes text."""
-
-    def publish(
-        self,
-        columns: Sequence[Column],
-        drawn: Mapping[str, PublishedTable],
-        without: NDArray[np.int64],
-        randomness: Randomness,
-        folder: str | Path,
-        progress: Progress,
-    ) -> Sequence[WrittenFile]:
-        """Write these columns in random row order, the protected ones dealt as was drawn."""
-
-
-@runtime_checkable
-class LocalTable(SourceTable, Protocol):
-    """A table in this process, of which every row can be looked at here."""
-
-    def codes(self, column: str) -> NDArray[np.int64]:
-        """The position of every row's value among the values of the column's histogram."""
-
-    def sample(self, most: int, columns: Sequence[str]) -> Mapping[str, CodedColumn]:
-        """Those of the columns that hold plain values, of at most so many rows spread evenly."""
-
-    def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
-        """Those of the columns that hold plain values, at a glance."""
-
-    def unique_rows(self, columns: Sequence[str]) -> int:
-        """How many rows are alone with their combination of values of these columns."""
-
-
-class ReleaseDraft(Protocol):
-    """A release in the making, on whatever file system it will be."""
-
-    @property
-    def data(self) -> str | Path:
-        """The folder for data files."""
-
-    def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
-        """Data files (name and rows) as the manifest lists them."""
-
-    def add_report(self, page: str) -> ReportFile:
-        """Put the page for people beside the data; the manifest has to name what comes back."""
-
-    def commit(
-        self,
-        manifest: Manifest,
-        before: Callable[[], None] | None = None,
-        signer: Signer | None = None,
-    ) -> None:
-        """Write the manifest and put the release in its place."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How to read: how much may be held in memory at once, where the rest goes, who is told."""
-
-    memory: str | int | None = None
-    spill: Path | None = None
-    progress: Progress | None = None
-
-
-class Engine(Protocol):
-    """Where a table is read and a release is written."""
-
-    @property
-    def local(self) -> bool:
-        """Whether tables and drafts are in this process and on its own file system."""
-
-    def at_work(self) -> AbstractContextManager[None]:
-        """While a table is published."""
-
-    def open_source(
-        self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
-    ) -> SourceTable:
-        """Open a table, or the part of it that was asked for."""
-
-    def check_target(self, to: str, *, force: bool) -> None:
-        """Refuse a place where no release can be put."""
-
-    def open_draft(self, to: str, *, force: bool) -> AbstractContextManager[ReleaseDraft]:
-        """A draft of a release; left without a commit, it is gone."""
-
-
 class ReleaseTable(Protocol):
-    """A release's data, opened."""
+    """The rows of a release, opened. `domains` give the order of each sensitive column's values."""
 
     def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
-        """Count published values. `domains` give the order of each sensitive column's values."""
+        """Count published values."""
 
     def tally_each(
         self,
@@ -187,3 +195,11 @@ class ReleaseTable(Protocol):
         domains: Sequence[Sequence[Any]],
     ) -> NDArray[np.float64]:
         """Count published values under each of many conditions: `counts[condition, *published]`."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedRelease:
+    """A release at its place. The rows are opened by the first question about them."""
+
+    manifest: Manifest
+    open_table: Callable[[], ReleaseTable]

@@ -224,7 +224,7 @@ def _protectable(column: InspectedColumn) -> bool:
 
 def _put_into_suggested_classes(source: LocalTable, column: InspectedColumn) -> None:
     """What other columns give away is measured against what would be published."""
-    histogram = source.histogram(column.name, np.zeros(0, np.int64))
+    histogram = source.histogram(column.name)
     bins = Bins.parse(column.bins)
     labels, _ = put_into_classes(column.name, histogram.values, histogram.counts, bins)
     source.recode(column.name, labels)

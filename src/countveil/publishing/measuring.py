@@ -40,7 +40,6 @@ LEVEL = 0.95
 _MOST_CODES, _MOST_COLUMNS, _MOST_VALUES = 60_000_000, 6, 1_000
 _CELLS, _MOST_PREDICATES, _LEAST_PREDICATES = 30_000, 400, 20
 _LOOKED_AT = 20_000
-_NOTHING: Codes = np.zeros(0, np.int64)
 
 
 def measured_columns(
@@ -83,7 +82,7 @@ class Measuring:
 
     def measure(self, name: str, ell: int, groups: str, stream: Stream) -> Answered | None:
         """Random predicates on one protected column; None if no other column can be asked about."""
-        values = len(self._source.histogram(name, _NOTHING).values)
+        values = len(self._source.histogram(name).values)
         number = max(_LEAST_PREDICATES, min(_MOST_PREDICATES, _CELLS // max(values, 1)))
         predicates = find_predicates(askable(self._plain, self._ordered), number, stream)
         if not predicates:
@@ -107,7 +106,7 @@ class Measuring:
         for name, column in stored.items():
             places = {
                 _key(value): place
-                for place, value in enumerate(self._source.histogram(name, _NOTHING).values)
+                for place, value in enumerate(self._source.histogram(name).values)
             }
             to = np.array([places[_key(value)] for value in column.values], np.int64)
             ours = np.delete(self._source.codes(name), self._without)
@@ -123,7 +122,7 @@ def _few_valued(source: LocalTable, names: Sequence[str]) -> list[str]:
         if coded.distinct > _MOST_VALUES:
             continue
         try:
-            source.histogram(name, _NOTHING)
+            source.histogram(name)
         except InputError:
             # Values that cannot be told exactly.
             continue

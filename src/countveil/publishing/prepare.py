@@ -13,9 +13,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from countveil.engines.contract import LocalTable, Reading, SourceTable
 from countveil.errors import InputError, SettingsError, UnsafeError
 from countveil.publishing.safety import Concerns, check_safe, find_concerns, sample_size
@@ -35,7 +32,6 @@ from countveil.tables.recode import declared_values, merge_values, value_text
 
 # A numeric sensitive column with more values than this is a measurement, not a category.
 MOST_NUMBERS = 100
-_NOTHING: NDArray[np.int64] = np.zeros(0, np.int64)
 Table = TypeVar("Table", bound=SourceTable)
 
 
@@ -90,9 +86,9 @@ def open_table(
     sensitive: Sequence[str] = (),
 ) -> LocalTable:
     """Open a table, or the part of it that was asked for, in this process."""
-    from countveil.engines.local.engine import EmbeddedEngine
+    from countveil.engines.local.engine import LocalEngine
 
-    return EmbeddedEngine().open_source(table, choices, sensitive, reading or Reading())
+    return LocalEngine().open_source(table, choices, sensitive, reading or Reading())
 
 
 def concerns_of(
@@ -119,13 +115,13 @@ def put_labels(source: SourceTable, choices: Choices) -> list[str]:
     A column that has labels for some of its values only (9 is "no answer") holds numbers.
     """
     for name, labels in choices.labels.items():
-        values = source.histogram(name, _NOTHING).values
+        values = source.histogram(name).values
         source.recode(name, labelled(name, values, labels))
     warnings = []
     for name, labels in source.labels.items():
         if name in choices.labels or name in choices.bins or name in choices.drop:
             continue
-        values = source.histogram(name, _NOTHING).values
+        values = source.histogram(name).values
         if has_all_labels(values, labels):
             source.recode(name, labelled(name, values, labels))
         else:
@@ -138,7 +134,7 @@ def put_labels(source: SourceTable, choices: Choices) -> list[str]:
 def _merge(source: SourceTable, choices: Choices) -> list[str]:
     warnings = []
     for name, merges in choices.merge.items():
-        values = source.histogram(name, _NOTHING).values
+        values = source.histogram(name).values
         occurring = {value_text(value) for value in values if value is not None}
         absent = sum(value not in occurring for value in merges)
         if absent == len(merges):
@@ -155,7 +151,7 @@ def _merge(source: SourceTable, choices: Choices) -> list[str]:
 def _classify(source: SourceTable, choices: Choices) -> dict[str, Classes]:
     classes = {}
     for name, bins in choices.bins.items():
-        histogram = source.histogram(name, _NOTHING)
+        histogram = source.histogram(name)
         labels, classes[name] = put_into_classes(name, histogram.values, histogram.counts, bins)
         source.recode(name, labels)
     return classes
@@ -164,7 +160,7 @@ def _classify(source: SourceTable, choices: Choices) -> dict[str, Classes]:
 def _declared(source: SourceTable, choices: Choices) -> dict[str, Sequence[Any]]:
     types = {column.name: column.type for column in source.columns}
     return {
-        name: declared_values(name, texts, source.histogram(name, _NOTHING).values, types[name])
+        name: declared_values(name, texts, source.histogram(name).values, types[name])
         for name, texts in choices.domain.items()
     }
 
@@ -195,7 +191,7 @@ def _check_not_measured(
             continue
         if kind_of(column.type) != NUMBER:
             continue
-        distinct = len(source.histogram(column.name, _NOTHING).values)
+        distinct = len(source.histogram(column.name).values)
         if distinct > MOST_NUMBERS:
             raise SettingsError(
                 f"Column {column.name!r} holds numbers with {distinct:,} different values. Put "

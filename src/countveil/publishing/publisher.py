@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.engines.contract import Engine, LocalTable, Reading, SourceTable, WrittenFile
-from countveil.engines.local.engine import EmbeddedEngine
+from countveil.engines.local.engine import LocalEngine
 from countveil.errors import InputError, SettingsError
 from countveil.maths.groups import ColumnSettings, check_eligible, form_groups, rows_over
 from countveil.maths.guarantees import guarantee_table, statement
@@ -98,7 +98,7 @@ def run_publish(
     beside the target) that no other process can open.
     """
     report = Stages(progress)
-    where = engine or EmbeddedEngine()
+    where = engine or LocalEngine()
     place = os.fspath(to)
     own = None if private_report is None else Path(private_report)
     if own is not None:
@@ -107,11 +107,8 @@ def run_publish(
     _check_local_wishes(where, own, memory, spill, wished)
     randomness = Randomness(seed)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(where.at_work())
         # First of all, so that nobody waits for a target that cannot be written.
-        draft = None if dry_run else stack.enter_context(where.open_draft(place, force=force))
-        if dry_run:
-            where.check_target(place, force=force)
+        draft = stack.enter_context(where.open_draft(place, force=force, dry_run=dry_run))
         report("reading", 0, 0)
         beside = Path(draft.data) if draft is not None and where.local else None
         reading = Reading(memory, beside if spill is None else Path(spill), report)
@@ -258,7 +255,7 @@ def _count(
 ) -> tuple[NDArray[np.int64], dict[str, Histogram]]:
     """The histograms to publish, and the numbers of the rows that the residue costs."""
     nothing = np.zeros(0, np.int64)
-    full = {name: source.histogram(name, nothing) for name in settings}
+    full = {name: source.histogram(name) for name in settings}
     drops = any(choice.residue == "drop" for choice in settings.values())
     over = rows_over(source.rows, (choice.ell for choice in settings.values())) if drops else 0
     for name, choice in settings.items():

@@ -31,7 +31,6 @@ _LEAST_LETTERS, _LEAST_DIGITS = 6, 10
 _MOST_SOUGHT, _MOST_OF_A_COLUMN = 400, 200
 # Letters alike in either case, and as they are. The longer forms add little.
 _BASES, _FORMS_FACTOR = (128, 256), 1.1
-_NOTHING = np.zeros(0, np.int64)
 
 
 def forms(text: str) -> list[bytes]:
@@ -93,7 +92,7 @@ def secrets(
     hidden: list[str] = []
     for column in prepared.source.columns:
         if column.name not in published and column.type.startswith((*_TEXT, *_WHOLE)):
-            values = prepared.source.histogram(column.name, _NOTHING).values
+            values = prepared.source.histogram(column.name).values
             least = _LEAST_LETTERS if column.type in _TEXT else _LEAST_DIGITS
             texts = [str(value) for value in values if value is not None]
             hidden += [text for text in texts if len(text) >= least][:_MOST_OF_A_COLUMN]

@@ -124,13 +124,13 @@ def _true_count(census: Path, where: str) -> int:
     """Count in the made-up table itself, with the same reader of conditions."""
     import pyarrow.parquet as pq
 
-    from countveil.engines.local.release_table import open_release_table
+    from countveil.engines.local.release_table import LocalRelease
     from countveil.release import PublishedColumn
     from countveil.sql.query import ReleaseColumns, Tally, parse_where
     from countveil.sql.query.formulas import as_condition
 
     fields = pq.read_schema(census)
     columns = [PublishedColumn(field.name, str(field.type), "plain") for field in fields]
-    table = open_release_table(census.parent, [census.name], [column.name for column in columns])
+    table = LocalRelease(census.parent, [census.name], [column.name for column in columns])
     condition = as_condition(parse_where(where, ReleaseColumns(columns)))
     return int(table.tally(Tally(condition, (), (), (), ()), ()).moments.sum())

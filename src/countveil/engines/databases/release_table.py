@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import TallyResult
+from countveil.engines.contract import OpenedRelease, TallyResult
 from countveil.engines.databases.links import Link, open_for_reading, table_name
 from countveil.engines.pivot import one_by_one, pivot
 from countveil.errors import ReleaseError
@@ -24,8 +24,8 @@ from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Expression
 
 
-def open_database(address: Address) -> tuple[Manifest, DatabaseRelease]:
-    """The manifest of the release at an address, and its rows."""
+def open_release(address: Address) -> OpenedRelease:
+    """Open the release at an address."""
     link = open_for_reading(address)
     found = link.fetch(f"SELECT manifest FROM {table_name(address.manifest_table)}")
     if found.num_rows != 1:
@@ -33,11 +33,11 @@ def open_database(address: Address) -> tuple[Manifest, DatabaseRelease]:
     manifest = Manifest.from_json(str(found.column(0)[0].as_py()))
     table = DatabaseRelease(link, address, manifest)
     table.check()
-    return manifest, table
+    return OpenedRelease(manifest, lambda: table)
 
 
 class DatabaseRelease:
-    """A table with the verbs `tally` and `tally_each`."""
+    """The rows of a release in a database; see `ReleaseTable`."""
 
     def __init__(self, link: Link, address: Address, manifest: Manifest) -> None:
         self._link, self._address, self._manifest = link, address, manifest

@@ -7,8 +7,7 @@ not know: groups, draws.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from countveil.engines.contract import Reading
@@ -17,19 +16,15 @@ from countveil.release.draft import Draft, check_target, open_draft
 from countveil.tables import Choices, describe_source
 
 
-class EmbeddedEngine:
+class LocalEngine:
     """See `Engine`."""
 
     local = True
 
-    def at_work(self) -> AbstractContextManager[None]:
-        """Nothing has to be set up."""
-        return contextlib.nullcontext()
-
     def open_source(
         self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
     ) -> EmbeddedSource:
-        """Open a table, or the part of it that was asked for."""
+        """Open a table, or the rows and columns of it that were chosen."""
         return open_source_table(
             describe_source(table, choices.query),
             choices.missing,
@@ -41,10 +36,12 @@ class EmbeddedEngine:
             progress=reading.progress,
         )
 
-    def check_target(self, to: str, *, force: bool) -> None:
-        """Refuse a place where no release can be put."""
-        check_target(Path(to), force=force)
-
-    def open_draft(self, to: str, *, force: bool) -> AbstractContextManager[Draft]:
-        """A draft in a folder beside the target."""
-        return open_draft(to, force=force)
+    @contextlib.contextmanager
+    def open_draft(self, to: str, *, force: bool, dry_run: bool) -> Iterator[Draft | None]:
+        """A draft in a folder beside the target; none in a dry run."""
+        if dry_run:
+            check_target(Path(to), force=force)
+            yield None
+            return
+        with open_draft(to, force=force) as draft:
+            yield draft

@@ -36,26 +36,19 @@ Floats = NDArray[np.float64]
 FROM_FILES = 3
 
 
-def open_release_table(
-    folder: Path,
-    files: Sequence[str],
-    columns: Sequence[str],
-    sensitive: Sequence[str] = (),
-    rows: Iterable[Any] | None = None,
-) -> EmbeddedRelease:
-    """Open the data files of a release; `rows` are those of files that are not Parquet."""
-    return EmbeddedRelease(folder, files, columns, sensitive, rows)
+class LocalRelease:
+    """The data files of a release; see `ReleaseTable`.
 
-
-class EmbeddedRelease:
-    """Parquet files, or rows in memory, with the verbs `tally` and `tally_each`."""
+    `rows` are those of files that are not Parquet. Without `sensitive` columns nothing is read into
+    memory.
+    """
 
     def __init__(
         self,
         folder: Path,
         files: Sequence[str],
         columns: Sequence[str],
-        sensitive: Sequence[str],
+        sensitive: Sequence[str] = (),
         rows: Iterable[Any] | None = None,
     ) -> None:
         self._sensitive = sensitive

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.contract import Found, WrittenFile
+from countveil.engines.contract import Result, WrittenFile
 from countveil.engines.local.row_layout import Layout, make_layout
 from countveil.engines.local.runs import Rows, Runs
 from countveil.engines.local.surveyed_table import SeenTable, inside
@@ -108,7 +108,7 @@ class EmbeddedSource:
         """Names and types."""
         return [Column(field.name, str(self._seen.kind(field))) for field in self._seen.schema]
 
-    def histogram(self, column: str, without: NDArray[np.int64]) -> Histogram:
+    def histogram(self, column: str, without: NDArray[np.int64] | None = None) -> Histogram:
         """Count the values of a column, leaving out some rows."""
         kind = self._seen.schema.field(column).type
         if not is_countable(kind):
@@ -118,12 +118,14 @@ class EmbeddedSource:
             )
         self._seen.look([column], coded=True)
         survey = self._seen.surveys[column]
-        counts = survey.counts - self._seen.lost(survey, without)
+        counts = survey.counts
+        if without is not None:
+            counts = counts - self._seen.lost(survey, without)
         return Histogram(_domain_values(column, survey.values), counts)
 
     def repeats(self, column: str) -> Repeats:
         """How often the values of a column come again."""
-        found = self.histogram(column, np.zeros(0, np.int64))
+        found = self.histogram(column)
         first = int(len(found.values) > 0 and found.values[0] is None)
         known = found.counts[first:]
         missing = int(found.counts[:first].sum())
@@ -166,8 +168,8 @@ class EmbeddedSource:
         self,
         most: int,
         columns: Sequence[str],
-        look: Callable[[Mapping[str, CodedColumn]], Found],
-    ) -> Found:
+        look: Callable[[Mapping[str, CodedColumn]], Result],
+    ) -> Result:
         """What `look` finds in a sample."""
         return look(self.sample(most, columns))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 
 from countveil.engines.contract import Reading
 from countveil.engines.spark import jobs
@@ -34,14 +33,16 @@ class SparkEngine:
         self._given = is_spark_frame(table)
         self.session = session_of(table) if self._given else find_session(master)
 
-    def at_work(self) -> AbstractContextManager[None]:
-        """With the settings that our plans need."""
-        return our_settings(self.session, own_zone=not self._given)
-
     def open_source(
         self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
     ) -> SparkSource:
-        """Open a table, or the part of it that was asked for."""
+        """Open a table, or the rows and columns of it that were chosen."""
+        with our_settings(self.session, own_zone=not self._given):
+            return self._open(table, choices, sensitive, reading)
+
+    def _open(
+        self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
+    ) -> SparkSource:
         frame = open_frame(self.session, table, choices)
         check_named(columns_of(frame), [*sensitive, *choices.named])
         check_cases(frame)
@@ -55,14 +56,16 @@ class SparkEngine:
         counted = dict.fromkeys(
             [*sensitive, *choices.bins, *choices.merge, *choices.labels, *choices.domain]
         )
-        return SparkSource(part, list(counted), choices.missing, reading.progress)
-
-    def check_target(self, to: str, *, force: bool) -> None:
-        """Refuse a place where no release can be put."""
-        check_target(self.session, to, force=force)
+        return SparkSource(
+            part, list(counted), choices.missing, reading.progress, own_zone=not self._given
+        )
 
     @contextlib.contextmanager
-    def open_draft(self, to: str, *, force: bool) -> Iterator[SparkDraft]:
-        """A draft beside the target."""
+    def open_draft(self, to: str, *, force: bool, dry_run: bool) -> Iterator[SparkDraft | None]:
+        """A draft beside the target; none in a dry run."""
+        if dry_run:
+            check_target(self.session, to, force=force)
+            yield None
+            return
         with open_draft(self.session, to, force=force) as draft:
             yield draft

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import TallyResult
+from countveil.engines.contract import OpenedRelease, TallyResult
 from countveil.engines.pivot import one_by_one, pivot
 from countveil.engines.spark import jobs
 from countveil.engines.spark.draft import read_manifest
@@ -28,8 +28,8 @@ from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Expression
 
 
-def open_with_spark(address: str, master: str | None = None) -> tuple[Manifest, SparkRelease]:
-    """The manifest of the release at an address, and its rows."""
+def open_release(address: str, master: str | None = None) -> OpenedRelease:
+    """Open the release at an address."""
     session = find_session(master)
     try:
         files = Files(session, address)
@@ -43,11 +43,11 @@ def open_with_spark(address: str, master: str | None = None) -> tuple[Manifest, 
         raise ReleaseError("Spark asks releases in Parquet files; this one is in another format.")
     table = SparkRelease(session, files.root, manifest)
     table.check()
-    return manifest, table
+    return OpenedRelease(manifest, lambda: table)
 
 
 class SparkRelease:
-    """A table with the verbs `tally` and `tally_each`."""
+    """The rows of a release that Spark reads; see `ReleaseTable`."""
 
     def __init__(self, session: Any, root: str, manifest: Manifest) -> None:
         self._session, self._manifest = session, manifest

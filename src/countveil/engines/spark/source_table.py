@@ -9,19 +9,21 @@ table with more of them is read in fewer, larger parts), and the shares of Y (`p
 
 from __future__ import annotations
 
+import functools
 import itertools
 import pickle
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import Found, WrittenFile
+from countveil.engines.contract import Result, WrittenFile
 from countveil.engines.spark import jobs, writing
 from countveil.engines.spark.reading import columns_of, quoted
-from countveil.engines.spark.session import session_of
+from countveil.engines.spark.session import our_settings, session_of
 from countveil.engines.spark.task_inputs import Parcel, pack_head, pack_plan
 from countveil.engines.spark.tasks import (
     PART,
@@ -53,10 +55,23 @@ _NOT_ENCRYPTED = (
     "it with spark.io.encryption.enabled=true."
 )
 Counts = NDArray[np.int64]
+P = ParamSpec("P")
+
+
+def _with_our_settings(verb: Callable[P, Result]) -> Callable[P, Result]:
+    """A verb of `SparkSource` whose plans are made, and run, with the settings that they need."""
+
+    @functools.wraps(verb)
+    def with_settings(*args: P.args, **kwargs: P.kwargs) -> Result:
+        source = cast("SparkSource", args[0])
+        with source.our_settings():
+            return verb(*args, **kwargs)
+
+    return with_settings
 
 
 class SparkSource:
-    """A table with the verbs of the contract."""
+    """A table on a cluster; see `SourceTable`."""
 
     labels: Mapping[str, Mapping[str, str]] = {}
 
@@ -66,7 +81,10 @@ class SparkSource:
         counted: Sequence[str],
         missing: Sequence[str] = (),
         progress: Progress | None = None,
+        *,
+        own_zone: bool = True,
     ) -> None:
+        self._own_zone = own_zone
         self._frame, self._missing = frame, tuple(missing)
         self._session = session_of(frame)
         self._tell: Progress = progress or (lambda _stage, _done, _total: None)
@@ -77,6 +95,10 @@ class SparkSource:
         self._columns = columns_of(frame)
         self._count(list(counted) or [self._columns[0].name])
         self.rows = int(next(iter(self._by_part.values())).sum())
+
+    def our_settings(self) -> AbstractContextManager[None]:
+        """The settings that plans for this table need, while they are made and run."""
+        return our_settings(self._session, own_zone=self._own_zone)
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -93,14 +115,16 @@ class SparkSource:
     def _is_renamed(self, name: str) -> bool:
         return name in self._surveys and self._surveys[name].is_renamed
 
-    def histogram(self, column: str, without: Counts) -> Histogram:
+    @_with_our_settings
+    def histogram(self, column: str, without: Counts | None = None) -> Histogram:
         """Count the values of a column, leaving out some rows."""
         survey = self._surveys[column]
         counts = survey.counts
-        if without.size:
+        if without is not None and without.size:
             counts = counts - survey.gathered(self._lost_rows(without)[column].sum(axis=0))
         return Histogram(_domain_values(column, survey.values), counts)
 
+    @_with_our_settings
     def repeats(self, column: str) -> Repeats:
         """How often the values of a column come again; they are grouped on the cluster."""
         from pyspark.sql import functions as sql
@@ -122,12 +146,13 @@ class SparkSource:
         """Put a text in place of each value of the column's histogram."""
         self._surveys[column].rename(values)
 
+    @_with_our_settings
     def on_sample(
         self,
         most: int,
         columns: Sequence[str],
-        look: Callable[[Mapping[str, CodedColumn]], Found],
-    ) -> Found:
+        look: Callable[[Mapping[str, CodedColumn]], Result],
+    ) -> Result:
         """What `look` finds in rows drawn from some parts; it looks on a worker."""
         from pyspark.sql.types import BinaryType, StructField, StructType
 
@@ -152,9 +177,10 @@ class SparkSource:
             found = self._wait(
                 "looking for giveaways", lambda: some.mapInArrow(looking, schema).toArrow()
             )
-        result: Found = pickle.loads(found.column(0)[0].as_py())  # noqa: S301 - our own task's
+        result: Result = pickle.loads(found.column(0)[0].as_py())  # noqa: S301 - our own task's
         return result
 
+    @_with_our_settings
     def publish(
         self,
         columns: Sequence[Column],

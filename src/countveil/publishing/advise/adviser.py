@@ -92,7 +92,7 @@ def run_advise(
     randomness = Randomness(seed)
     found = {}
     for name in names:
-        histogram = prepared.source.histogram(name, np.zeros(0, np.int64))
+        histogram = prepared.source.histogram(name)
         if histogram.counts.size > MOST_VALUES:
             raise InputError(
                 f"Column {name!r} has {histogram.counts.size:,} different values; at most "
