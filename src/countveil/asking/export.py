@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from countveil.address import DUCKDB, FORMS, POSTGRES, Address, parse_address
 from countveil.errors import ReleaseError, SettingsError, TargetError
 from countveil.release import MANIFEST_NAME, Manifest, read_manifest, verify_release
-from countveil.release.address import DUCKDB, FORMS, POSTGRES, Address, parse_address
 
 # What PostgreSQL and SQLite hold exactly.
 _COMMON = {

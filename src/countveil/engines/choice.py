@@ -11,10 +11,10 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from countveil.address import parse_address
 from countveil.engines.contract import Engine, OpenedRelease, ReleaseTable
 from countveil.errors import SettingsError
 from countveil.release import Manifest, read_manifest
-from countveil.release.address import parse_address
 from countveil.release.formats.files import PARQUET, format_of
 
 EMBEDDED, SPARK = "embedded", "spark"

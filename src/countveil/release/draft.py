@@ -29,8 +29,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from countveil.address import refuse_as_folder
 from countveil.errors import CountveilError, ReleaseError, TargetError
-from countveil.release.address import refuse_as_folder
 from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
 from countveil.release.manifest import DataFile, Manifest, ReportFile
 from countveil.release.signature import SIGNATURE_NAME, Signer

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from countveil.address import refuse_as_folder
 from countveil.errors import ReleaseError
-from countveil.release.address import refuse_as_folder
 from countveil.release.manifest import Manifest
 
 MANIFEST_NAME = "manifest.json"

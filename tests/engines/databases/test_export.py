@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
+from countveil.address import parse_address
 from countveil.cli.app import app
 from countveil.errors import (
     CountveilError,
@@ -23,7 +24,6 @@ from countveil.errors import (
     SettingsError,
     TargetError,
 )
-from countveil.release.address import parse_address
 from countveil.release.formats.files import OUTPUT_FORMATS
 from tests.asking.portable.test_plain_sql import table
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from countveil.address import parse_address
 from countveil.engines.databases.links import open_for_writing
 from countveil.errors import TargetError
-from countveil.release.address import parse_address
 from tests.sample_tables import (
     DAYS,
     MICROSECONDS,

@@ -54,8 +54,8 @@ def command(
 
 
 def _manifest(folder: str) -> Manifest:
+    from countveil.address import parse_address
     from countveil.release import read_manifest
-    from countveil.release.address import parse_address
 
     if parse_address(folder) is None:
         return read_manifest(Path(folder))

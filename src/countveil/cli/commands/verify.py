@@ -33,8 +33,8 @@ def command(
     detect accidents, not malice: who can change a file can change its checksum too. A signature
     detects malice, if you have the publisher's public key from somewhere else.
     """
+    from countveil.address import parse_address
     from countveil.release import verify_release
-    from countveil.release.address import parse_address
     from countveil.release.signature import SIGNATURE_NAME
 
     if parse_address(place) is not None:

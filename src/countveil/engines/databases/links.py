@@ -10,8 +10,8 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
+from countveil.address import DUCKDB, POSTGRES, Address
 from countveil.errors import CountveilError, MissingExtraError, ReleaseError, TargetError
-from countveil.release.address import DUCKDB, POSTGRES, Address
 from countveil.sql.dialects.portable import name_text
 
 

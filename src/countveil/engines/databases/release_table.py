@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.address import POSTGRES as SERVER
+from countveil.address import Address
 from countveil.engines.contract import OpenedRelease, TallyResult
 from countveil.engines.databases.links import Link, open_for_reading, table_name
 from countveil.engines.pivot import one_by_one, pivot
 from countveil.errors import ReleaseError
 from countveil.release import Manifest
-from countveil.release.address import POSTGRES as SERVER
-from countveil.release.address import Address
 from countveil.sql.dialects.portable import DUCKDB, POSTGRES, words_for
 from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Expression
