@@ -14,8 +14,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from countveil import __version__
 from countveil.errors import CountveilError
-from countveil.version import __version__
 from study import results
 from study.charts import draw_all
 from study.data import load

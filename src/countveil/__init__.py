@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING
 from typing import Unpack as _Unpack
 
 from countveil.errors import CountveilError
-from countveil.version import __version__
 
 if TYPE_CHECKING:
     from countveil.asking.release import Release
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from countveil.tables import SourceOptions as _SourceOptions
     from countveil.tables.progress import Progress as _Progress
 
+__version__ = "0.1.0"
 __all__ = [
     "CountveilError",
     "Estimate",

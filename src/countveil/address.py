@@ -1,8 +1,14 @@
-"""Where a release lies in a database.
+"""The one grammar of addresses: sources, releases and export targets are all written with it.
 
-Enters: text such as `postgresql://user@host/db#schema.table` or `duckdb:FILE#table`. Leaves: an
-`Address`; None for a folder. Must not know: how a database is reached. A password in an address is
-refused, and the refusal does not repeat it.
+    FILE, FOLDER, PATTERN                               files; see `tables/locate.py`
+    WORKBOOK.xlsx#sheet                                 a sheet of a workbook
+    sqlite:FILE#table                                   a table in a SQLite file
+    duckdb:FILE#table, duckdb:FILE#schema.table         a table in a DuckDB file
+    postgresql://user@host/database#schema.table        a table on a PostgreSQL server
+
+A name with a point or another special character is quoted: #"my.table". Enters: a text. Leaves: a
+`DatabaseAddress`, or None where the text names no database. Must not know: how anything is read. A
+password is refused, and no message repeats a text that may hold one.
 """
 
 from __future__ import annotations
@@ -10,59 +16,102 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from countveil.errors import SettingsError
+from countveil.errors import PASSWORDS, CountveilError, InputError, SettingsError
 
 POSTGRES, DUCKDB, SQLITE = "postgresql", "duckdb", "sqlite"
-_KINDS = re.compile(r"(postgresql|postgres|duckdb|sqlite):", re.IGNORECASE)
-FORMS = "postgresql://user@host/database#schema.table, duckdb:FILE#table or sqlite:FILE#table"
-MANIFEST_SUFFIX = "_manifest"
+DATABASES = (
+    "sqlite:FILE#table, duckdb:FILE#schema.table, postgresql://user@host/database#schema.table"
+)
+_KINDS = {"postgresql": POSTGRES, "postgres": POSTGRES, "duckdb": DUCKDB, "sqlite": SQLITE}
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_URL_OR_LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(/|.*@)")
+_SECRETS = frozenset({"password", "sslpassword"})
+_NAME = r'(?:"(?:[^"]|"")+"|[^".@/:]+)'
+_TABLE = re.compile(rf"{_NAME}(?:\.{_NAME})?")
+# The text itself is not repeated: a password with a special character may be in it.
+_UNREADABLE = (
+    "The address of the database is not readable. Write "
+    "postgresql://user@host:port/database#schema.table, without a password; special characters are "
+    "written as %40 and the like."
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
-    """A table in a database. `place` is the URL of a server or the path of a file."""
+class DatabaseAddress:
+    """A table in a database.
+
+    `place` is the path of a file, or the URL of a server without a password. `table` is its name:
+    empty, the table's own, or schema and table.
+    """
 
     kind: str
     place: str
-    table: tuple[str, ...]
-
-    @property
-    def manifest_table(self) -> tuple[str, ...]:
-        """The side table with the manifest."""
-        return (*self.table[:-1], self.table[-1] + MANIFEST_SUFFIX)
+    table: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"table {'.'.join(self.table)} of {self.place}"
 
 
-def parse_address(text: str) -> Address | None:
-    """The address that a text is; None if it is none of a database."""
-    found = _KINDS.match(text)
-    if found is None:
+def parse_address(text: str, error: type[CountveilError] = SettingsError) -> DatabaseAddress | None:
+    """The table in a database that a text names; None if it does not name a database."""
+    word, colon, rest = text.partition(":")
+    kind = _KINDS.get(word.lower()) if colon else None
+    if kind is None:
         return None
-    kind = POSTGRES if found[1].lower().startswith("postgres") else found[1].lower()
-    place, mark, table = text.partition("#")
     if kind == POSTGRES:
-        if "://" not in place:
-            raise SettingsError(f"The address is not readable. It is written {FORMS}.")
-        _refuse_password(place)
+        place, name = _server_and_table(text, error)
     else:
-        place = place[found.end() :]
-    parts = tuple(table.split("."))
-    most = 2 if kind == POSTGRES else 1
-    if not mark or not all(parts) or len(parts) > most or not place:
-        raise SettingsError(f"An address in a database is written {FORMS}.")
-    return Address(kind, place, parts)
+        # The last #, unless it belongs to the name of the file.
+        place, mark, name = rest.rpartition("#")
+        if not mark or Path(rest).is_file():
+            place, name = rest, ""
+        if not place:
+            raise error(f"No file is named: write {kind}:FILE#table.")
+    return DatabaseAddress(kind, place, _parts(name, error))
+
+
+def parse_release_address(text: str) -> DatabaseAddress | None:
+    """The table in a database that holds, or is to hold, a release; None for a folder."""
+    address = parse_address(text)
+    if address is not None and not address.table:
+        raise SettingsError(f"No table is named. An address in a database is written {DATABASES}.")
+    if address is not None and address.kind == SQLITE and len(address.table) > 1:
+        raise SettingsError(
+            'SQLite has no schemas: write sqlite:FILE#table, or #"my.table" if the name has a '
+            "point."
+        )
+    return address
+
+
+def split_sheet(name: str, endings: tuple[str, ...]) -> tuple[str, str | None]:
+    """A workbook and one of its sheets; `endings` are those of workbooks."""
+    workbook, mark, sheet = name.rpartition("#")
+    if mark and sheet and workbook.lower().endswith(endings) and not Path(name).exists():
+        return workbook, sheet
+    return name, None
+
+
+def quoted_name(parts: tuple[str, ...]) -> str:
+    """The name of a table or a column as SQL writes it."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def refuse_url(text: str) -> None:
+    """Raise if a source is at an address that is reached through Spark only."""
+    if _URL.match(text):
+        # Not repeated: it may hold a password.
+        raise InputError(
+            f"Addresses that begin with {text.partition(':')[0].lower()}:// cannot be read here. "
+            f"What works: {DATABASES}, or the name of a file; other file systems are reached with "
+            f"--engine spark."
+        )
 
 
 def refuse_as_folder(folder: Path) -> None:
-    """Raise if somebody gave an address where a folder is needed.
-
-    What is wrong with it is not said by repeating it: it may hold a password.
-    """
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:(/|.*@)", str(folder)):
+    """Raise if an address was given where a folder is needed; it is not repeated either."""
+    if _URL_OR_LOGIN.match(str(folder)):
         raise SettingsError(
             "A folder on this machine is needed here, and this is an address. Other file systems "
             "are reached with --engine spark (in Python: engine='spark'); 'countveil export FOLDER "
@@ -70,16 +119,36 @@ def refuse_as_folder(folder: Path) -> None:
         )
 
 
-def _refuse_password(url: str) -> None:
+def _server_and_table(text: str, error: type[CountveilError]) -> tuple[str, str]:
+    """The URL of the server, and the name of the table."""
+    url: SplitResult | None
     try:
-        parts = urlsplit(url)
-        asked = {name.lower() for name, _ in parse_qsl(parts.query, keep_blank_values=True)}
-        secret = ":" in parts.netloc.rpartition("@")[0] or bool(asked & {"password", "sslpassword"})
+        url = urlsplit(text)
+        port_is_sound = url.port is None or url.port > 0
+        options = {name.lower() for name, _ in parse_qsl(url.query, keep_blank_values=True)}
+        has_password = bool(url.password) or bool(options & _SECRETS)
     except ValueError:
-        raise SettingsError(f"The address is not readable. It is written {FORMS}.") from None
-    if secret:
-        raise SettingsError(
-            "The address holds a password, which would be seen in lists of processes and in logs. "
-            "Put it into the file .pgpass or the environment (PGPASSWORD) and write the address "
-            "without it."
+        url, port_is_sound, has_password = None, False, False
+    if has_password:
+        raise error(
+            f"The address holds a password, which other users of this machine could see, and which "
+            f"would stay in the history of the shell. Leave it out. {PASSWORDS}"
         )
+    rest = text.partition("#")[0].partition(":")[2]
+    if url is None or not port_is_sound or "@" in url.fragment or not rest.startswith("//"):
+        raise error(_UNREADABLE)
+    return f"{POSTGRES}:{rest}", unquote(url.fragment)
+
+
+def _parts(name: str, error: type[CountveilError]) -> tuple[str, ...]:
+    if not name:
+        return ()
+    if _TABLE.fullmatch(name) is None:
+        raise error(
+            "The table behind # is not readable. It is written #table or #schema.table, and a name "
+            'with a point or another special character in double quotes: #"my.table".'
+        )
+    return tuple(
+        part[1:-1].replace('""', '"') if part[0] == '"' else part
+        for part in re.findall(_NAME, name)
+    )

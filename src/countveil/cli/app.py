@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from countveil import __version__
 from countveil.cli.commands import (
     advise,
     audit,
@@ -24,7 +25,6 @@ from countveil.cli.commands import (
     sql,
     verify,
 )
-from countveil.version import __version__
 
 app = typer.Typer(
     name="countveil",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from countveil.address import parse_address
+from countveil.address import parse_release_address
 from countveil.engines.contract import Engine, OpenedRelease, ReleaseTable
 from countveil.errors import SettingsError
 from countveil.release import Manifest, read_manifest
@@ -53,7 +53,7 @@ def open_release(place: str, name: str = EMBEDDED, master: str | None = None) ->
         from countveil.engines.spark.release_table import open_release as open_with_spark
 
         return open_with_spark(place, master)
-    address = parse_address(place)
+    address = parse_release_address(place)
     if address is not None:
         from countveil.engines.databases.release_table import open_release as open_in_database
 

@@ -20,6 +20,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil import __version__
 from countveil.engines.contract import Engine, LocalTable, Reading, SourceTable, WrittenFile
 from countveil.engines.local.engine import LocalEngine
 from countveil.errors import InputError, SettingsError
@@ -42,7 +43,6 @@ from countveil.report.released import release_page
 from countveil.tables import Choices, Classes
 from countveil.tables.counted import Histogram
 from countveil.tables.progress import Progress
-from countveil.version import __version__
 
 MOST_VALUES = 100_000
 _OWN = "the private report"

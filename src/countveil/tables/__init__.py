@@ -8,8 +8,13 @@ files in which a publisher lists values are read here.
 from countveil.tables.classes import Bins, Classes, put_into_classes
 from countveil.tables.columns import Column, Roles, assign_roles, check_named
 from countveil.tables.csv_style import PLAIN_CSV, CsvStyle
-from countveil.tables.databases import DatabaseSource
-from countveil.tables.locate import FileSource, FrameSource, Source, describe_source
+from countveil.tables.locate import (
+    DatabaseSource,
+    FileSource,
+    FrameSource,
+    Source,
+    describe_source,
+)
 from countveil.tables.options import Choices, SourceOptions
 
 __all__ = [

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from countveil.address import DATABASES, DatabaseAddress, parse_address, refuse_url, split_sheet
 from countveil.errors import InputError, SettingsError, nearest
-from countveil.tables.databases import DATABASES, DatabaseSource, describe_database
 
 _CSV, _PACKED = (".csv", ".tsv", ".txt", ".tab"), (".gz", ".zst", ".zip")
 _FORMATS = {
@@ -46,6 +46,16 @@ class FrameSource:
     frame: Any
 
 
+@dataclass(frozen=True, slots=True)
+class DatabaseSource(DatabaseAddress):
+    """A table in a database, or the result of a query there.
+
+    Without a table and without a query the database must have a single table.
+    """
+
+    query: str | None = None
+
+
 Source = FileSource | FrameSource | DatabaseSource
 _EXPORTS = ("__arrow_c_stream__", "__arrow_c_array__")
 
@@ -53,9 +63,10 @@ _EXPORTS = ("__arrow_c_stream__", "__arrow_c_array__")
 def describe_source(table: object, query: str | None = None) -> Source:
     """Find out what was handed over; a `query` is for a database."""
     if isinstance(table, str):
-        database = describe_database(table, query)
-        if database is not None:
-            return database
+        address = parse_address(table, InputError)
+        if address is not None:
+            return _describe_database(address, query)
+        refuse_url(table)
     if query is not None:
         raise SettingsError(f"--query is for a table in a database: {DATABASES}.")
     if isinstance(table, str | os.PathLike):
@@ -93,6 +104,14 @@ def is_spark_frame(table: object) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
 
 
+def _describe_database(address: DatabaseAddress, query: str | None) -> DatabaseSource:
+    if query is not None and address.table:
+        raise SettingsError("Both a table (behind #) and --query are given. Leave one of them out.")
+    # The query becomes part of a larger statement, where a semicolon at its end would be an error.
+    query = None if query is None else query.rstrip().rstrip(";")
+    return DatabaseSource(address.kind, address.place, address.table, query)
+
+
 def _describe_path(text: str | bytes) -> FileSource:
     name = os.fsdecode(text)
     if not name:
@@ -109,11 +128,8 @@ def _describe_path(text: str | bytes) -> FileSource:
 
 
 def _find_files(name: str) -> FileSource:
+    name, sheet = split_sheet(name, _FORMATS["excel"])
     path = Path(name)
-    workbook, mark, sheet = name.rpartition("#")
-    if mark and sheet and workbook.lower().endswith(_FORMATS["excel"]) and not path.exists():
-        found = _find_files(workbook)
-        return FileSource(found.paths, found.format, sheet)
     if path.is_dir():
         paths = _files_in(path)
     elif path.exists():
@@ -130,7 +146,7 @@ def _find_files(name: str) -> FileSource:
             f"{name} holds files of different formats: {', '.join(sorted(formats))}. Name those of "
             f"one format with a pattern, such as '*.parquet'."
         )
-    return FileSource(tuple(paths), formats.pop())
+    return FileSource(tuple(paths), formats.pop(), sheet)
 
 
 def _files_in(folder: Path) -> list[Path]:

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.address import parse_address
 from countveil.cli.app import app
 from countveil.errors import (
     CountveilError,
@@ -41,10 +40,15 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> cv.Release:
     return cv.publish(table(), {"job": 3, "grade": 2}, folder, seed=1)
 
 
-@pytest.fixture(params=["postgresql", "duckdb"])
+@pytest.fixture(params=["postgresql", "duckdb", "duckdb schema", "duckdb quoted"])
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "duckdb":
-        return f"duckdb:{tmp_path}/own.duckdb#own"
+    tables = {
+        "duckdb": "own",
+        "duckdb schema": "census.own",
+        "duckdb quoted": '"a ""schema""."."my.table"',
+    }
+    if request.param in tables:
+        return f"duckdb:{tmp_path}/own #1.duckdb#{tables[request.param]}"
     server: str = request.getfixturevalue("postgres")
     return f"{server}#public.own {tmp_path.name}"
 
@@ -184,23 +188,6 @@ def test_a_server_that_is_not_there_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(CountveilError, match="nothing answers there") as caught:
         cv.open("postgresql://me@127.0.0.1:1/db#t")
     assert "hunter2" not in str(caught.value)
-
-
-def test_addresses_and_folders_are_told_apart() -> None:
-    assert parse_address("census-release") is None
-    assert parse_address("./postgres") is None
-    found = parse_address("postgresql://me@host/db?x=1#own.t")
-    assert found is not None
-    assert (found.place, found.table) == ("postgresql://me@host/db?x=1", ("own", "t"))
-    for wrong in (
-        "duckdb:file",
-        "duckdb:#t",
-        "duckdb:f#a.b",
-        "sqlite:f#",
-        "postgresql://h/d#a.b.c",
-    ):
-        with pytest.raises(SettingsError, match="is written"):
-            parse_address(wrong)
 
 
 def test_what_the_database_would_count_otherwise_is_refused(

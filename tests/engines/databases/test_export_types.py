@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.address import parse_address
-from countveil.engines.databases.links import open_for_writing
+from countveil.engines.databases.connections import connection_class
 from countveil.errors import TargetError
 from tests.sample_tables import (
     DAYS,
@@ -55,8 +55,8 @@ def kept(to: str, table: Any) -> bool:
     address = parse_address(to)
     assert address is not None
     try:
-        with open_for_writing(address) as link:
-            link.write(address.table, table.schema, [table.slice(0, 2), table.slice(2)])
+        with connection_class(address).writing(address.place) as database:
+            database.write(address.table, table.schema, [table.slice(0, 2), table.slice(2)])
     except TargetError:
         return False
     return True
@@ -125,9 +125,9 @@ def test_dates_that_sqlite_has_no_form_for_are_refused(place: Path, postgres: st
     assert address is not None
     with (
         pytest.raises(TargetError, match="outside of the years 1 to 9999"),
-        open_for_writing(address) as link,
+        connection_class(address).writing(address.place) as database,
     ):
-        link.write(address.table, far.schema, [far])
+        database.write(address.table, far.schema, [far])
     assert not path.exists()
     assert not kept(f"{postgres}#far_dates", pa.table({"t": ["a\0b"]}))
     assert kept(f"duckdb:{place}/far.duckdb#t", far)

@@ -54,10 +54,10 @@ def command(
 
 
 def _manifest(folder: str) -> Manifest:
-    from countveil.address import parse_address
+    from countveil.address import parse_release_address
     from countveil.release import read_manifest
 
-    if parse_address(folder) is None:
+    if parse_release_address(folder) is None:
         return read_manifest(Path(folder))
     from countveil.asking.release import Release
 

@@ -33,11 +33,11 @@ def command(
     detect accidents, not malice: who can change a file can change its checksum too. A signature
     detects malice, if you have the publisher's public key from somewhere else.
     """
-    from countveil.address import parse_address
+    from countveil.address import parse_release_address
     from countveil.release import verify_release
     from countveil.release.signature import SIGNATURE_NAME
 
-    if parse_address(place) is not None:
+    if parse_release_address(place) is not None:
         raise SettingsError(
             "Checksums are those of files: 'verify' looks at the folder of a release, before it is "
             "exported. The number of rows in a database is compared when a release is opened there."

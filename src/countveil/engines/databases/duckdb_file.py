@@ -1,62 +1,62 @@
-"""A DuckDB file as a link.
+"""A DuckDB file that holds, or is to hold, a release.
 
-Enters: a path. Leaves: a `Link`. Must not know: what is asked.
+Enters: a path. Leaves: a `Connection`. Must not know: what is asked.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from countveil.engines.databases.links import cannot_write, table_name
+from countveil.address import quoted_name
+from countveil.engines.databases.connections import TOO_LARGE, TableName, cannot_write
 from countveil.errors import QueryError, ReleaseError, TargetError
-from countveil.tables.readers.duckdb import is_duckdb_file
+from countveil.release import PublishedColumn
+from countveil.sql.locked_duckdb import connect_to_file, is_duckdb_file
 
-_CONFIG: dict[str, Any] = {
-    "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false",
-}
+# DuckDB refuses what it does not have, but these it would cut to microseconds.
+_CUT_TYPE = "duration[ns]"
+_EXISTS = (
+    "SELECT count(*) FROM information_schema.tables "
+    "WHERE table_name = ? AND table_schema = coalesce(?, current_schema())"
+)
 
 
-class DuckdbLink:
-    """See `Link`."""
+class DuckdbFile:
+    """See `Connection`."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, place: str) -> None:
         self._connection, self._place = connection, place
 
     @classmethod
-    def reading(cls, place: str) -> DuckdbLink:
-        """A link that can read this file and reach nothing else."""
-        path = Path(place).absolute()
+    def reading(cls, place: str) -> DuckdbFile:
+        """A connection that can read this file and reach nothing else."""
+        path = Path(place)
         if not path.is_file():
             raise ReleaseError(f"There is no DuckDB file at {place}.")
         if not is_duckdb_file(path):
             raise ReleaseError(f"{place} cannot be read: it is no DuckDB file.")
         try:
-            connection = duckdb.connect(str(path), read_only=True, config=_CONFIG)
-            connection.execute("SET enable_external_access = false")
-            connection.execute("SET lock_configuration = true")
+            return cls(connect_to_file(path), place)
         except duckdb.Error:
             raise ReleaseError(
                 f"{place} cannot be read: it is no DuckDB file, or another program writes to it."
             ) from None
-        return cls(connection, place)
 
     @classmethod
     @contextlib.contextmanager
-    def writing(cls, place: str) -> Iterator[DuckdbLink]:
-        """A link in one transaction; a file that it made goes if it fails."""
-        # A name such as :memory: is that of a file, too.
+    def writing(cls, place: str) -> Iterator[DuckdbFile]:
+        """A connection in one transaction; a file that it created is removed if it fails."""
         path = Path(place).absolute()
         new = not path.exists()
         if path.is_file() and not is_duckdb_file(path):
             raise TargetError(f"{place} is a file, and no DuckDB file. Name another one.")
         try:
-            with duckdb.connect(str(path), config=_CONFIG) as connection:
+            with connect_to_file(path, read_only=False) as connection:
                 connection.begin()
                 yield cls(connection, place)
                 connection.commit()
@@ -67,6 +67,16 @@ class DuckdbLink:
             if new:
                 path.unlink(missing_ok=True)
 
+    @staticmethod
+    def check_columns(columns: Sequence[PublishedColumn]) -> None:
+        """Refuse what DuckDB would change without saying so."""
+        for column in columns:
+            if column.type == _CUT_TYPE:
+                raise TargetError(
+                    f"Column {column.name!r} has the type {column.type}, which DuckDB would cut to "
+                    f"microseconds."
+                )
+
     def fetch(self, text: str) -> Any:
         """The answer to a statement."""
         try:
@@ -74,24 +84,28 @@ class DuckdbLink:
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except (duckdb.OutOfRangeException, duckdb.ConversionException):
-            raise QueryError(
-                "A number in the query becomes too large, or a value does not fit. Use smaller "
-                "numbers, or cast to DOUBLE."
-            ) from None
+            raise QueryError(TOO_LARGE) from None
         except duckdb.Error:
             raise ReleaseError(f"{self._place} does not hold the release that was named.") from None
 
-    def write(self, table: tuple[str, ...], schema: Any, tables: Iterable[Any]) -> None:
-        """Create a table and fill it."""
-        name = table_name(table)
-        empty = schema.empty_table()
-        self._connection.register("coming", empty)
+    def exists(self, table: TableName) -> bool:
+        """Whether there is a table of this name."""
+        schema = table[0] if len(table) > 1 else None
+        counted = self._connection.execute(_EXISTS, [table[-1], schema]).fetchall()
+        return bool(counted[0][0])
+
+    def write(self, table: TableName, schema: Any, tables: Iterable[Any]) -> None:
+        """Create a table and fill it; a schema that is not there is created too."""
+        name = quoted_name(table)
+        if len(table) > 1:
+            self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted_name(table[:1])}")
+        self._connection.register("coming", schema.empty_table())
         self._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM coming")
         for some in tables:
             self._connection.register("coming", some)
             self._connection.execute(f"INSERT INTO {name} SELECT * FROM coming")
         self._connection.unregister("coming")
 
-    def drop(self, table: tuple[str, ...]) -> None:
+    def drop(self, table: TableName) -> None:
         """Remove a table."""
-        self._connection.execute(f"DROP TABLE {table_name(table)}")
+        self._connection.execute(f"DROP TABLE {quoted_name(table)}")

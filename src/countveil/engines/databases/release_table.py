@@ -12,26 +12,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.address import POSTGRES as SERVER
-from countveil.address import Address
+from countveil.address import DUCKDB, POSTGRES, DatabaseAddress, quoted_name
 from countveil.engines.contract import OpenedRelease, TallyResult
-from countveil.engines.databases.links import Link, open_for_reading, table_name
+from countveil.engines.databases.connections import Connection, connection_class, manifest_table
 from countveil.engines.pivot import one_by_one, pivot
 from countveil.errors import ReleaseError
 from countveil.release import Manifest
-from countveil.sql.dialects.portable import DUCKDB, POSTGRES, words_for
+from countveil.sql.dialects import portable
 from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Expression
 
+_DIALECTS = {POSTGRES: portable.POSTGRES, DUCKDB: portable.DUCKDB}
 
-def open_release(address: Address) -> OpenedRelease:
+
+def open_release(address: DatabaseAddress) -> OpenedRelease:
     """Open the release at an address."""
-    link = open_for_reading(address)
-    found = link.fetch(f"SELECT manifest FROM {table_name(address.manifest_table)}")
-    if found.num_rows != 1:
-        raise ReleaseError(f"{address} is no release: its manifest is not there once.")
-    manifest = Manifest.from_json(str(found.column(0)[0].as_py()))
-    table = DatabaseRelease(link, address, manifest)
+    connection = connection_class(address).reading(address.place)
+    name = quoted_name(manifest_table(address.table))
+    texts = connection.fetch(f"SELECT manifest FROM {name}")
+    if texts.num_rows != 1:
+        raise ReleaseError(
+            f"{address} is no release: {texts.num_rows:,} manifests are beside it instead of one."
+        )
+    manifest = Manifest.from_json(str(texts.column(0)[0].as_py()))
+    table = DatabaseRelease(connection, address, manifest)
     table.check()
     return OpenedRelease(manifest, lambda: table)
 
@@ -39,14 +43,16 @@ def open_release(address: Address) -> OpenedRelease:
 class DatabaseRelease:
     """The rows of a release in a database; see `ReleaseTable`."""
 
-    def __init__(self, link: Link, address: Address, manifest: Manifest) -> None:
-        self._link, self._address, self._manifest = link, address, manifest
-        self._table = table_name(address.table)
-        self._dialect = POSTGRES if address.kind == SERVER else DUCKDB
+    def __init__(
+        self, connection: Connection, address: DatabaseAddress, manifest: Manifest
+    ) -> None:
+        self._connection, self._manifest = connection, manifest
+        self._table = quoted_name(address.table)
+        self._dialect = _DIALECTS[address.kind]
 
     def check(self) -> None:
         """Refuse rows that cannot be those of the manifest: every estimate would be wrong."""
-        rows = self._link.fetch(f"SELECT count(*) FROM {self._table}").column(0)[0].as_py()
+        rows = self._connection.fetch(f"SELECT count(*) FROM {self._table}").column(0)[0].as_py()
         if rows != self._manifest.rows:
             raise ReleaseError(
                 f"The table holds {rows:,} rows, the manifest says {self._manifest.rows:,}. Load "
@@ -55,8 +61,8 @@ class DatabaseRelease:
 
     def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """One pass over the data, in the database."""
-        words = words_for(self._dialect, self._manifest.columns)
-        return pivot(self._link.fetch(words.tally(tally, self._table)), tally, domains)
+        words = portable.words_for(self._dialect, self._manifest.columns)
+        return pivot(self._connection.fetch(words.tally(tally, self._table)), tally, domains)
 
     def tally_each(
         self,

@@ -1,7 +1,7 @@
-"""A SQLite file as a link for writing.
+"""A SQLite file that is to hold a release.
 
-Enters: a path. Leaves: a `Link` that cannot be asked. Must not know: what is written. Dates and
-times become text (`2024-12-31`, `2024-12-31 18:30:00`), truth values 0 and 1.
+Enters: a path. Leaves: a `Connection` for writing. Must not know: what is written. Dates and times
+become text (`2024-12-31`, `2024-12-31 18:30:00`), truth values 0 and 1.
 """
 
 from __future__ import annotations
@@ -10,27 +10,36 @@ import contextlib
 import datetime as dt
 import math
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from countveil.engines.databases.links import cannot_write, table_name
-from countveil.errors import TargetError
+from countveil.address import quoted_name
+from countveil.engines.databases.connections import TableName, cannot_write, check_common_types
+from countveil.errors import ReleaseError, TargetError
+from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN, NUMBER, kind_of
-from countveil.sql.dialects.portable import name_text
 
 
-class SqliteLink:
-    """See `Link`."""
+class SqliteFile:
+    """See `Connection`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     @classmethod
+    def reading(cls, place: str) -> SqliteFile:  # noqa: ARG003 - the same for every place
+        """Nothing is tallied in SQLite: it lacks functions that questions need."""
+        raise ReleaseError(
+            "A release in SQLite can be asked with the SQL that 'countveil sql --dialect sqlite' "
+            "prints; 'countveil query' asks folders, PostgreSQL and DuckDB."
+        )
+
+    @classmethod
     @contextlib.contextmanager
-    def writing(cls, place: str) -> Iterator[SqliteLink]:
-        """A link in one transaction; a file that it made goes if it fails."""
-        # A name such as :memory: is that of a file, too.
+    def writing(cls, place: str) -> Iterator[SqliteFile]:
+        """A connection in one transaction; a file that it created is removed if it fails."""
+        # Absolute, so that a name such as :memory: is that of a file.
         path = Path(place).absolute()
         new = not path.exists()
         try:
@@ -45,6 +54,16 @@ class SqliteLink:
             if new:
                 path.unlink(missing_ok=True)
 
+    @staticmethod
+    def check_columns(columns: Sequence[PublishedColumn]) -> None:
+        """Refuse types that SQLite would change, and names that it would mix up."""
+        check_common_types(columns, "SQLite")
+        names = [column.name.lower() for column in columns]
+        if len(set(names)) < len(names):
+            raise TargetError(
+                "Two columns differ in upper and lower case alone; SQLite mixes them up."
+            )
+
     def fetch(self, text: str) -> Any:
         """The answer to a statement."""
         import pyarrow as pa
@@ -53,20 +72,27 @@ class SqliteLink:
         names = [column[0] for column in cursor.description]
         return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in cursor])
 
-    def write(self, table: tuple[str, ...], schema: Any, tables: Iterable[Any]) -> None:
+    def exists(self, table: TableName) -> bool:
+        """Whether there is a table of this name, which SQLite compares without case."""
+        cursor = self._connection.execute(
+            "SELECT count(*) FROM sqlite_master WHERE lower(name) = lower(?)", table[-1:]
+        )
+        return bool(cursor.fetchone()[0])
+
+    def write(self, table: TableName, schema: Any, tables: Iterable[Any]) -> None:
         """Create a table and fill it."""
-        columns = ", ".join(f"{name_text(f.name)} {_affinity(str(f.type))}" for f in schema)
-        self._connection.execute(f"CREATE TABLE {table_name(table)} ({columns})")
+        columns = ", ".join(f"{quoted_name((f.name,))} {_affinity(str(f.type))}" for f in schema)
+        self._connection.execute(f"CREATE TABLE {quoted_name(table)} ({columns})")
         marks = ", ".join("?" * len(schema))
         for some in tables:
             values = [_listed(column) for column in some.columns]
             self._connection.executemany(
-                f"INSERT INTO {table_name(table)} VALUES ({marks})", zip(*values, strict=True)
+                f"INSERT INTO {quoted_name(table)} VALUES ({marks})", zip(*values, strict=True)
             )
 
-    def drop(self, table: tuple[str, ...]) -> None:
+    def drop(self, table: TableName) -> None:
         """Remove a table."""
-        self._connection.execute(f"DROP TABLE {table_name(table)}")
+        self._connection.execute(f"DROP TABLE {quoted_name(table)}")
 
 
 def _affinity(type_name: str) -> str:

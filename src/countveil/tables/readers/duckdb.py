@@ -17,14 +17,14 @@ from typing import Any
 
 import duckdb
 
+from countveil.address import quoted_name
 from countveil.errors import InputError
 from countveil.sql.interruptible import Conversation
-from countveil.tables.databases import DatabaseSource, quoted_name
+from countveil.sql.locked_duckdb import connect_to_file, is_duckdb_file
+from countveil.tables import DatabaseSource
 from countveil.tables.readers.sqlite import chosen_table
 
 _BATCH = 1 << 16
-# Behind a checksum of eight bytes.
-_MARK, _MARK_END = b"DUCK", 12
 _LEAST_BYTES = 128 << 20
 # Through Arrow, DuckDB cuts off a zone and large numbers, and gives bits as it keeps them.
 _AS_TEXT = frozenset({"uhugeint", "bignum", "bit", "time with time zone", "union"})
@@ -45,20 +45,9 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
         raise InputError(f"{path} is not a readable DuckDB file, or one of a later version.")
     with contextlib.ExitStack() as stack:
         stack.enter_context(_explained(path))
-        connection = duckdb.connect(
-            str(path.absolute()),
-            read_only=True,
-            config={
-                "autoinstall_known_extensions": "false",
-                "autoload_known_extensions": "false",
-                "temp_directory": "",
-                "memory_limit": f"{max(room, _LEAST_BYTES)}B",
-            },
-        )
+        connection = connect_to_file(path, most_bytes=max(room, _LEAST_BYTES))
         talk = Conversation(connection.interrupt)
         stack.callback(_close, talk, connection)
-        connection.execute("SET enable_external_access = false")
-        connection.execute("SET lock_configuration = true")
         asked = source.query
         if asked is None:
             asked = f"SELECT * FROM {quoted_name(_table(connection, source))}"
@@ -85,16 +74,6 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
 def _close(talk: Conversation, connection: Any) -> None:
     if talk.end():
         connection.close()
-
-
-def is_duckdb_file(path: Path) -> bool:
-    """Whether a file is DuckDB's own; it would open others too, as views that lie in memory."""
-    try:
-        with path.open("rb") as file:
-            return file.read(_MARK_END)[-len(_MARK) :] == _MARK
-    except OSError:
-        # It says best itself what is wrong.
-        return True
 
 
 def _table(connection: Any, source: DatabaseSource) -> tuple[str, ...]:

@@ -17,10 +17,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from countveil.address import quoted_name
 from countveil.errors import InputError, MissingExtraError
 from countveil.sql.postgres_errors import postgres_reason
 from countveil.sql.query.select import check_select
-from countveil.tables.databases import DatabaseSource, quoted_name
+from countveil.tables import DatabaseSource
 
 _AS_THEY_ARE = frozenset({
     "bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "name", "char",

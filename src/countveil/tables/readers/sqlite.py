@@ -20,8 +20,9 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from countveil.address import quoted_name
 from countveil.errors import InputError, nearest
-from countveil.tables.databases import DatabaseSource, quoted_name
+from countveil.tables import DatabaseSource
 from countveil.tables.readers.csv.types import fitting
 
 _BATCH = 1 << 15

@@ -1,47 +1,56 @@
-"""A PostgreSQL server as a link, through ADBC.
+"""A PostgreSQL server that holds, or is to hold, a release, through ADBC.
 
-Enters: a URL without a password. Leaves: a `Link`. Must not know: what is asked.
+Enters: a URL without a password. Leaves: a `Connection`. Must not know: what is asked.
 """
 
 from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import adbc_driver_postgresql.dbapi as adbc
 
-from countveil.engines.databases.links import cannot_write, first_line, table_name
+from countveil.address import quoted_name
+from countveil.engines.databases.connections import (
+    TOO_LARGE,
+    TableName,
+    cannot_write,
+    check_common_types,
+    first_line,
+)
 from countveil.errors import QueryError, ReleaseError
+from countveil.release import PublishedColumn
+from countveil.sql.dialects.portable import POSTGRES, words_for
 from countveil.sql.interruptible import Conversation, Waiting
 from countveil.sql.postgres_errors import postgres_reason
 
-# Data exceptions of SQL: a number out of range, a text that is none.
+# Data exceptions of SQL: a number out of range, a text that cannot become a value.
 _DATA_EXCEPTIONS = "22"
 
 
-class PostgresLink:
-    """See `Link`."""
+class PostgresServer:
+    """See `Connection`."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
     @classmethod
-    def reading(cls, place: str) -> PostgresLink:
-        """A link that can only read."""
-        link = cls(_connected(place, autocommit=True))
-        # Nobody closes a release; its connection goes with it.
-        weakref.finalize(link, link._connection.close)
-        with link._connection.cursor() as cursor:
+    def reading(cls, place: str) -> PostgresServer:
+        """A connection that can only read."""
+        server = cls(_connected(place, autocommit=True))
+        # A release is never closed: its connection is closed when it is collected.
+        weakref.finalize(server, server._connection.close)
+        with server._connection.cursor() as cursor:
             cursor.execute("SET default_transaction_read_only = on")
             cursor.execute("SET standard_conforming_strings = on")
-        return link
+        return server
 
     @classmethod
     @contextlib.contextmanager
-    def writing(cls, place: str) -> Iterator[PostgresLink]:
-        """A link in one transaction."""
+    def writing(cls, place: str) -> Iterator[PostgresServer]:
+        """A connection in one transaction."""
         connection = _connected(place, autocommit=False)
         try:
             with contextlib.closing(connection):
@@ -49,6 +58,11 @@ class PostgresLink:
                 connection.commit()
         except adbc.Error as error:
             raise cannot_write("PostgreSQL", error) from None
+
+    @staticmethod
+    def check_columns(columns: Sequence[PublishedColumn]) -> None:
+        """Refuse types that PostgreSQL would change."""
+        check_common_types(columns, "PostgreSQL")
 
     def fetch(self, text: str) -> Any:
         """The answer to a statement."""
@@ -60,10 +74,7 @@ class PostgresLink:
                 talk.end()
         except adbc.Error as error:
             if str(getattr(error, "sqlstate", None) or "").startswith(_DATA_EXCEPTIONS):
-                raise QueryError(
-                    "A number in the query becomes too large, or a value does not fit. Use smaller "
-                    "numbers, or cast to DOUBLE."
-                ) from None
+                raise QueryError(TOO_LARGE) from None
             raise ReleaseError(
                 f"The database does not answer as a release would: {first_line(error)}."
             ) from None
@@ -73,7 +84,17 @@ class PostgresLink:
             cursor.execute(text)
             return cursor.fetch_arrow_table()
 
-    def write(self, table: tuple[str, ...], schema: Any, tables: Iterable[Any]) -> None:
+    def exists(self, table: TableName) -> bool:
+        """Whether there is a table of this name."""
+        literal = words_for(POSTGRES, ()).literal
+        schema = literal(table[0]) if len(table) > 1 else "current_schema()"
+        counted = self.fetch(
+            f"SELECT count(*) FROM information_schema.tables "
+            f"WHERE table_name = {literal(table[-1])} AND table_schema = {schema}"
+        )
+        return bool(counted.column(0)[0].as_py())
+
+    def write(self, table: TableName, schema: Any, tables: Iterable[Any]) -> None:
         """Create a table and fill it."""
         import pyarrow as pa
 
@@ -87,10 +108,10 @@ class PostgresLink:
                 db_schema_name=table[0] if len(table) > 1 else None,
             )
 
-    def drop(self, table: tuple[str, ...]) -> None:
+    def drop(self, table: TableName) -> None:
         """Remove a table."""
         with self._connection.cursor() as cursor:
-            cursor.execute(f"DROP TABLE {table_name(table)}")
+            cursor.execute(f"DROP TABLE {quoted_name(table)}")
 
 
 def _connected(place: str, *, autocommit: bool) -> Any:
