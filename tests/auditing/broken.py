@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from countveil.maths.channel import Templates
 from countveil.maths.groups import ColumnSettings, form_groups
-from countveil.maths.groups.progress import Tell
+from countveil.maths.groups.balance import ShareDone
 from countveil.maths.mechanism import PublishedTable, draw_published
 from countveil.publishing.publisher import run_publish
 from countveil.randomness import Stream
@@ -181,10 +181,10 @@ def _sparse(table: Codes) -> PublishedTable:
 
 
 def forms_groups_of_one_less(
-    counts: Codes, settings: ColumnSettings, stream: Stream, tell: Tell
+    counts: Codes, settings: ColumnSettings, stream: Stream, progress: ShareDone
 ) -> Templates:
     """Groups of ell - 1 under a manifest that says ell."""
-    return form_groups(counts, ColumnSettings(settings.ell - 1, settings.groups), stream, tell)
+    return form_groups(counts, ColumnSettings(settings.ell - 1, settings.groups), stream, progress)
 
 
 def buckets_in_order(_stream: Stream, n_buckets: int, rows: int) -> Codes:

@@ -198,7 +198,7 @@ def test_one_seed_gives_one_release_whatever_the_memory(
     """Kept, read again or through the disk, and whichever thread is faster: the same rows."""
     monkeypatch.setattr("countveil.tables.readers.blocks._LEAST_SPAN", 100)
     monkeypatch.setattr(source_table, "_BUCKET_ROWS", 1 << 12)
-    monkeypatch.setattr("countveil.maths.mechanism.deal._PART_TICKETS", 50)
+    monkeypatch.setattr("countveil.maths.mechanism.deal._BATCH_SIZE", 50)
     monkeypatch.setattr("countveil.maths.mechanism.deal._IN_USE", 1_000)
     census = cv.generate(20_000, seed=3)
     pq.write_table(census, tmp_path / "in.parquet", row_group_size=500)

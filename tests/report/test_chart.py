@@ -12,8 +12,8 @@ import pytest
 from countveil.errors import TargetError
 from countveil.maths.guarantees import chance_off
 from countveil.report import Axis, Chart, Line, Section, draw, page, picture
-from countveil.report.axes import around, tick_text
-from countveil.report.files import check_file, held_file, write_file
+from countveil.report.chart import around, tick_text
+from countveil.report.files import check_file, pending_file, write_file
 from countveil.report.guarantee_figures import privacy_figure, utility_figure
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -150,7 +150,7 @@ def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
     place = tmp_path / "page.html"
     write_file(place, "old", "the page")
     assert stat.S_IMODE(place.stat().st_mode) & 0o400
-    with held_file(place, "new", "the page", private=True):
+    with pending_file(place, "new", "the page", private=True):
         assert place.read_text() == "old"
         (waiting,) = set(tmp_path.iterdir()) - {place}
         assert stat.S_IMODE(waiting.stat().st_mode) == 0o600

@@ -19,7 +19,7 @@ import pytest
 
 import countveil as cv
 from countveil.release import REPORT_NAME, read_manifest
-from countveil.report.released import release_page
+from countveil.report.release_page import release_page
 
 GOLDEN = Path(__file__).parents[1] / "release" / "golden-v1"
 EVIL = '</pre><script>alert("x")</script>\x1b[31m\u202e & \' "'

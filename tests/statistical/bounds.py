@@ -18,6 +18,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.maths.guarantees.binomial import binomial_lower, binomial_upper
+
 FALSE_ALARM = 1e-6
 
 Counts = NDArray[np.int64]
@@ -30,32 +32,9 @@ def bonferroni(p_values: Iterable[float]) -> float:
     return min(1.0, len(found) * min(found))
 
 
-def binomial_upper(successes: int, trials: int, chance: float) -> float:
-    """P(X >= successes), X binomial."""
-    if successes <= 0:
-        return 1.0
-    if successes > trials or chance <= 0:
-        return 0.0
-    if chance >= 1:
-        return 1.0
-    if successes <= trials * chance:
-        return 1.0 - binomial_upper(trials - successes + 1, trials, 1 - chance)
-    log_first = (
-        _log_choose(trials, successes)
-        + successes * math.log(chance)
-        + (trials - successes) * math.log1p(-chance)
-    )
-    # Each term is the one before times a falling ratio below 1: after 64 standard deviations'
-    # worth of terms the rest is bounded by a geometric series.
-    most = min(trials, successes + 64 * math.isqrt(trials) + 64)
-    place = np.arange(successes, most, dtype=np.float64)
-    ratios = (trials - place) / (place + 1) * (chance / (1 - chance))
-    return _tail(log_first, ratios, complete=most == trials)
-
-
 def binomial_two_sided(successes: int, trials: int, chance: float) -> float:
     """Twice the smaller tail."""
-    lower = binomial_upper(trials - successes, trials, 1 - chance)
+    lower = binomial_lower(successes, trials, chance)
     return min(1.0, 2 * min(lower, binomial_upper(successes, trials, chance)))
 
 
@@ -78,7 +57,7 @@ def hypergeometric_upper(found: int, total: int, marked: int, drawn: int) -> flo
     ratios = (
         (marked - place) * (drawn - place) / ((place + 1) * (total - marked - drawn + place + 1))
     )
-    return _tail(log_first, ratios, complete=True)
+    return min(1.0, math.exp(log_first) * (1.0 + float(np.cumprod(ratios).sum())))
 
 
 def hypergeometric_two_sided(found: int, total: int, marked: int, drawn: int) -> float:
@@ -140,12 +119,3 @@ def chi_square_band(mean_square: float, freedom: int) -> float:
 
 def _log_choose(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
-
-
-def _tail(log_first: float, ratios: Floats, *, complete: bool) -> float:
-    """The first term times (1 + r1 + r1 r2 + ...), and a bound on what is cut off."""
-    products = np.cumprod(ratios)
-    total = 1.0 + float(products.sum())
-    if not complete:
-        total += float(products[-1] * ratios[-1] / (1 - ratios[-1]))
-    return min(1.0, math.exp(log_first) * total)

@@ -46,7 +46,7 @@ def deal_in_blocks(
         dealt.append(dealer.deal(part.ravel()).reshape(part.shape))
         first += size
     assert first == codes.shape[-1]
-    assert dealer.tickets_left == 0
+    assert dealer.rows_left == 0
     return np.concatenate(dealt, axis=-1)
 
 

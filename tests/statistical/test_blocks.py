@@ -3,7 +3,7 @@
 On small tables the whole vector of published values is one category, and its exact law is known
 (`textbook.exact_law`: every order of ids, every choice). The textbook's own runs must follow it,
 and so must the project's, for one block, tiny blocks, uneven blocks, and however the dealer splits
-its tickets into parts. Larger tables are compared through a few rows and through totals.
+its values into batches. Larger tables are compared through a few rows and through totals.
 False-alarm rate of every test: at most 1e-6, for any seed.
 """
 
@@ -61,11 +61,11 @@ def _law(values: Values, ell: int) -> Law:
     return as_array(textbook.exact_law(values, ell), max(values) + 1)
 
 
-@pytest.fixture(params=[None, (20_000, 1), (1_000, 10**9)], ids=["as shipped", "parts", "groups"])
+@pytest.fixture(params=[None, (20_000, 1), (1_000, 10**9)], ids=["as shipped", "batches", "ranges"])
 def dealer_s_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How the dealer keeps its tickets: all values in a few common parts, or in many groups."""
+    """How the dealer shuffles: all true values in a few common batches, or in many ranges."""
     if request.param is not None:
-        monkeypatch.setattr("countveil.maths.mechanism.deal._PART_TICKETS", request.param[0])
+        monkeypatch.setattr("countveil.maths.mechanism.deal._BATCH_SIZE", request.param[0])
         monkeypatch.setattr("countveil.maths.mechanism.deal._IN_USE", request.param[1])
 
 
@@ -106,7 +106,7 @@ def test_one_run_at_a_time_follows_the_exact_law(seed: int) -> None:
 @pytest.mark.parametrize("blocks", [[16], [9, 7], [2, 3, 4, 7], [1] * 16])
 @pytest.mark.usefixtures("dealer_s_way")
 def test_rows_that_clash_follow_the_exact_law(blocks: list[int], seed: int) -> None:
-    """The first eight rows have one value, so that rows of a block do ask for the same ticket.
+    """The first eight rows have one value, so that rows of a block do compete for the same value.
 
     Any three of them hold three of eight slots, drawn without replacement, four beside a 1 and
     four beside a 2; then each says 0 or what its neighbour is, with equal chance.
@@ -129,15 +129,15 @@ def test_few_rows_of_a_larger_table_follow_the_exact_law(blocks: list[int], seed
     runs = publish_copies(values, 2, blocks, 20_000, seed)
     law = _law(values, 2)
     p_values = []
-    for part in [*itertools.combinations(range(9), 2), (0, 2, 4), (1, 5, 8), (0, 1, 3)]:
-        margin = law.sum(axis=tuple(row for row in range(9) if row not in part))
-        p_values.append(vectors_follow(runs[:, part], margin))
+    for rows in [*itertools.combinations(range(9), 2), (0, 2, 4), (1, 5, 8), (0, 1, 3)]:
+        margin = law.sum(axis=tuple(row for row in range(9) if row not in rows))
+        p_values.append(vectors_follow(runs[:, list(rows)], margin))
     assert bonferroni(p_values) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("careless", ["in order", "with replacement"])
 def test_a_careless_dealer_is_noticed(careless: str, seed: int) -> None:
-    """Dealing tickets in order, or putting them back, is refused by the same checks."""
+    """Dealing values in order, or putting them back, is refused by the same checks."""
     copies, law = 20_000, _law(SIX, 2)
     ours = publish_copies(SIX, 2, [6], copies, seed)
     rng = np.random.default_rng(seed)
@@ -158,7 +158,7 @@ def test_a_careless_dealer_is_noticed(careless: str, seed: int) -> None:
 @pytest.mark.parametrize("blocks", [[1, 2999, 3000, 6000], [4000] * 3, [30] * 400])
 def test_a_block_takes_its_fair_share_of_every_cell(blocks: list[int], seed: int) -> None:
     """12,000 rows. Given Y, what the rows of the first half publish is exactly hypergeometric,
-    cell by cell: Y[u, v] marked tickets, as many drawn as rows of u in the first half."""
+    cell by cell: Y[u, v] marked values, as many drawn as rows of u in the first half."""
     histogram = np.array([4000, 3000, 2000, 1600, 1000, 300, 90, 10])
     randomness = Randomness(seed)
     table = draw_published(greedy_templates(histogram, 3), randomness.stream("draw", "column"))
@@ -168,11 +168,11 @@ def test_a_block_takes_its_fair_share_of_every_cell(blocks: list[int], seed: int
     p_values = []
     for u, (start, end) in enumerate(itertools.pairwise(table.indptr.tolist())):
         drawn = int(np.count_nonzero(half[0] == u))
-        for v, tickets in zip(
+        for v, marked in zip(
             table.values[start:end].tolist(), table.counts[start:end].tolist(), strict=True
         ):
             found = int(np.count_nonzero((half[0] == u) & (half[1] == v)))
-            p_values.append(hypergeometric_two_sided(found, int(histogram[u]), tickets, drawn))
+            p_values.append(hypergeometric_two_sided(found, int(histogram[u]), marked, drawn))
     assert bonferroni(p_values) > FALSE_ALARM
     assert np.array_equal(np.sort(published), np.sort(np.repeat(table.values, table.counts)))
 

@@ -13,10 +13,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from countveil.maths.guarantees.binomial import binomial_upper
 from tests.statistical.bounds import (
     bernstein,
     binomial_two_sided,
-    binomial_upper,
     bonferroni,
     chi_square_band,
     divergence_bound,

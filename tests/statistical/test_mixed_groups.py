@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from countveil.maths.channel import Templates, channel_matrix, view_of_release
 from countveil.maths.estimate import unbiased_counts
 from countveil.maths.groups import mixed_groups
+from countveil.maths.guarantees.binomial import binomial_upper
 from countveil.maths.mechanism import draw_published
 from countveil.randomness import Randomness
 from tests.statistical import textbook
-from tests.statistical.bounds import FALSE_ALARM, binomial_two_sided, binomial_upper, bonferroni
+from tests.statistical.bounds import FALSE_ALARM, binomial_two_sided, bonferroni
 from tests.statistical.runs import as_array, publish_copies, vectors_follow
 
 Counts = NDArray[np.int64]

@@ -2,7 +2,6 @@
 
 Enters: counts and what is claimed of them. Leaves: p-values and intervals. Must not know: attacks.
 
-- `binomial_upper`, `binomial_lower`   exact
 - `interval`                           Clopper-Pearson, exact
 - `parts_tail`                         a sum of independent hypergeometric counts: none has a larger
                                        exponential moment than the binomial one (Hoeffding 1963)
@@ -19,37 +18,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.maths.guarantees.binomial import binomial_lower, binomial_upper
+
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
 _TILTS = np.concatenate([-np.geomspace(5.0, 1e-3, 40), np.geomspace(1e-3, 5.0, 40)])
 _STAKES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-
-
-def binomial_upper(successes: int, trials: int, chance: float) -> float:
-    """P(X >= successes), X binomial."""
-    if successes <= 0:
-        return 1.0
-    if successes > trials or chance <= 0:
-        return 0.0
-    if chance >= 1:
-        return 1.0
-    if successes <= trials * chance:
-        return max(0.0, 1.0 - binomial_upper(trials - successes + 1, trials, 1 - chance))
-    log_first = (
-        math.lgamma(trials + 1) - math.lgamma(successes + 1) - math.lgamma(trials - successes + 1)
-    ) + (successes * math.log(chance) + (trials - successes) * math.log1p(-chance))
-    # The terms fall ever faster; after so many of them nothing is left that a float could hold.
-    last = min(trials, successes + 64 * math.isqrt(trials) + 64)
-    place = np.arange(successes, last, dtype=np.float64)
-    ratios = (trials - place) / (place + 1) * (chance / (1 - chance))
-    total = 1.0 + float(np.exp(np.cumsum(np.log(ratios))).sum())
-    return min(1.0, math.exp(min(0.0, log_first + math.log(total))))
-
-
-def binomial_lower(successes: int, trials: int, chance: float) -> float:
-    """P(X <= successes), X binomial."""
-    return binomial_upper(trials - successes, trials, 1 - chance)
 
 
 def interval(successes: int, trials: int, level: float = LEVEL) -> tuple[float, float]:
@@ -82,8 +57,8 @@ def parts_tail(successes: Floats, drawn: Floats, chances: Floats) -> Floats:
     for tilt in _TILTS.tolist():
         moments = drawn @ np.log1p(chances * math.expm1(tilt))
         bounds = np.minimum(bounds, moments - tilt * successes)
-    found: Floats = np.minimum(1.0, 2 * np.exp(bounds))
-    return found
+    p_values: Floats = np.minimum(1.0, 2 * np.exp(bounds))
+    return p_values
 
 
 def bet(happened: NDArray[np.bool_], chances: Floats, *, both_ways: bool) -> float:

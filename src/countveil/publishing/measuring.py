@@ -29,7 +29,7 @@ from countveil.publishing.advise.predicates import askable, find_predicates
 from countveil.publishing.prepare import LocalPrepared
 from countveil.randomness import Randomness, Stream
 from countveil.release.values import BOOLEAN, TEXT, kind_of
-from countveil.report.private import Answered, OwnColumn
+from countveil.report.private_page import MeasuredAnswers, PrivateColumn
 from countveil.tables.counted import Histogram
 
 Codes = NDArray[np.int64]
@@ -49,7 +49,7 @@ def measured_columns(
     without: Codes,
     written: Sequence[Path],
     randomness: Randomness,
-) -> list[OwnColumn]:
+) -> list[PrivateColumn]:
     """Every protected column as its publisher knows it, measured in the files that were written."""
     measuring = Measuring(prepared, without, written)
     columns = []
@@ -57,7 +57,7 @@ def measured_columns(
         histogram, drawn = counted[name]
         pairs = zip(histogram.counts.tolist(), drawn.published().tolist(), strict=True)
         columns.append(
-            OwnColumn(
+            PrivateColumn(
                 name,
                 choice.ell,
                 largest_ell(histogram.counts),
@@ -80,7 +80,7 @@ class Measuring:
         self._plain = self._coded(_few_valued(self._source, plain)[: max(0, most)])
         self._ordered = frozenset(n for n in self._plain if kinds[n] not in (TEXT, BOOLEAN))
 
-    def measure(self, name: str, ell: int, groups: str, stream: Stream) -> Answered | None:
+    def measure(self, name: str, ell: int, groups: str, stream: Stream) -> MeasuredAnswers | None:
         """Random predicates on one protected column; None if no other column can be asked about."""
         values = len(self._source.histogram(name).values)
         number = max(_LEAST_PREDICATES, min(_MOST_PREDICATES, _CELLS // max(values, 1)))
@@ -95,7 +95,7 @@ class Measuring:
         view = view_of_release(published, self._rows, ell, groups)
         interval = unbiased_counts(seen, seen.sum(axis=1), view, LEVEL)
         estimate = np.clip(shrunk_counts(seen, [view]), interval.low, interval.high)
-        return Answered(true, estimate, interval.low, interval.high, len(predicates))
+        return MeasuredAnswers(true, estimate, interval.low, interval.high, len(predicates))
 
     def _coded(self, names: Sequence[str]) -> dict[str, Codes]:
         """The rows of the table, then those of the release, by the places of the table's values."""

@@ -37,9 +37,9 @@ from countveil.release import (
     Signer,
 )
 from countveil.release.formats.files import PARQUET, check_kept
-from countveil.report.files import check_file, held_file
-from countveil.report.private import Stages, private_page
-from countveil.report.released import release_page
+from countveil.report.files import check_file, pending_file
+from countveil.report.private_page import Stages, private_page
+from countveil.report.release_page import release_page
 from countveil.tables import Choices, Classes
 from countveil.tables.counted import Histogram
 from countveil.tables.progress import Progress
@@ -142,10 +142,10 @@ def run_publish(
             page = draft.add_report(release_page(manifest, published))
             put = None
             if own is not None and own_text is not None:
-                put = stack.enter_context(held_file(own, own_text, _OWN, private=True))
+                put = stack.enter_context(pending_file(own, own_text, _OWN, private=True))
             draft.commit(replace(manifest, report=page), before_commit, sign)
             if put is not None:
-                put()
+                put.put_in_place()
     ells = {name: choice.ell for name, choice in settings.items()}
     return Published(
         place, rows, int(without.size), ells, randomness.seeded, prepared.warnings, manifest

@@ -4,8 +4,7 @@ Enters: figures, tables, charts and sentences, some of their text from data that
 Leaves: one page that loads nothing from anywhere. Must not know: engines, where figures come from.
 """
 
-from countveil.report.axes import Axis
-from countveil.report.chart import Chart, Line, draw, picture
+from countveil.report.chart import Axis, Chart, Line, draw, picture
 from countveil.report.page import Section, page
 
 __all__ = ["Axis", "Chart", "Line", "Section", "draw", "page", "picture"]

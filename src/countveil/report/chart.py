@@ -1,37 +1,69 @@
 """Charts of lines and points as SVG.
 
 Enters: lines over the same axes, some of their text from data that may be hostile. Leaves: an SVG
-element for a page that has `CHART_STYLE`, or a picture that stands alone in a file: readable on
-light and dark screens, on a phone and on paper, with a title and a description for those who do not
-see it. Must not know: what the numbers mean.
+element for a page that has `CHART_STYLE`, or a complete SVG file: readable on light and dark
+screens, on a phone and on paper, with a title and a description for screen readers. Must not know:
+what the numbers mean.
 """
 
 from __future__ import annotations
 
 import html
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from countveil.display import visible
-from countveil.report.axes import Axis, around, tick_text
 
 # Narrow, so that letters stay readable where a phone shows the whole width.
 _WIDTH, _HEIGHT = 480, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 20, 12, 52
 _LEGEND_LINE, _HEAD_LINE, _LETTER = 19, 20, 6.7
 _FILE_WIDTH = 760
-# Told apart by people with any colour vision, on white and on black.
+# Distinguishable with any colour vision, on white and on black.
 _LIGHT = ("#0072b2", "#c04c00", "#007a5a", "#9c4f7c", "#6b5b00", "#333333")
 _DARK = ("#56b4e9", "#ff9d5c", "#3fd6ab", "#e9a6cd", "#f0e442", "#dddddd")
 _DASHES = {"solid": "", "dashed": "7 5", "dotted": "2 4", "mixed": "8 3 2 3"}
 
 
 @dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis from `low` to `high`, on a logarithmic scale if `log`."""
+
+    low: float
+    high: float
+    log: bool = False
+
+    def place(self, value: float) -> float:
+        """Where a value lies, from 0 to 1 along the axis; far outside if it has no place."""
+        if not self.log:
+            return (value - self.low) / (self.high - self.low)
+        if value <= 0:
+            return -10.0
+        return math.log(value / self.low) / math.log(self.high / self.low)
+
+    def ticks(self) -> list[float]:
+        """Round values along the axis."""
+        if not self.log:
+            step = _round_step(self.low, self.high)
+            first = math.ceil(self.low / step - 1e-9)
+            last = math.floor(self.high / step + 1e-9)
+            return [round(number * step, 12) for number in range(first, last + 1)]
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        within = (1, 2, 5) if last - first <= 3 else (1,)
+        every = max(1, (last - first) // 6)
+        values = [
+            factor * 10.0**power for power in range(first, last + 1, every) for factor in within
+        ]
+        return [value for value in values if self.low <= value * 1.000001 and value <= self.high]
+
+
+@dataclass(frozen=True, slots=True)
 class Line:
     """Points to be joined; `low` and `high` are their intervals, if they have some.
 
-    Lines of one `hue` have one colour, `dash` tells them apart; both are chosen if not given.
+    Lines of one `hue` have one colour and differ in `dash`; both are chosen if not given.
     """
 
     name: str
@@ -115,7 +147,7 @@ class _Frame:
         return self._across.place(value) * self._width
 
     def _y(self, value: float) -> float:
-        # Far outside is as good as further outside, and renderers like small numbers.
+        # Far outside is as good as further outside, and renderers need small numbers.
         return self._height * (1 - max(-2.0, min(3.0, self._up.place(value))))
 
     def axes(self, x_label: str, y_label: str) -> list[str]:
@@ -136,7 +168,7 @@ class _Frame:
         return [*parts, _text(14, middle, y_label, "middle", turned)]
 
     def inside(self, lines: Sequence[Line]) -> str:
-        """A picture within the picture: what lies outside of the axes is cut off."""
+        """The lines, clipped to the area between the axes."""
         parts = [
             (
                 f'<svg x="{_LEFT}" y="{self._top}" width="{self._width}" height="{self._height}" '
@@ -180,7 +212,7 @@ def _stroke(line: Line, number: int) -> str:
 
 
 def _legend_rows(names: Sequence[str]) -> list[list[tuple[float, int]]]:
-    """Which entries stand in which line below the chart, and where: columns of equal width."""
+    """The lines of the legend: position and number of each entry, in columns of equal width."""
     needed = 48 + _LETTER * max(map(len, names))
     fit = max(1, int((_WIDTH - _RIGHT - 8) / needed))
     lines = -(-len(names) // fit)
@@ -194,13 +226,13 @@ def _legend_rows(names: Sequence[str]) -> list[list[tuple[float, int]]]:
 
 
 def _described(chart: Chart, lines: Sequence[Line]) -> str:
-    """What the lines say, in words."""
-    said = [
+    """A description of the lines in words."""
+    ranges = [
         f"{line.name}: from {line.y[0]:.4g} at {line.x[0]:.4g} to {line.y[-1]:.4g} at "
         f"{line.x[-1]:.4g}, between {min(line.y):.4g} and {max(line.y):.4g}"
         for line in lines
     ]
-    return f"{chart.y_label} (vertical) by {chart.x_label} (horizontal). {'; '.join(said)}."
+    return f"{chart.y_label} (vertical) by {chart.x_label} (horizontal). {'; '.join(ranges)}."
 
 
 def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
@@ -209,6 +241,27 @@ def _text(x: float, y: float, text: str, anchor: str, more: str = "") -> str:
 
 def _escaped(text: str, most: int | None = None) -> str:
     return html.escape(visible(text, most), quote=True)
+
+
+def around(values: Sequence[float]) -> Axis:
+    """An axis that spans the values, from one round number to another."""
+    low, high = min(values), max(values)
+    step = _round_step(low, high)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return Axis(first * step, max(last, first + 1) * step)
+
+
+def tick_text(value: float) -> str:
+    """A number on an axis."""
+    if value != 0 and not 1e-4 <= abs(value) < 1e7:
+        return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")
+    return f"{value:,.0f}" if abs(value) >= 1_000 else f"{value:g}"
+
+
+def _round_step(low: float, high: float) -> float:
+    rough = max(high - low, 1e-12) / 6
+    unit = 10.0 ** math.floor(math.log10(rough))
+    return next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough * 0.999)
 
 
 def _colours(paper: str, ink: str, rule: str, hues: Sequence[str]) -> str:

@@ -2,8 +2,9 @@
 
 Enters: a path and a text. Leaves: the file. Must not know: what the text says.
 
-It is written beside its place, on disk before it is renamed: whatever happens, the place holds what
-it held or the whole new text. What is private is readable by its owner only, from the first byte.
+The text is written beside its place and synced to disk before it is renamed: whatever happens, the
+path holds the old content or the whole new text. A private file is readable by its owner only, from
+the first byte on.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from countveil.errors import TargetError
 
 
 def check_file(path: Path, what: str, *, replace: bool, outside: Path | None = None) -> None:
-    """Refuse a place where the file cannot be, before anybody works for it.
+    """Refuse a path that cannot be written, before the work for the file begins.
 
-    `outside` is a folder that will be published, and in which it must not lie.
+    `outside` is a folder that will be published: the file must not lie in it.
     """
     try:
         path.lstat()
@@ -50,34 +51,36 @@ def check_file(path: Path, what: str, *, replace: bool, outside: Path | None = N
 
 def write_file(path: Path, text: str, what: str, *, private: bool = False) -> None:
     """Write the text to the file."""
-    with held_file(path, text, what, private=private) as put:
-        put()
+    with pending_file(path, text, what, private=private) as pending:
+        pending.put_in_place()
 
 
-class Held:
-    """A written file that waits to be put in its place."""
+class PendingFile:
+    """A file that is written, but not yet in its place."""
 
-    def __init__(self, waiting: str, path: Path, what: str) -> None:
-        self._waiting, self._path, self._what = waiting, path, what
+    def __init__(self, written: str, path: Path, what: str) -> None:
+        self._written, self._path, self._what = written, path, what
 
-    def __call__(self) -> None:
-        """Put it there."""
+    def put_in_place(self) -> None:
+        """Rename it to its path."""
         try:
-            Path(self._waiting).replace(self._path)
+            Path(self._written).replace(self._path)
         except OSError as error:
             raise _cannot(self._path, self._what, error) from error
 
 
 @contextlib.contextmanager
-def held_file(path: Path, text: str, what: str, *, private: bool = False) -> Iterator[Held]:
-    """Write the text beside its place; it is gone at the end unless it was put there."""
-    # What lies behind a symbolic link is what gets written, not the link.
+def pending_file(
+    path: Path, text: str, what: str, *, private: bool = False
+) -> Iterator[PendingFile]:
+    """Write the text beside its path; it is removed at the end unless it was put in place."""
+    # A symbolic link stays; the file that it points to is written.
     place = Path(os.path.realpath(path))
-    waiting = ""
+    written = ""
     try:
         try:
-            # Made for its owner only.
-            handle, waiting = tempfile.mkstemp(prefix=f".{place.name[:60]}.", dir=place.parent)
+            # mkstemp makes it readable by its owner only.
+            handle, written = tempfile.mkstemp(prefix=f".{place.name[:60]}.", dir=place.parent)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(text)
                 if not private:
@@ -86,17 +89,17 @@ def held_file(path: Path, text: str, what: str, *, private: bool = False) -> Ite
                 os.fsync(file.fileno())
         except OSError as error:
             raise _cannot(path, what, error) from error
-        yield Held(waiting, place, what)
+        yield PendingFile(written, place, what)
     finally:
-        if waiting:
+        if written:
             with contextlib.suppress(OSError):
-                Path(waiting).unlink()
+                Path(written).unlink()
 
 
 def _umask() -> int:
-    found = os.umask(0o077)
-    os.umask(found)
-    return found
+    umask = os.umask(0o077)
+    os.umask(umask)
+    return umask
 
 
 def _cannot(path: Path, what: str, error: OSError) -> TargetError:

@@ -9,8 +9,12 @@ import math
 from collections.abc import Callable, Sequence
 
 from countveil.maths.guarantees import chance_off
-from countveil.maths.guarantees.bounds import chebyshev_probability, printed_probability
-from countveil.maths.guarantees.searches import smallest_count, worst_failure
+from countveil.maths.guarantees.searches import (
+    chebyshev_probability,
+    smallest_count,
+    worst_failure,
+)
+from countveil.maths.paper.bounds import printed_probability
 from countveil.report import Axis, Chart, Line
 
 _USUAL = (2, 5, 10)
@@ -49,7 +53,7 @@ def utility_figure(error: float, ell: int) -> Chart:
         description=f"From a count on (horizontal), the largest probability that the published "
         f"count of it or of any larger count is off by a relative error of {error:.4g} or more "
         f"(vertical), for ell = {_listed(ells)}. Solid: exact. Dotted: Chebyshev's bound, which "
-        f"lies above. Dashed: the formula that the paper prints, which is no bound and far too "
+        f"lies above. Dashed: the formula that the paper prints, which is not a bound and far too "
         f"small for small counts.",
         x_axis=Axis(1, counts[-1], log=True),
         y_axis=Axis(_LOWEST, 1, log=True),

@@ -1,4 +1,4 @@
-"""What a release's own numbers promise: curves and tables.
+"""What ell promises for a release of this size: curves and tables.
 
 Enters: protected columns with ell, rows and published counts. Leaves: sections of a page. Must not
 know: true counts, the source.
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from countveil.errors import SettingsError
-from countveil.maths.guarantees import Guarantee, chance_off
+from countveil.maths.guarantees import chance_off
 from countveil.maths.guarantees.predicates import PredicateGuarantee
-from countveil.report.axes import Axis
-from countveil.report.chart import Chart, Line
+from countveil.maths.guarantees.searches import smallest_count
+from countveil.report.chart import Axis, Chart, Line
 from countveil.report.page import Section
 
 _ERRORS = (0.1, 0.3, 0.5)
@@ -114,7 +114,7 @@ def _whole_table(columns: Sequence[Protected]) -> Section:
 
 
 def _count_for(ell: int, error: float) -> str:
-    return f"{int(Guarantee(ell).utility(error=error, probability=0.05)):,}"
+    return f"{smallest_count(ell, error, 0.05):,}"
 
 
 def _percent(chance: float) -> str:
@@ -125,16 +125,16 @@ def _combined(column: Protected) -> Section:
     """Counts among the rows of a condition over other columns, for the median value."""
     value, count = column.median
     title = f"How right, how hidden: {column.name} combined with other columns"
-    found = [
+    answers = [
         (share, size, answer)
         for share in _SIZES
         if (size := round(column.rows * share)) >= 1
-        and (answer := _answers(column, size, count)) is not None
+        and (answer := _answer(column, size, count)) is not None
     ]
-    if not found:
+    if not answers:
         return Section(title, ["The table is too small, or the values too few, for such counts."])
     table = []
-    for share, size, answer in found:
+    for share, size, answer in answers:
         sure = answer.reliable_from()
         table.append(
             (
@@ -154,26 +154,25 @@ def _combined(column: Protected) -> Section:
         ],
         ("rows that meet the conditions", "rows", "hidden up to", "reliable from", "at most"),
         table,
-        [_error_chart(column, found)],
+        [_error_chart(column, answers)],
         after=[_VERDICTS],
     )
 
 
-def _answers(column: Protected, size: int, count: int) -> PredicateGuarantee | None:
+def _answer(column: Protected, size: int, count: int) -> PredicateGuarantee | None:
     try:
-        guarantee = Guarantee(column.ell)
-        return guarantee.predicate(rows=column.rows, size=size, share=count / column.rows)
+        return PredicateGuarantee(column.ell, column.rows, size, count / column.rows)
     except SettingsError:
-        # Too small a table, or a value that nobody can tell from the others.
+        # The table is too small, or the value cannot be separated from the others.
         return None
 
 
 def _error_chart(
-    column: Protected, found: Sequence[tuple[float, int, PredicateGuarantee]]
+    column: Protected, answers: Sequence[tuple[float, int, PredicateGuarantee]]
 ) -> Chart:
     lines = [
         _error_line(f"among {size:,} rows ({share:.0%})", answer.most, answer.std_error)
-        for share, size, answer in found
+        for share, size, answer in answers
     ]
     most = max(line.x[-1] for line in lines)
     lines.append(_error_line("over the whole table", most, column.std_error))

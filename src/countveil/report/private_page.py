@@ -1,4 +1,4 @@
-"""The publisher's own page about a release: the truth beside what was published.
+"""The private page about a release, for its publisher: the truth beside what was published.
 
 Enters: true and published counts, measured answers, seconds. Leaves: a page that must never be
 published. Must not know: engines, how anything was measured.
@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.report.axes import Axis
-from countveil.report.chart import Chart, Line
+from countveil.report.chart import Axis, Chart, Line
 from countveil.report.page import Section, page
-from countveil.report.released import value_text
+from countveil.report.release_page import published_text
 
 Floats = NDArray[np.float64]
 
 _WARNING = (
-    "For the publisher only: true counts stand here. Never publish this page, and keep it apart "
-    "from the release."
+    "For the publisher only: this page shows true counts. Never publish it, and keep it apart from "
+    "the release."
 )
 _EDGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 _OFF, _LISTED, _DOTS = 0.3, 400, 1_500
@@ -36,12 +35,12 @@ _MEASURED = (
 )
 _NOT_MEASURED = (
     "Not measured: no other column can be asked about by value (there is none, all have very many "
-    "values, or the table is too large to be held beside its release)."
+    "values, or the table is too large to keep in memory beside its release)."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class MeasuredAnswers:
     """Answers to random predicates: true counts, estimates and intervals, all of one shape."""
 
     true: Floats
@@ -52,20 +51,20 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnColumn:
+class PrivateColumn:
     """A protected column as the publisher knows it; `counts` are pairs of true and published."""
 
     name: str
     ell: int
     largest_ell: int
     counts: Mapping[Any, tuple[int, int]]
-    answered: Answered | None
+    answered: MeasuredAnswers | None
 
 
 def private_page(
-    rows: int, dropped: int, columns: Sequence[OwnColumn], seconds: Mapping[str, float]
+    rows: int, dropped: int, columns: Sequence[PrivateColumn], seconds: Mapping[str, float]
 ) -> str:
-    """The page."""
+    """The whole page."""
     sections = [_eligibility(rows, dropped, columns)]
     for column in columns:
         sections += [_true_counts(rows, column), _measured(column)]
@@ -83,13 +82,13 @@ def private_page(
     return page(title, sections, warning=_WARNING)
 
 
-def _eligibility(rows: int, dropped: int, columns: Sequence[OwnColumn]) -> Section:
+def _eligibility(rows: int, dropped: int, columns: Sequence[PrivateColumn]) -> Section:
     table = []
     for column in columns:
         value, (count, _) = max(column.counts.items(), key=lambda item: item[1][0])
         groups = rows // column.ell
         table.append(
-            (column.name, column.ell, column.largest_ell, groups, value_text(value), count,
+            (column.name, column.ell, column.largest_ell, groups, published_text(value), count,
              f"{count / rows:.2%}", groups - count)
         )  # fmt: skip
     lost = f" {dropped:,} rows were dropped so that the rest divides by ell." if dropped else ""
@@ -102,7 +101,7 @@ def _eligibility(rows: int, dropped: int, columns: Sequence[OwnColumn]) -> Secti
     )  # fmt: skip
 
 
-def _true_counts(rows: int, column: OwnColumn) -> Section:
+def _true_counts(rows: int, column: PrivateColumn) -> Section:
     ordered = sorted(column.counts.items(), key=lambda item: -item[1][0])
     removed = sum(published == 0 for _, published in column.counts.values())
     table = []
@@ -110,7 +109,7 @@ def _true_counts(rows: int, column: OwnColumn) -> Section:
         error = _std_error(true, column.ell)
         apart = (published - true) / error if error else 0.0
         table.append(
-            (value_text(value), true, published, published - true,
+            (published_text(value), true, published, published - true,
              f"{(published - true) / max(true, 1):+.1%}", f"{apart:+.2f}")
         )  # fmt: skip
     sentences = [
@@ -138,7 +137,7 @@ def _ends(ordered: Sequence[Any]) -> list[Any]:
     return [*ordered[: _LISTED // 2], *ordered[-_LISTED // 2 :]]
 
 
-def _error_chart(column: OwnColumn) -> Chart:
+def _error_chart(column: PrivateColumn) -> Chart:
     pairs = sorted(pair for pair in column.counts.values() if pair[0] > 0)
     step = -(-len(pairs) // _DOTS)
     shown = pairs[::step]
@@ -165,7 +164,7 @@ def _error_chart(column: OwnColumn) -> Chart:
     )
 
 
-def _measured(column: OwnColumn) -> Section:
+def _measured(column: PrivateColumn) -> Section:
     title = f"Measured error by size of count: {column.name}"
     answered = column.answered
     if answered is None:

@@ -1,32 +1,45 @@
 """The page that a release carries, `report.html`: for everybody who gets the release.
 
-Enters: the manifest and how many rows publish each protected value. Leaves: a page. Must not know:
-true counts, the source, times; whatever enters is in the release anyway, so the page gives nothing
-away. It is made before the manifest is complete, which then vouches for it.
+Enters: the manifest and how many rows publish each protected value. Leaves: a page, with lines to
+copy that ask the release. Must not know: true counts, the source, times, where the release lies;
+whatever enters is in the release anyway, so the page gives nothing away. It is made before the
+manifest is complete, because the manifest holds its checksum.
 """
 
 from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from countveil.display import visible
 from countveil.release import Manifest, kind_of
+from countveil.release.values import BOOLEAN, TEXT
+from countveil.report.guarantee_sections import Protected, guarantee_sections
 from countveil.report.page import Section, page
-from countveil.report.promised import Protected, guarantee_sections
-from countveil.report.questions import question_section
 
 _LISTED, _DOMAIN_LISTED = 12, 50
 _SEEDED = (
     "Drawn with a seed, for experiments only: whoever knows or guesses the seed can undo the "
     "protection."
 )
-
 _LEFT_OUT = (
     "What the release says about itself to programs, from manifest.json. Left out are the two "
     "entries that depend on this page: its checksum and that of the manifest."
+)
+_HOW = (
+    "In the folder that holds this page, on the command line (countveil is a Python package), or "
+    "from Python. Every answer is an estimate of the true count with its standard error, an "
+    "interval and a verdict: reliable, indicative or hidden."
+)
+_OTHERWISE = (
+    "The last lines say what the release holds, whether it is as it was published, and what ell "
+    "promises; put your own count, number of rows, share and error into them. Counting the rows of "
+    "the Parquet files yourself gives published values: over the whole table that is the estimate, "
+    "but within a condition on other columns it is far too even. countveil corrects it."
 )
 
 
@@ -44,7 +57,7 @@ def release_page(manifest: Manifest, published: Mapping[str, Mapping[Any, int]])
             *(_values(column) for column in columns),
             Section("The promise and its limits", manifest.statement, leads=True),
             *guarantee_sections(columns),
-            question_section(manifest, columns),
+            _questions(manifest, columns),
             _manifest(manifest),
         ],
         warning=_SEEDED if manifest.randomness == "seeded" else "",
@@ -74,7 +87,7 @@ def _values(column: Protected) -> Section:
     rows = []
     for value, count in first:
         error = column.std_error(count)
-        rows.append((value_text(value), count, error, f"{count / column.rows:.1%}"))
+        rows.append((published_text(value), count, error, f"{count / column.rows:.1%}"))
     left = len(column.published) - len(rows)
     more = f" The other {left:,} values are published by fewer rows each." if left else ""
     return Section(
@@ -90,9 +103,84 @@ def _values(column: Protected) -> Section:
     )
 
 
-def value_text(value: Any) -> str:
+def published_text(value: Any) -> str:
     """A protected value for people."""
     return "(missing)" if value is None else str(value) or "(empty text)"
+
+
+def _questions(manifest: Manifest, columns: Sequence[Protected]) -> Section:
+    """How to ask the release: shell and Python, each line ready to run."""
+    queries = _queries(manifest, columns)
+    shell = [f"countveil query . {_in_shell(query)}" for query in queries]
+    python = ["import countveil as cv", "", 'release = cv.open(".")']
+    python += [f"print(release.sql({_in_python(query)}))" for query in queries]
+    first = columns[0]
+    _, count = first.median
+    share = min(count / first.rows, 1 / first.ell)
+    privacy = f"countveil guarantee privacy --ell {first.ell} --count 5 --error 0.3"
+    utility = (
+        f"countveil guarantee utility --ell {first.ell} --error 0.2 --probability 0.05 "
+        f"--rows {first.rows} --size {max(1, first.rows // 10)} --share {share:.4g}"
+    )
+    return Section(
+        "How to ask it",
+        [_HOW],
+        commands=[
+            "\n".join(shell),
+            "\n".join(python),
+            f"countveil show .\ncountveil verify .\n{privacy}\n{utility}",
+        ],
+        after=[_OTHERWISE],
+    )
+
+
+def _queries(manifest: Manifest, columns: Sequence[Protected]) -> list[str]:
+    """Queries with names and values that can be copied from a page."""
+    named = [column for column in columns if _plain(column.name)]
+    if not named:
+        return ["SELECT count(*) FROM release"]
+    column = named[0]
+    name = _quoted(column.name)
+    queries = [f"SELECT {name}, count(*) FROM release GROUP BY ALL"]
+    others = [
+        other.name
+        for other in manifest.columns
+        if other.role == "plain" and _plain(other.name) and kind_of(other.type) in (TEXT, BOOLEAN)
+    ]
+    values = [value for value in column.published if isinstance(value, str) and _plain(value)]
+    if values:
+        value = max(values, key=column.published.__getitem__).replace("'", "''")
+        queries.append(f"SELECT count(*) FROM release WHERE {name} = '{value}'")
+        if others:
+            plain = _quoted(others[0])
+            queries.append(
+                f"SELECT {plain}, count(*) AS n FROM release WHERE {name} = '{value}' "
+                f"GROUP BY {plain} ORDER BY n DESC LIMIT 10"
+            )
+    return queries
+
+
+def _plain(text: Any) -> bool:
+    """Whether a page shows exactly this text, and a line of a shell holds it."""
+    return bool(text) and visible(text) == text and "\n" not in text and len(text) <= 60
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
+
+
+def _in_shell(query: str) -> str:
+    """One shell argument, in readable double quotes where nothing in it is special to them."""
+    if any(char in query for char in "$`\\!"):
+        return shlex.quote(query)
+    escaped = query.replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _in_python(query: str) -> str:
+    plain = "\\" not in query and '"""' not in query and not query.endswith('"')
+    return f'"""{query}"""' if plain else repr(query)
 
 
 def _manifest(manifest: Manifest) -> Section:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from countveil.maths.channel.design import expected_pairs, fit_design
 from countveil.maths.channel.templates import meetings
 from countveil.maths.groups import balance as room
-from countveil.maths.groups.balance import Wished, balance
-from countveil.maths.groups.trades import mixed_rows
+from countveil.maths.groups.balance import TargetMeetings, balance
+from countveil.maths.groups.random_groups import mixed_rows
 from countveil.randomness import Randomness
 
 Counts = NDArray[np.int64]
@@ -19,16 +19,16 @@ Floats = NDArray[np.float64]
 
 def a_case(
     n_values: int, places: int, groups: int, allowed: float
-) -> tuple[Counts, Counts, Wished, Floats]:
+) -> tuple[Counts, Counts, TargetMeetings, Floats]:
     shares = 1 / np.arange(1, n_values + 1) ** (0.5 if places < 8 else 0.2)
     counts = np.floor(groups * places * shares / shares.sum()).astype(np.int64)
     counts = np.minimum(counts, groups)
     counts[np.argsort(counts)[: groups * places - int(counts.sum())]] += 1
     smaller, larger = expected_pairs(fit_design(counts, places), np.arange(n_values))
     pairs = smaller + larger
-    wished = Wished.of(np.arange(n_values), pairs, pairs, counts * allowed)
+    target = TargetMeetings.of(np.arange(n_values), pairs, pairs, counts * allowed)
     members = mixed_rows(counts, groups, Randomness(2).stream("x"))
-    return members, counts, wished, pairs
+    return members, counts, target, pairs
 
 
 def off(members: Counts, pairs: Floats) -> Floats:
@@ -43,12 +43,12 @@ def test_the_running_sum_is_that_of_the_groups(
     n_values: int, places: int, dense: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(room, "_DENSE", dense)
-    members, counts, wished, pairs = a_case(n_values, places, 900, 0.01)
-    running = room._Balance(members, wished, Randomness(3).stream("x"))
+    members, counts, target, pairs = a_case(n_values, places, 900, 0.01)
+    running = room._Balance(members, target, Randomness(3).stream("x"))
     before = running.total
     for _ in range(60):
         running.round()
-    weights = wished.weights[:-1, :-1]
+    weights = target.weights[:-1, :-1]
     assert running.total == pytest.approx((weights * off(members, pairs) ** 2).sum() / 2)
     assert running.total < 0.2 * before
     assert np.array_equal(np.bincount(members.ravel(), minlength=n_values), counts)
@@ -57,12 +57,12 @@ def test_the_running_sum_is_that_of_the_groups(
 
 
 def test_it_stops_as_soon_as_all_is_within_what_is_allowed() -> None:
-    members, counts, wished, pairs = a_case(30, 4, 2_000, 1.0)
+    members, counts, target, pairs = a_case(30, 4, 2_000, 1.0)
     before = members.copy()
-    balance(members, wished, Randomness(3).stream("x"))
-    missed = (off(members, pairs) ** 2 * (wished.weights[:-1, :-1] > 0)).sum(axis=0)
+    balance(members, target, Randomness(3).stream("x"))
+    missed = (off(members, pairs) ** 2 * (target.weights[:-1, :-1] > 0)).sum(axis=0)
     assert np.all(missed <= counts)
     again = members.copy()
-    balance(again, wished, Randomness(4).stream("x"))
+    balance(again, target, Randomness(4).stream("x"))
     assert np.array_equal(again, members)
     assert not np.array_equal(before, members)

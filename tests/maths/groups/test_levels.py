@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from countveil.maths.channel.design import expected_pairs, fit_design
 from countveil.maths.channel.templates import meetings
-from countveil.maths.groups.balance import Wished
-from countveil.maths.groups.levels import level, level_size, shares
+from countveil.maths.groups.balance import TargetMeetings
+from countveil.maths.groups.random_groups import level, level_size, shares
 from countveil.randomness import Randomness
 from tests.strategies import eligible
 
@@ -65,9 +65,9 @@ def test_a_level_follows_the_design_in_units_of_what_its_groups_count() -> None:
     groups = int(counts.sum()) // 20
     smaller, larger = expected_pairs(fit_design(counts, 20), np.arange(40))
     pairs = smaller + larger
-    wished = Wished.of(np.arange(40), pairs, pairs, counts / 1_000)
+    target = TargetMeetings.of(np.arange(40), pairs, pairs, counts / 1_000)
     size = 1_000
-    rows, times = level(counts, groups, size, wished, pairs / groups, Randomness(1).stream("x"))
+    rows, times = level(counts, groups, size, target, pairs / groups, Randomness(1).stream("x"))
     assert rows.shape == (size, 20)
     assert np.unique(times).size == 1
     expected = pairs * size / groups

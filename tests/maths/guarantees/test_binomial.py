@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from math import comb
 
@@ -10,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.maths.guarantees import chance_off, chance_within
-from countveil.maths.guarantees.binomial import binomial_pmf, chance_far, chance_near
+from countveil.maths.guarantees.binomial import (
+    binomial_lower,
+    binomial_pmf,
+    binomial_upper,
+    chance_far,
+    chance_near,
+)
 
 
 def exactly_far(count: int, ell: int, distance: int) -> Fraction:
@@ -62,3 +69,12 @@ def test_reference_numbers(count: int, ell: int, distance: int, expected: float)
 @given(st.integers(1, 300), st.integers(2, 20), st.sampled_from([0.1, 0.2, 0.3, 0.25, 0.7]))
 def test_within_and_off_are_complements(count: int, ell: int, error: float) -> None:
     assert chance_within(count, ell, error) + chance_off(count, ell, error) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(("trials", "chance"), [(1, 0.3), (10, 0.2), (40, 0.5), (60, 0.9)])
+def test_binomial_tails_are_exact(trials: int, chance: float) -> None:
+    terms = [math.comb(trials, k) * chance**k * (1 - chance) ** (trials - k) for k in range(trials)]
+    terms.append(chance**trials)
+    for k in range(trials + 1):
+        assert binomial_upper(k, trials, chance) == pytest.approx(sum(terms[k:]), rel=1e-9)
+        assert binomial_lower(k, trials, chance) == pytest.approx(sum(terms[: k + 1]), rel=1e-9)

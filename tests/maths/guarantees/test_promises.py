@@ -49,7 +49,7 @@ def test_with_its_share_as_prior_a_published_value_is_believed_at_one_in_ell(
         (10, {"count": 5, "error": math.nan}, "error must be"),
         (10, {"count": 5, "probability": 0}, "probability must be more than 0"),
         (10, {"error": 0.3, "probability": 1}, "probability must be"),
-        (10, {"error": 1e-7, "probability": 0.1}, "as far as is computed"),
+        (10, {"error": 1e-7, "probability": 0.1}, "that is computed"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(ell: Any, asked: dict[str, Any], words: str) -> None:

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from countveil.errors import SettingsError
 from countveil.maths.guarantees import Guarantee, chance_failing, chance_off
 from countveil.maths.guarantees.binomial import MOST_COUNT, chance_far
-from countveil.maths.guarantees.bounds import (
+from countveil.maths.guarantees.searches import (
     chebyshev_count,
     chebyshev_error,
     chebyshev_probability,
-)
-from countveil.maths.guarantees.searches import (
     hidden_up_to,
     largest_error,
     smallest_count,

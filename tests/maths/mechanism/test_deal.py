@@ -49,7 +49,7 @@ def test_dealing_in_blocks_hands_out_exactly_what_was_drawn(
     drawn = np.zeros_like(dealt)
     drawn[np.repeat(np.arange(counts.size), np.diff(table.indptr)), table.values] = table.counts
     assert np.array_equal(dealt, drawn)
-    assert dealer.tickets_left == 0
+    assert dealer.rows_left == 0
 
 
 def test_a_block_with_more_rows_than_were_counted_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Y split over parts: nothing is lost, nothing is gained, and every part can find its own."""
+"""Y split over partitions: nothing is lost or gained, and each computes its share alone."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from countveil.maths.mechanism import PublishedTable
-from countveil.maths.mechanism.split import own_share, owners_of, share_out, take_first
+from countveil.maths.mechanism.split import owners_of, partition_share, share_out, take_first
 from countveil.randomness import Randomness, TaskKey
 from tests.strategies import examples
 
@@ -21,9 +21,9 @@ Counts = NDArray[np.int64]
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[PublishedTable, Counts]:
-    """A table Y and how many rows of each value every part has."""
-    n_values, n_parts = draw(st.integers(1, 6)), draw(st.integers(1, 9))
-    shape = (n_parts, n_values)
+    """A table Y and how many rows of each value every partition has."""
+    n_values, n_partitions = draw(st.integers(1, 6)), draw(st.integers(1, 9))
+    shape = (n_partitions, n_values)
     rows = draw(arrays.arrays(np.int64, shape, elements=st.integers(0, 2_000)))
     width = draw(st.integers(1, 4))
     totals = rows.sum(axis=0)
@@ -38,28 +38,28 @@ def tables(draw: st.DrawFn) -> tuple[PublishedTable, Counts]:
 
 @given(tables(), st.integers(1, 12), st.integers(0, 10**6))
 @examples(60)
-def test_the_parts_together_are_the_whole(
+def test_the_partitions_together_are_the_whole(
     made: tuple[PublishedTable, Counts], runs: int, seed: int
 ) -> None:
     table, rows = made
     key = Randomness(seed).task_key("x")
     total = np.zeros_like(table.counts)
-    part = 0
+    partition = 0
     for run, shares in enumerate(share_out(table, rows, runs, key)):
         for place in range(len(shares.rows)):
-            own = own_share(table, shares, place, run, key)
-            again = own_share(table, shares, place, run, pickle.loads(pickle.dumps(key)))
-            assert np.array_equal(own.counts, again.counts)
-            held = np.bincount(owners_of(table), own.counts, table.n_values)
-            assert np.array_equal(held, rows[part])
-            assert own.counts.min(initial=0) >= 0
-            total += own.counts
-            part += 1
-    assert part == len(rows)
+            share = partition_share(table, shares, place, run, key)
+            again = partition_share(table, shares, place, run, pickle.loads(pickle.dumps(key)))
+            assert np.array_equal(share.counts, again.counts)
+            totals = np.bincount(owners_of(table), share.counts, table.n_values)
+            assert np.array_equal(totals, rows[partition])
+            assert share.counts.min(initial=0) >= 0
+            total += share.counts
+            partition += 1
+    assert partition == len(rows)
     assert np.array_equal(total, table.counts)
 
 
-def test_more_rows_than_tickets_are_refused() -> None:
+def test_more_rows_than_values_are_refused() -> None:
     stream = Randomness(1).stream("x")
     with pytest.raises(ValueError, match="more rows of a value"):
         take_first(np.array([2, 1]), np.array([0, 0]), np.array([4]), stream)
@@ -69,9 +69,9 @@ def test_a_thousand_million_rows_are_split_without_making_one() -> None:
     table = PublishedTable(np.array([0, 2]), np.array([0, 1]), np.array([6 * 10**8, 4 * 10**8]))
     rows = np.array([[3 * 10**8], [7 * 10**8]])
     first, second = share_out(table, rows, 2, Randomness(5).task_key("x"))
-    assert np.array_equal(first.tickets + second.tickets, table.counts)
+    assert np.array_equal(first.counts + second.counts, table.counts)
     # Within 7 standard deviations of a hypergeometric count: 3e8 * 0.6 * 0.4 * 0.7, to the root.
-    assert abs(int(first.tickets[0]) - 18 * 10**7) < 7 * np.sqrt(3e8 * 0.6 * 0.4 * 0.7)
+    assert abs(int(first.counts[0]) - 18 * 10**7) < 7 * np.sqrt(3e8 * 0.6 * 0.4 * 0.7)
 
 
 def test_a_task_key_tells_nothing_and_seals() -> None:

@@ -26,11 +26,12 @@ from countveil.auditing.beliefs import (
     score,
     update,
 )
-from countveil.auditing.chance import binomial_lower, binomial_upper, interval
+from countveil.auditing.chance import interval
 from countveil.auditing.findings import Finding, Outcome, not_run, tried_text
 from countveil.auditing.model import cross_fitted
 from countveil.auditing.target import Codes, SensitiveColumn, Target
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
+from countveil.maths.guarantees.binomial import binomial_lower, binomial_upper
 from countveil.randomness import Stream
 from countveil.report.chart import Chart, Line
 

@@ -17,12 +17,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.auditing.chance import binomial_lower, binomial_upper, interval
+from countveil.auditing.chance import interval
 from countveil.auditing.findings import KNOWN_LIMIT, Finding, Outcome
 from countveil.auditing.target import Codes, Floats, SensitiveColumn
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.guarantees import chance_off
-from countveil.maths.guarantees.binomial import binomial_pmf
+from countveil.maths.guarantees.binomial import binomial_lower, binomial_pmf, binomial_upper
 from countveil.maths.mechanism import draw_published
 from countveil.randomness import Stream
 from countveil.report.chart import Chart, Line

@@ -12,7 +12,7 @@ from countveil.cli.options import FormatOption
 from countveil.cli.output import Format, print_paragraph, print_rows
 
 if TYPE_CHECKING:
-    from countveil.maths.guarantees import Found, Guarantee
+    from countveil.maths.guarantees import Guarantee, GuaranteeAnswer
     from countveil.maths.guarantees.predicates import PredicateGuarantee
 
 app = typer.Typer(
@@ -142,10 +142,12 @@ class _Asked:
         guarantee = Guarantee(self.ell)
         predicate = self._predicate(guarantee, plot)
         find = getattr(predicate or guarantee, what)
-        found: Found = find(count=self.count, error=self.error, probability=self.probability)
+        answer: GuaranteeAnswer = find(
+            count=self.count, error=self.error, probability=self.probability
+        )
         if plot is not None:
-            _draw(plot, what, self.error if self.error is not None else float(found), self.ell)
-        _print(found, style, predicate)
+            _draw(plot, what, self.error if self.error is not None else float(answer), self.ell)
+        _print(answer, style, predicate)
         if style is Format.TABLE and predicate is None:
             print_paragraph(_EXPLAINED[what])
 
@@ -169,8 +171,8 @@ class _Asked:
         return guarantee.predicate(rows=rows, size=size, share=share)
 
 
-def _print(found: Found, style: Format, predicate: PredicateGuarantee | None) -> None:
-    lines = [(way.way, way.count, way.error, way.probability, way.truly) for way in found.ways]
+def _print(answer: GuaranteeAnswer, style: Format, predicate: PredicateGuarantee | None) -> None:
+    lines = [(way.way, way.count, way.error, way.probability, way.truly) for way in answer.ways]
     if style is not Format.TABLE:
         print_rows(_COLUMNS, lines, style)
         return

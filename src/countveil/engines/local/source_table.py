@@ -264,7 +264,7 @@ class EmbeddedSource:
                 pieces = self._seen.pieces(span, names)
                 codes = {
                     name: np.delete(
-                        self._seen.codes(self._seen.surveys[name], pieces[name], dealer.says.dtype),
+                        self._seen.codes(self._seen.surveys[name], pieces[name], dealer.dtype),
                         inside(span, without),
                     )
                     for name, dealer in dealers.items()

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.mechanism import PublishedTable
-from countveil.maths.mechanism.split import Shares, own_share, share_out
+from countveil.maths.mechanism.split import Shares, partition_share, share_out
 from countveil.randomness import TaskKey
 from countveil.tables.encoded.survey import Survey
 
@@ -68,7 +68,7 @@ class Parcel:
             run = int(np.searchsorted(edges, part, side="right")) - 1
             shares: Shares = _opened(self._pieces.value[f"{name}/{run}"], key, name, str(run))
             own = key_of(key, name)
-            tables[name] = own_share(table, shares, part - int(edges[run]), run, own)
+            tables[name] = partition_share(table, shares, part - int(edges[run]), run, own)
         gone = head.gone.get(part, np.zeros(0, np.int64))
         return Plan(head.names, head.surveys, tables, gone)
 
@@ -95,10 +95,10 @@ def pack_plan(
         for run, shares in enumerate(share_out(table, rows[name], most, key_of(key, name))):
             firsts.append(first)
             first += len(shares.rows)
-            narrow = Shares(_narrow(shares.tickets), _narrow(shares.rows))
+            narrow = Shares(_narrow(shares.counts), _narrow(shares.rows))
             pieces[f"{name}/{run}"] = _sealed(narrow, key, name, str(run))
         edges[name] = np.array(firsts, np.int64)
-        # The cells alone: how many tickets each has is in the shares.
+        # The cells alone: how many values each has is in the shares.
         shapes[name] = PublishedTable(table.indptr, table.values, np.zeros(0, np.int64))
     head = _Head(tuple(names), dict(surveys), shapes, edges, dict(gone))
     return {**pieces, **pack_head(head, key)}

@@ -174,7 +174,7 @@ class DealTask:
             ]
             random = from_numpy(keys.words(kept.num_rows).view(np.int64))
             yield pa.RecordBatch.from_arrays([*columns, random], [*plan.names, self._key_name])
-        if any(dealer.tickets_left for dealer in dealers.values()):
+        if any(dealer.rows_left for dealer in dealers.values()):
             raise RuntimeError(CHANGED)
 
     def _column(self, array: Any, survey: Survey | None, dealer: Dealer | None) -> Any:

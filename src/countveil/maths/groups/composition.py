@@ -1,21 +1,56 @@
-"""Can decoy groups of at least ell different values be formed at all?
+"""The composition of the decoy groups: what may be asked for, whether groups exist, forming them.
 
-Enters: counts per value, ell. Leaves: nothing, or an error that says which value is in the way and
-what would work. Must not know: how the groups will be formed.
+Enters: the true histogram of a sensitive column, the publisher's settings for it, a stream. Leaves:
+the composition, or an error that names the value in the way and says what would work. Must not
+know: rows, other columns.
 
 With k = N // ell groups, groups of at least ell different values exist exactly when no value occurs
-more than k times: a value can be in a group only once.
+more than k times: a group holds a value at most once. Both methods then work. `mixed` draws from
+the stream. `anatomy` is the paper's greedy construction, a function of the histogram alone, and
+lives with the channel because an analyst recomputes it. It puts values of similar frequency
+together again and again, which costs accuracy and helps an adversary to narrow down candidates.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.errors import IneligibleError, InputError, SettingsError
+from countveil.maths.channel import Templates, greedy_templates
+from countveil.maths.channel.group_methods import GROUP_METHODS, RESIDUES
+from countveil.maths.groups.balance import ShareDone, unreported
+from countveil.maths.groups.mixed import mixed_groups
+from countveil.randomness import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSettings:
+    """What the publisher chose for one sensitive column."""
+
+    ell: int
+    groups: str = "mixed"
+    residue: str = "absorb"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.ell, bool) or not isinstance(self.ell, int):
+            raise SettingsError(f"ell must be a whole number from 2 on, got {self.ell!r}.")
+        if self.ell < 2:
+            raise SettingsError(
+                f"ell must be at least 2, got {self.ell}: a group of one hides nobody."
+            )
+        if self.groups not in GROUP_METHODS:
+            raise SettingsError(
+                f"groups must be one of {', '.join(GROUP_METHODS)}, got {self.groups!r}."
+            )
+        if self.residue not in RESIDUES:
+            raise SettingsError(
+                f"residue must be one of {', '.join(RESIDUES)}, got {self.residue!r}."
+            )
 
 
 def largest_ell(counts: NDArray[np.int64]) -> int:
@@ -74,3 +109,15 @@ def _what_works(best: int) -> str:
     if best < 2:
         return "No ell works for this column as it is; merge or split its most frequent value."
     return f"The largest ell that works for this column is {best}."
+
+
+def form_groups(
+    counts: NDArray[np.int64],
+    settings: ColumnSettings,
+    stream: Stream,
+    progress: ShareDone = unreported,
+) -> Templates:
+    """Decoy groups for eligible counts; `progress` is called with the share of the work done."""
+    if settings.groups == "anatomy":
+        return greedy_templates(counts, settings.ell)
+    return mixed_groups(counts, settings.ell, stream, progress)

@@ -1,12 +1,12 @@
-"""How often to use each template of a pool, so that all pairs of values meet as often as wished.
+"""How often to use each template of a pool, so that all pairs of values meet as they should.
 
-Enters: templates, wished counts and meetings, how far these may be off, first multiplicities.
+Enters: templates, target counts and meetings, how far these may be off, first multiplicities.
 Leaves: positive real multiplicities near them. Must not know: what the templates are for.
 
 Counts and meetings are linear in the multiplicities. Conjugate gradients (CGLS) find the change
-that makes them right, the smallest in the sense of squares over multiplicities. Made as a factor,
-it leaves all positive; a few rounds see to the difference. (These are Newton's steps towards the
-multiplicities of largest entropy beside the first ones.)
+that makes them right with the smallest sum of squares over multiplicities. Applied as a factor, it
+keeps all multiplicities positive; a few rounds remove the difference. (These are Newton steps
+towards the multiplicities of largest entropy relative to the first ones.)
 """
 
 from __future__ import annotations
@@ -15,29 +15,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel.templates import pair_keys
-from countveil.maths.groups.balance import Wished
-from countveil.maths.groups.progress import Tell, nobody
+from countveil.maths.groups.balance import ShareDone, TargetMeetings, unreported
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _ROUNDS, _ITERATIONS = 12, 24
-# What it takes as a rule, to tell how far it is.
+# The usual number of iterations, for the progress.
 _USUAL = 30
 _STALLED = 0.95
-# Work in all, in looked-up pairs.
+# The most work in all, in pairs looked up.
 _ALL_LOOKUPS = 20_000_000_000
-# A round aims at a tenth of what is missing: the factors change the task by more than that.
+# A round stops at a tenth of what is missing: applying factors changes more than that.
 _FORWARD = 0.1
-# Looking up a pair takes as long as so many multiplications in a matrix product.
+# Looking up a pair takes as long as this many multiplications in a matrix product.
 _LOOKUP = 10
-# What is missing here is added to what rounding does: a part of what is allowed for both, or of the
-# twelfth of a square per pair that rounding leaves at best.
+# What is missing here adds to the rounding error: stop at a share of the allowance for both, or of
+# the twelfth of a square per pair that rounding leaves at best.
 _SHARE, _SQUARE = 0.1, 0.02
 
 
 def cost(places: int, n_balanced: int) -> float:
-    """Work per template and pass, in looked-up pairs, by the cheaper of two ways."""
+    """Work per template and pass, in pairs looked up, by the cheaper of two ways."""
     return max(1.0, n_balanced**2 / _LOOKUP if wide(places, n_balanced) else places**2 / 2)
 
 
@@ -57,16 +56,16 @@ class Fit:
         self,
         members: Counts,
         counts: Counts,
-        wished: Wished,
+        target: TargetMeetings,
         fixed: NDArray[np.bool_],
-        tell: Tell = nobody,
+        progress: ShareDone = unreported,
     ) -> None:
         """`fixed` values are in every template."""
-        self._members, self._counts, self._tell = members, counts, tell
-        self._a_pass = int(members.shape[0] * cost(members.shape[1], wished.allowed.size))
-        place, self._n = wished.place, wished.allowed.size
-        self._close = np.maximum(_SHARE * wished.allowed, _SQUARE * self._n)
-        # Few values: a table of who is where and matrix products; many: the pairs of each template.
+        self._members, self._counts, self._progress = members, counts, progress
+        self._a_pass = int(members.shape[0] * cost(members.shape[1], target.allowed.size))
+        place, self._n = target.place, target.allowed.size
+        self._close = np.maximum(_SHARE * target.allowed, _SQUARE * self._n)
+        # Few values: an incidence table and matrix products; many: the pairs of each template.
         self._incidence: Floats | None = None
         if wide(members.shape[1], self._n):
             table = np.zeros((members.shape[0], self._n + 1))
@@ -75,14 +74,14 @@ class Fit:
         else:
             self._keys = list(pair_keys(place[members], self._n))
         self._work = 0
-        wanted = wished.pairs[:-1, :-1].copy()
+        wanted = target.pairs[:-1, :-1].copy()
         np.fill_diagonal(wanted, 0.0)
         self._wanted = wanted
         self._pair_scale = 1 / np.sqrt(np.maximum(wanted, 1.0))
         self._count_scale = 1 / np.sqrt(np.maximum(counts, 1.0))
-        # Where a value is in every template there is nothing to choose.
+        # A value that is in every template leaves nothing to choose.
         self._count_scale[fixed] = 0.0
-        # Meetings of all others with each other add up to counts: no need to look at both.
+        # Meetings of all values with each other add up to counts: no need to fit both.
         free = members.shape[1] - int(np.count_nonzero(fixed))
         self._needs_counts = self._n < counts.size or free < 2
         if not self._needs_counts:
@@ -91,19 +90,19 @@ class Fit:
         self._pair_scale[here, :] = self._pair_scale[:, here] = 0.0
 
     def solve(self, times: Floats) -> tuple[Floats, bool]:
-        """Multiplicities near `times`, all positive; do they have the wished meetings?"""
+        """Positive multiplicities near `times`, and whether they give the target meetings."""
         left, done = self._left(times)
         squares = _squares(left)
         for _ in range(_ROUNDS):
             if done or self._work > _ALL_LOOKUPS:
                 break
             root = np.sqrt(times)
-            # The change is found as if it were added; as a factor it keeps all positive. Half of
-            # it, and half again, if that went too far; the next round sees to the difference.
+            # The change is computed as a summand and applied as a factor, which keeps all positive.
+            # If that goes too far, take half of it, and half again; the next round corrects it.
             factors = self._change(left, root) / np.maximum(root, 1e-300)
             before = squares
-            for part in (1.0, 0.5, 0.25):
-                changed = times * np.exp(np.clip(part * factors, -2.0, 2.0))
+            for step in (1.0, 0.5, 0.25):
+                changed = times * np.exp(np.clip(step * factors, -2.0, 2.0))
                 left, done = self._left(changed)
                 squares = _squares(left)
                 if squares < before or done:
@@ -114,7 +113,7 @@ class Fit:
         return times, done
 
     def _left(self, times: Floats) -> tuple[tuple[Floats, Floats], bool]:
-        """What is missing, scaled; and whether that is little enough."""
+        """What is missing, scaled, and whether that is little enough."""
         counts, pairs = self._forward(times)
         counts, pairs = self._counts - counts, self._wanted - pairs
         chosen = pairs * (self._pair_scale > 0)
@@ -131,7 +130,7 @@ class Fit:
             if _squares(left) <= enough or size == 0 or self._work > _ALL_LOOKUPS:
                 break
             self._work += 2 * self._a_pass
-            self._tell(1 - np.exp(-self._work / (_USUAL * self._a_pass)))
+            self._progress(1 - np.exp(-self._work / (_USUAL * self._a_pass)))
             counts, pairs = self._forward(root * direction)
             image = (counts * self._count_scale, pairs * self._pair_scale)
             step = size / _squares(image)

@@ -3,19 +3,20 @@
 Enters: ell, sizes of counts. Leaves: exact probabilities, and sentences. Must not know: any table.
 """
 
-from countveil.maths.guarantees.exact import (
+from countveil.maths.guarantees.binomial import (
+    belief,
     chance_failing,
     chance_off,
     chance_within,
     guarantee_table,
+    odds_factor,
 )
-from countveil.maths.guarantees.odds import belief, odds_factor
-from countveil.maths.guarantees.promise import Found, Guarantee, Way
+from countveil.maths.guarantees.guarantee import Guarantee, GuaranteeAnswer, Way
 from countveil.maths.guarantees.statement import statement
 
 __all__ = [
-    "Found",
     "Guarantee",
+    "GuaranteeAnswer",
     "Way",
     "belief",
     "chance_failing",

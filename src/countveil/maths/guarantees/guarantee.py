@@ -1,32 +1,42 @@
-"""Utility for large counts and privacy for small ones, three ways side by side.
+"""Utility for large counts and privacy for small ones, computed in three ways side by side.
 
-Enters: ell and two of count, error, probability. Leaves: the third as a `Found`: a number, with
-all three ways beside it. Must not know: any table.
+Enters: ell and two of count, error, probability. Leaves: the third as a `GuaranteeAnswer`: a
+number, with all three ways beside it; or an error that says what may be asked. Must not know: any
+table.
 
 - *Utility* (e, T_E, T_f): from the count T_f on, the probability of a relative error of e or more
   stays at or below T_E.
-- *Privacy* (e, T_P): the probability that the estimate of a count is off by more than e. A count
-  asked for is the largest such that it and every smaller one are off with probability T_P or more.
+- *Privacy* (e, T_P): the probability that the estimate of a count is off by more than e. An unknown
+  count is the largest such that it and every smaller one are off with probability T_P or more.
 
-`exact` is the binomial itself. `chebyshev` is the correct bound: an upper bound of being off, so it
-promises utility, but only limits what privacy can be hoped for. `printed` is the paper's formula.
+`exact` is the binomial itself. `chebyshev` is the correct bound: an upper bound on being off, so it
+promises utility, but only limits how much privacy is possible. `printed` is the paper's formula.
 `truly` is the exact probability at the count and error of a way: what its answer is worth.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from countveil.maths.guarantees import bounds, searches
-from countveil.maths.guarantees.asked import check_ell, wanted
-from countveil.maths.guarantees.binomial import MOST_COUNT
-from countveil.maths.guarantees.exact import chance_failing, chance_off
+from countveil.errors import SettingsError
+from countveil.maths.guarantees import searches
+from countveil.maths.guarantees.binomial import MOST_COUNT, chance_failing, chance_off
+from countveil.maths.paper import bounds
 
 if TYPE_CHECKING:
     from countveil.maths.guarantees.predicates import PredicateGuarantee
+
+MOST_ELL = 100_000
+_NAMES = ("count", "error", "probability")
+# A smaller error is less than a row of the largest count.
+_LEAST = {"error": 1 / MOST_COUNT, "probability": 1e-300}
+_WAYS = ("exact", "chebyshev", "printed")
+
+# The exact probability at a count and an error.
+Truly = Callable[[int, float], float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +53,8 @@ class Way:
     truly: float | None
 
 
-class Found(float):
-    """What was asked for, the best way (the first) as a number; `ways` has all of them."""
+class GuaranteeAnswer(float):
+    """The unknown, computed the best way (the first), as a number; `ways` has all of them."""
 
     asked: str
     ways: tuple[Way, ...]
@@ -52,15 +62,14 @@ class Found(float):
     def __new__(cls, asked: str, ways: Sequence[Way]) -> Self:
         """The answer to what was asked: NaN where there is none."""
         value = getattr(ways[0], asked)
-        found = super().__new__(cls, math.nan if value is None else value)
-        found.asked, found.ways = asked, tuple(ways)
-        return found
+        answer = super().__new__(cls, math.nan if value is None else value)
+        answer.asked, answer.ways = asked, tuple(ways)
+        return answer
 
     def by(self, way: str) -> float | None:
         """The answer of one way."""
-        values = {found.way: getattr(found, self.asked) for found in self.ways}
-        value: float | None = values[way]
-        return value
+        values: dict[str, float | None] = {one.way: getattr(one, self.asked) for one in self.ways}
+        return values[way]
 
     @property
     def exact(self) -> float | None:
@@ -96,38 +105,21 @@ class Guarantee:
         count: int | None = None,
         error: float | None = None,
         probability: float | None = None,
-    ) -> Found:
+    ) -> GuaranteeAnswer:
         """Give two of three: from `count` on, off by `error` or more with at most `probability`."""
-        ell, asked = self.ell, wanted(count, error, probability)
-        if error is None:
-            assert count is not None and probability is not None  # noqa: S101, PT018
-            sure = searches.smallest_error(count, ell, probability)
-            chebyshev = bounds.chebyshev_error(ell, count, probability)
-            printed = bounds.printed_error(ell, count, probability)
-            return Found(asked, [
-                Way("exact", count, sure, probability, self._stays(count, sure)),
-                Way("chebyshev", count, chebyshev, probability, self._stays(count, chebyshev)),
-                Way("printed", count, printed, probability, self._fails(count, printed)),
-            ])  # fmt: skip
-        if probability is None:
-            assert count is not None  # noqa: S101
-            worst, there = self._stays(count, error), self._fails(count, error)
-            return Found(asked, [
-                Way("exact", count, error, worst, worst),
-                Way("chebyshev", count, error, bounds.chebyshev_probability(ell, count, error),
-                    worst),
-                Way("printed", count, error, bounds.printed_probability(ell, count, error), there),
-            ])  # fmt: skip
-        counts = (
-            searches.smallest_count(ell, error, probability),
-            math.ceil(bounds.chebyshev_count(ell, error, probability)),
-        )
-        printed_count = bounds.printed_count(ell, error, probability)
-        return Found(asked, [
-            Way("exact", counts[0], error, probability, self._stays(counts[0], error)),
-            Way("chebyshev", counts[1], error, probability, self._stays(counts[1], error)),
-            Way("printed", printed_count, error, probability, self._fails(printed_count, error)),
-        ])  # fmt: skip
+        ell, asked = self.ell, unknown_of(count, error, probability)
+        exact, chebyshev = 0.0, 0.0
+        if count is not None and probability is not None:
+            exact = searches.smallest_error(count, ell, probability)
+            chebyshev = searches.chebyshev_error(ell, count, probability)
+        elif count is not None and error is not None:
+            exact = searches.worst_failure(count, ell, error)
+            chebyshev = searches.chebyshev_probability(ell, count, error)
+        elif error is not None and probability is not None:
+            exact = searches.smallest_count(ell, error, probability)
+            chebyshev = math.ceil(searches.chebyshev_count(ell, error, probability))
+        given = {"count": count, "error": error, "probability": probability}
+        return self._answer(asked, given, (exact, chebyshev), (self._stays, self._fails))
 
     def privacy(
         self,
@@ -135,31 +127,21 @@ class Guarantee:
         count: int | None = None,
         error: float | None = None,
         probability: float | None = None,
-    ) -> Found:
+    ) -> GuaranteeAnswer:
         """Give two of three: `count` is off by more than `error` with at least `probability`."""
-        ell, asked = self.ell, wanted(count, error, probability)
-        if error is None:
-            assert count is not None and probability is not None  # noqa: S101, PT018
-            errors = (
-                searches.largest_error(count, ell, probability),
-                bounds.chebyshev_error(ell, count, probability),
-                bounds.printed_error(ell, count, probability),
-            )
-            return _each(asked, [self._off(count, found, probability) for found in errors])
-        if probability is None:
-            assert count is not None  # noqa: S101
-            chances = (
-                chance_off(count, ell, error),
-                bounds.chebyshev_probability(ell, count, error),
-                bounds.printed_probability(ell, count, error),
-            )
-            return _each(asked, [self._off(count, error, chance) for chance in chances])
-        counts = (
-            searches.hidden_up_to(ell, error, probability),
-            math.floor(bounds.chebyshev_count(ell, error, probability)),
-            bounds.printed_count(ell, error, probability),
-        )
-        return _each(asked, [self._off(found, error, probability) for found in counts])
+        ell, asked = self.ell, unknown_of(count, error, probability)
+        exact, chebyshev = 0.0, 0.0
+        if count is not None and probability is not None:
+            exact = searches.largest_error(count, ell, probability)
+            chebyshev = searches.chebyshev_error(ell, count, probability)
+        elif count is not None and error is not None:
+            exact = chance_off(count, ell, error)
+            chebyshev = searches.chebyshev_probability(ell, count, error)
+        elif error is not None and probability is not None:
+            exact = searches.hidden_up_to(ell, error, probability)
+            chebyshev = math.floor(searches.chebyshev_count(ell, error, probability))
+        given = {"count": count, "error": error, "probability": probability}
+        return self._answer(asked, given, (exact, chebyshev), (self._off, self._off))
 
     def predicate(self, *, rows: int, size: int, share: float) -> PredicateGuarantee:
         """The same for counts of a value among the rows of a predicate over other columns.
@@ -171,21 +153,85 @@ class Guarantee:
 
         return PredicateGuarantee(self.ell, rows, size, share)
 
+    def _answer(
+        self,
+        asked: str,
+        given: Mapping[str, Any],
+        correct: tuple[float, float],
+        truly: tuple[Truly, Truly],
+    ) -> GuaranteeAnswer:
+        """The two correct ways and the printed one, each with its exact probability."""
+        known = {name: value for name, value in given.items() if name != asked}
+        values = (*correct, getattr(bounds, f"printed_{asked}")(self.ell, **known))
+        ways = []
+        for name, value in zip(_WAYS, values, strict=True):
+            point = {**known, asked: value}
+            exactly = truly[name == "printed"](point["count"], point["error"])
+            ways.append(Way(name, **point, truly=exactly))
+        return GuaranteeAnswer(asked, ways)
+
     def _stays(self, count: int, error: float) -> float | None:
         return searches.worst_failure(count, self.ell, error) if count <= MOST_COUNT else None
 
     def _fails(self, count: int, error: float) -> float | None:
         return chance_failing(count, self.ell, error) if count <= MOST_COUNT else None
 
-    def _off(self, count: int, error: float, probability: float) -> Way:
-        known = 1 <= count <= MOST_COUNT
-        truly = chance_off(count, self.ell, error) if known else None
-        return Way("", count, error, probability, truly)
+    def _off(self, count: int, error: float) -> float | None:
+        return chance_off(count, self.ell, error) if 1 <= count <= MOST_COUNT else None
 
 
-def _each(asked: str, ways: Sequence[Way]) -> Found:
-    names = ("exact", "chebyshev", "printed")
-    return Found(asked, [
-        Way(name, way.count, way.error, way.probability, way.truly)
-        for name, way in zip(names, ways, strict=True)
-    ])  # fmt: skip
+def check_ell(ell: int) -> int:
+    """A whole number of 2 or more."""
+    if isinstance(ell, bool) or not isinstance(ell, int):
+        raise SettingsError(f"ell must be a whole number from 2 on, got {ell!r}.")
+    if not 2 <= ell <= MOST_ELL:
+        raise SettingsError(
+            f"ell must be from 2 to {MOST_ELL:,}, got {ell:,}: a group of one hides nobody."
+        )
+    return ell
+
+
+def unknown_of(count: int | None, error: float | None, probability: float | None) -> str:
+    """Which of the three is unknown; the two others are checked."""
+    given = dict(zip(_NAMES, (count, error, probability), strict=True))
+    missing = [name for name, value in given.items() if value is None]
+    if len(missing) != 1:
+        raise SettingsError(
+            f"Give two of count, error and probability to get the third; given: "
+            f"{len(_NAMES) - len(missing)}."
+        )
+    if count is not None:
+        check_count(count)
+    for name, value in (("error", error), ("probability", probability)):
+        if value is not None:
+            check_between(name, value)
+            if value < _LEAST[name]:
+                raise SettingsError(
+                    f"{name} must be at least {_LEAST[name]:g}, the smallest that is computed, got "
+                    f"{value!r}."
+                )
+    return missing[0]
+
+
+def check_count(count: int, name: str = "count") -> int:
+    """A whole number of 1 or more, up to the largest that is computed."""
+    whole = isinstance(count, int) and not isinstance(count, bool)
+    if not whole or not 1 <= count <= MOST_COUNT:
+        raise SettingsError(
+            f"{name} must be a whole number from 1 to {MOST_COUNT:,}, got {count!r}."
+        )
+    return count
+
+
+def check_between(name: str, value: float) -> float:
+    """A number between 0 and 1, both excluded."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        percent = (
+            f" {value:g}% is {value / 100:g}."
+            if isinstance(value, int | float) and math.isfinite(value) and 1 < value < 100
+            else ""
+        )
+        raise SettingsError(
+            f"{name} must be more than 0 and less than 1, such as 0.1, got {value!r}.{percent}"
+        )
+    return float(value)

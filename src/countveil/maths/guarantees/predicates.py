@@ -7,8 +7,8 @@ know: any table.
 An answer is the unbiased estimate, with the variance that it really has (`unbiased_variance`):
 a quadratic in the true count x, V(x) = c + l x + q x^2. Being off by e x or more is taken as normal
 (`normal`), or bounded by Chebyshev's inequality (`chebyshev`): either way e x is compared with k
-standard errors, and e^2 x^2 = k^2 V(x) is where the one becomes the other. The default estimate is
-the unbiased one, calmed; for large counts it is the same, for small ones often better.
+standard errors, and e^2 x^2 = k^2 V(x) is where the one becomes the other. The default estimate
+shrinks the unbiased one: for large counts it is the same, for small ones often more accurate.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +25,14 @@ from countveil.maths.channel import ChannelView, keep_probability
 from countveil.maths.estimate import unbiased_variance
 from countveil.maths.estimate.answer import HIDDEN_ABOVE
 from countveil.maths.estimate.signal import quadratic
-from countveil.maths.guarantees.asked import check_between, check_count, check_ell, wanted
-from countveil.maths.guarantees.promise import Found, Way
+from countveil.maths.guarantees.guarantee import (
+    GuaranteeAnswer,
+    Way,
+    check_between,
+    check_count,
+    check_ell,
+    unknown_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ class PredicateGuarantee:
         if self.size >= self.rows:
             raise SettingsError(
                 f"size must be less than rows ({self.rows:,}), got {self.size:,}. The count of a "
-                f"value over the whole table needs no predicate: leave rows, size and share away."
+                f"value over the whole table needs no predicate: leave out rows, size and share."
             )
         if self.share * self.ell > 1:
             raise SettingsError(
@@ -95,9 +102,9 @@ class PredicateGuarantee:
         count: int | None = None,
         error: float | None = None,
         probability: float | None = None,
-    ) -> Found:
+    ) -> GuaranteeAnswer:
         """Give two of three: from `count` on, off by `error` or more with at most `probability`."""
-        return self._found(count, error, probability, up=True)
+        return self._answer(count, error, probability, up=True)
 
     def privacy(
         self,
@@ -105,33 +112,32 @@ class PredicateGuarantee:
         count: int | None = None,
         error: float | None = None,
         probability: float | None = None,
-    ) -> Found:
+    ) -> GuaranteeAnswer:
         """Give two of three: `count` is off by more than `error` with at least `probability`."""
-        return self._found(count, error, probability, up=False)
+        return self._answer(count, error, probability, up=False)
 
-    def _found(
+    def _answer(
         self, count: int | None, error: float | None, probability: float | None, *, up: bool
-    ) -> Found:
-        asked = wanted(count, error, probability)
+    ) -> GuaranteeAnswer:
+        asked = unknown_of(count, error, probability)
         if count is not None and count > self.most:
             raise SettingsError(
                 f"At most {self.most:,} rows of this predicate can have the value, got {count:,}."
             )
         ways = []
         for name in ("normal", "chebyshev"):
-            found = {"count": count, "error": error, "probability": probability}
+            point: dict[str, Any] = {"count": count, "error": error, "probability": probability}
             if probability is not None:
                 errors = _errors_for(probability, name)
                 if error is not None:
                     there = math.floor(min(self.most, self._crossing(error, errors)))
-                    found["count"] = self._from(error, errors) if up else there
+                    point["count"] = self._from(error, errors) if up else there
                 elif count is not None:
-                    found["error"] = errors * self.std_error(count) / count
+                    point["error"] = errors * self.std_error(count) / count
             elif count is not None and error is not None:
-                found["probability"] = _chance(error * count / self.std_error(count), name)
-            ways.append(Way(name, found["count"], found["error"], found["probability"],  # type: ignore[arg-type]
-                            self._truly(found["count"], found["error"])))  # fmt: skip
-        return Found(asked, ways)
+                point["probability"] = _chance(error * count / self.std_error(count), name)
+            ways.append(Way(name, **point, truly=self._truly(point["count"], point["error"])))
+        return GuaranteeAnswer(asked, ways)
 
     def _truly(self, count: float | None, error: float | None) -> float | None:
         if not count or error is None:
@@ -143,8 +149,8 @@ class PredicateGuarantee:
         return None if crossing > self.most else max(1, math.ceil(crossing))
 
     def _crossing(self, error: float, errors: float) -> float:
-        """Where error x is so many standard errors: below it is less, above it more."""
-        constant, linear, square = (errors**2 * part for part in self.variance)
+        """The count x at which error x is so many standard errors: less below, more above."""
+        constant, linear, square = (errors**2 * term for term in self.variance)
         lead = error**2 - square
         if lead <= 0:
             return math.inf

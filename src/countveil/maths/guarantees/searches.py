@@ -1,17 +1,21 @@
 """The count, error or probability at which a guarantee begins or ends.
 
-Enters: ell and two of count, error, probability. Leaves: the third, exactly. Must not know: how
-probabilities are summed.
+Enters: ell and two of count, error, probability. Leaves: the third, exactly or by Chebyshev's
+inequality. Must not know: how probabilities are summed.
 
 **Why no step is missed.** Let S be the published minus the true count f. P(|S| >= m) for a fixed
 whole number m grows with f: S then gets one more independent term D >= -1 with mean 0, and since
 P(S = k) falls on both sides of 0, what D carries across m outweighs what it brings back. A relative
-error e asks for m = ceil(e f), which is the same for all counts of a *block*, from (m-1)/e to m/e.
+error e means m = ceil(e f), which is the same for all counts of a *block*, from (m-1)/e to m/e.
 So failure grows within a block, and the worst count of a block is its last, floor(m/e); protection
 (more than e: m = floor(e f) + 1) is least at the first. From block to block the worst counts go
 down, and up a little, because m/e is not whole. They lie under the curve with the real distance e f
 in the place of m, which falls without steps (`chance_far` takes it): bisection finds where that
-curve passes, and a few blocks beside it settle the rest. Below `_SMALL` every block is looked at.
+curve passes, and a few blocks beside it settle the rest. Below `_SMALL` every block is checked.
+
+**Chebyshev.** The published count has the mean f and the variance f (1 - 1/ell), so
+
+    P(|g - f| >= e f)  <=  (1 - 1/ell) / (e^2 f).
 """
 
 from __future__ import annotations
@@ -21,11 +25,16 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from countveil.errors import SettingsError
-from countveil.maths.guarantees.binomial import MOST_COUNT, chance_far
-from countveil.maths.guarantees.exact import as_written, chance_failing, chance_off
+from countveil.maths.guarantees.binomial import (
+    MOST_COUNT,
+    as_written,
+    chance_failing,
+    chance_far,
+    chance_off,
+)
 
 _SMALL = 200
-# Probabilities have about twelve right digits; ties are decided for what was wished.
+# Probabilities have about twelve correct digits; ties are decided in favour of the request.
 _LEEWAY = 1e-12
 
 
@@ -33,7 +42,7 @@ def worst_failure(count: int, ell: int, error: float) -> float:
     """The largest P(off by `error` or more) of this and every larger count."""
     written = as_written(error)
     if written > max(1, ell - 1):
-        # Nothing is published less often than never, or by more rows than there are in its groups.
+        # A count is never negative, and no more rows publish a value than its groups hold.
         return 0.0
     worst, steps = 0.0, math.ceil(written * count)
     while True:
@@ -54,7 +63,7 @@ def smallest_count(ell: int, error: float, probability: float) -> int:
     if _curve(highest, ell, written) > allowed:
         raise SettingsError(
             f"An error of {error:g} with probability {probability:g} needs a count of more than "
-            f"{MOST_COUNT:,}, which is as far as is computed. Ask for a larger error or a larger "
+            f"{MOST_COUNT:,}, the largest that is computed. Ask for a larger error or a larger "
             f"probability."
         )
     safe = _first(_SMALL, highest, lambda count: _curve(count, ell, written) <= allowed)
@@ -72,7 +81,7 @@ def smallest_error(count: int, ell: int, probability: float) -> float:
     largest = Fraction(steps, count)
     while True:
         steps += 1
-        # Larger counts reach one step more; the first one that does has the largest such error.
+        # Larger counts reach one more step; the first of them has the largest such error.
         first = _first_count_beyond(count, ell, steps, allowed)
         if first is None:
             break
@@ -83,7 +92,7 @@ def smallest_error(count: int, ell: int, probability: float) -> float:
 
 
 def hidden_up_to(ell: int, error: float, probability: float) -> int:
-    """The largest count such that it and all smaller ones are off by more, likely enough."""
+    """The largest count such that it and all smaller ones are likely enough off by more."""
     written, wished = as_written(error), probability * (1 - _LEEWAY)
     steps = first = 1
     while first < _SMALL:
@@ -98,7 +107,7 @@ def hidden_up_to(ell: int, error: float, probability: float) -> int:
     if not falls_short(MOST_COUNT):
         raise SettingsError(
             f"An error of {error:g} is exceeded with probability {probability:g} by counts of more "
-            f"than {MOST_COUNT:,}, which is as far as is computed. Ask for a larger error or "
+            f"than {MOST_COUNT:,}, the largest that is computed. Ask for a larger error or "
             f"a larger probability."
         )
     steps = math.floor(written * (_first(first, MOST_COUNT, falls_short) - 1)) + 1
@@ -114,6 +123,21 @@ def largest_error(count: int, ell: int, probability: float) -> float:
     wished = probability * (1 - _LEEWAY)
     steps = _last_distance(count, lambda m: chance_far(count, ell, m) >= wished)
     return _just_beyond(Fraction(steps, count), 0.0) if steps else 0.0
+
+
+def chebyshev_probability(ell: int, count: float, error: float) -> float:
+    """Chebyshev's bound on P(off by `error` or more), at most 1."""
+    return min(1.0, (1 - 1 / ell) / (error**2 * count))
+
+
+def chebyshev_count(ell: int, error: float, probability: float) -> Fraction:
+    """The count at which Chebyshev's bound is `probability`."""
+    return (1 - Fraction(1, ell)) / (as_written(error) ** 2 * as_written(probability))
+
+
+def chebyshev_error(ell: int, count: float, probability: float) -> float:
+    """The error at which Chebyshev's bound is `probability`."""
+    return math.sqrt((1 - 1 / ell) / (probability * count))
 
 
 def _curve(count: int, ell: int, error: Fraction) -> float:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from countveil.maths.guarantees.exact import chance_off
-from countveil.maths.guarantees.odds import odds_factor
+from countveil.maths.guarantees.binomial import chance_off, odds_factor
 from countveil.maths.guarantees.searches import smallest_count
 
 _OFF, _WITHIN, _FAILING = 0.3, 0.1, 0.05

@@ -1,4 +1,4 @@
-"""Mechanism A': from the composition of groups and a stream to who publishes what.
+"""Mechanism A': from the composition of groups and a stream to what each row publishes.
 
 Enters: group templates, value codes of rows block by block, streams. Leaves: published codes.
 Must not know: column names, values, other columns, files. Arrays in, arrays out.

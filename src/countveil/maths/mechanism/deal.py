@@ -3,19 +3,19 @@
 Enters: Y, a stream, and per block the true value of each row as a code. Leaves: the published code
 of each row. Must not know: how Y was drawn, how large the blocks are, how many will come.
 
-Tuples sit in the groups in a uniformly random order, so given Y the published values of the rows
-with true value u are a uniformly random arrangement of the multiset Y[u, :]. Think of Y[u, :] as
-tickets, put in random order; the rows of u take theirs from the front, block after block. What a
-block takes of each kind is then multivariate hypergeometric, and inside the block every order is as
-likely.
+Rows are assigned to groups in a uniformly random order, so given Y the published values of the rows
+with true value u are a uniformly random arrangement of the multiset Y[u, :]. Shuffle it; the rows
+of u take its values from the front, block after block. What a block takes of each published value
+is then multivariate hypergeometric, and inside the block every order is equally likely.
 
-The tickets are never all in order at once. Each is sent to one of several parts, all with the same
-probability, and each part is put in random order when it is wanted: one part after the other is a
-uniformly random order of all. How many tickets of a kind go to which part is counted, not made.
-Rare values share their parts, so that many values do not mean many steps.
+The whole multiset is never shuffled at once. Each of its values goes to one of several batches, all
+with the same probability, and each batch is shuffled when it is needed: one batch after the other
+is a uniformly random order of all. How many values of a kind go to which batch is counted, without
+making a single one. Rare true values share their batches, so that many values do not mean many
+steps.
 
-`reserve` says which tickets a block takes, and must be called block by block; `Hand.deal` does the
-work, and may run in any thread.
+`reserve` decides which values a block takes, and must be called block by block;
+`Reservation.deal` does the work, and may run in any thread.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.mechanism.draw import PublishedTable
-from countveil.maths.mechanism.shuffled_values import Part
+from countveil.maths.mechanism.shuffled_values import ShuffledBatch
 from countveil.randomness import Stream
 
 Counts = NDArray[np.int64]
 
-_PART_TICKETS = 1 << 16
-# With more tickets than this, rare values are split too: the parts in use stay about this many.
+_BATCH_SIZE = 1 << 16
+# Tables with more rows than this get larger ranges, so that about this many values are in use.
 _IN_USE = 1 << 26
 _FEW_VALUES = 1024
 _CHUNK_ROWS = 1 << 16
@@ -48,14 +48,19 @@ class Dealer:
         self._stream = stream
         ends = np.concatenate([[0], np.cumsum(table.counts)])[table.indptr]
         self._left = int(ends[-1])
-        self.says = table.values.astype(narrow_type(table.n_values))
-        # Neighbours share a group until it holds enough tickets for its parts.
-        enough = _PART_TICKETS * max(1, -(-self._left // _IN_USE))
-        self._group_of = ends[:-1] // enough
-        self._groups: dict[int, _Group] = {}
+        self._codes = table.values.astype(narrow_type(table.n_values))
+        # Neighbouring true values share a range until it is large enough for its batches.
+        enough = _BATCH_SIZE * max(1, -(-self._left // _IN_USE))
+        self._range_of = ends[:-1] // enough
+        self._ranges: dict[int, _ValueRange] = {}
 
     @property
-    def tickets_left(self) -> int:
+    def dtype(self) -> Any:
+        """The type of published codes: the narrowest that numbers all values."""
+        return self._codes.dtype
+
+    @property
+    def rows_left(self) -> int:
         """Rows still to come."""
         return self._left
 
@@ -72,42 +77,42 @@ class Dealer:
         """How many rows of a block have each value."""
         return np.bincount(codes, minlength=self._table.n_values)
 
-    def reserve(self, wanted: Counts) -> Hand:
-        """The tickets of a block with so many rows of each value."""
+    def reserve(self, wanted: Counts) -> Reservation:
+        """The published values of the next block, which has so many rows of each true value."""
         before = np.cumsum(wanted) - wanted
-        hand = Hand([], int(wanted.sum()), before, self.says.dtype)
-        for number in np.unique(self._group_of[np.flatnonzero(wanted)]).tolist():
-            group = self._groups.get(number) or self._open(number)
-            own = slice(group.first, group.last)
-            hand.pieces.extend(group.take(wanted[own], before[own]))
-        self._left -= hand.size
-        return hand
+        reservation = Reservation([], int(wanted.sum()), before, self.dtype)
+        for number in np.unique(self._range_of[np.flatnonzero(wanted)]).tolist():
+            values = self._ranges.get(number) or self._open(number)
+            here = slice(values.first, values.last)
+            reservation.slices.extend(values.take(wanted[here], before[here]))
+        self._left -= reservation.size
+        return reservation
 
-    def _open(self, number: int) -> _Group:
-        first, last = np.searchsorted(self._group_of, [number, number + 1]).tolist()
+    def _open(self, number: int) -> _ValueRange:
+        first, last = np.searchsorted(self._range_of, [number, number + 1]).tolist()
         cells = slice(self._table.indptr[first], self._table.indptr[last])
         owners = np.repeat(np.arange(last - first), np.diff(self._table.indptr[first : last + 1]))
-        group = _Group(first, last, self._table.counts[cells], owners, self.says[cells])
-        group.split(self._stream)
-        self._groups[number] = group
-        return group
+        values = _ValueRange(first, last, self._table.counts[cells], owners, self._codes[cells])
+        values.split(self._stream)
+        self._ranges[number] = values
+        return values
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """Tickets that a block takes from one part: of each owner, from where, how many, for where."""
+class _Slice:
+    """What a block takes from one batch: for each owner, from where, how many, and where to."""
 
-    part: Part
+    batch: ShuffledBatch
     start: Counts
     count: Counts
     target: Counts
 
 
 @dataclass(frozen=True, slots=True)
-class Hand:
-    """The tickets of one block."""
+class Reservation:
+    """The published values of one block."""
 
-    pieces: list[_Piece]
+    slices: list[_Slice]
     size: int
     before: Counts
     dtype: Any
@@ -115,16 +120,16 @@ class Hand:
     def deal(self, codes: NDArray[Any]) -> NDArray[Any]:
         """The published code of each row, in the narrowest type."""
         by_value = np.empty(self.size, self.dtype)
-        for piece in self.pieces:
-            tickets = piece.part.tickets()
-            if piece.count.size == 1:
-                start, count, target = piece.start[0], piece.count[0], piece.target[0]
-                by_value[target : target + count] = tickets[start : start + count]
+        for taken in self.slices:
+            values = taken.batch.values()
+            if taken.count.size == 1:
+                start, count, target = taken.start[0], taken.count[0], taken.target[0]
+                by_value[target : target + count] = values[start : start + count]
                 continue
-            step = np.arange(int(piece.count.sum()))
-            step -= np.repeat(np.cumsum(piece.count) - piece.count, piece.count)
-            targets, starts = (np.repeat(at, piece.count) for at in (piece.target, piece.start))
-            by_value[targets + step] = tickets[starts + step]
+            step = np.arange(int(taken.count.sum()))
+            step -= np.repeat(np.cumsum(taken.count) - taken.count, taken.count)
+            targets, starts = (np.repeat(at, taken.count) for at in (taken.target, taken.start))
+            by_value[targets + step] = values[starts + step]
         if self.before.size > _FEW_VALUES:
             dealt = np.empty_like(by_value)
             dealt[np.argsort(codes, kind="stable")] = by_value
@@ -132,108 +137,109 @@ class Hand:
         return self._in_chunks(codes, by_value)
 
     def _in_chunks(self, codes: NDArray[Any], by_value: NDArray[Any]) -> NDArray[Any]:
-        """Few rows at a time, so that their order stays in the cache."""
+        """Deal few rows at a time, so that their order stays in the cache."""
         dealt = np.empty_like(by_value)
         at = self.before.copy()
         for first in range(0, self.size, _CHUNK_ROWS):
             chunk = codes[first : first + _CHUNK_ROWS]
             end = at + np.bincount(chunk, minlength=at.size)
             bounds = zip(at.tolist(), end.tolist(), strict=True)
-            own = dealt[first : first + _CHUNK_ROWS]
-            own[np.argsort(chunk, kind="stable")] = np.concatenate(
+            here = dealt[first : first + _CHUNK_ROWS]
+            here[np.argsort(chunk, kind="stable")] = np.concatenate(
                 [by_value[a:b] for a, b in bounds]
             )
             at = end
         return dealt
 
 
-class _Group:
-    """Neighbouring values whose tickets lie in the same parts."""
+class _ValueRange:
+    """Neighbouring true values whose published values are in the same batches."""
 
     def __init__(
-        self, first: int, last: int, counts: Counts, owners: Counts, says: NDArray[Any]
+        self, first: int, last: int, counts: Counts, owners: Counts, codes: NDArray[Any]
     ) -> None:
         self.first, self.last = first, last
-        self._counts, self._owners, self._says = counts, owners, says
+        self._counts, self._owners, self._codes = counts, owners, codes
         self._served = np.zeros(last - first, np.int64)
-        self._parts: list[Part | None] = []
-        # Per part and owner, the tickets in the parts before.
+        self._batches: list[ShuffledBatch | None] = []
+        # Per batch and owner, the values in the batches before.
         self._before = np.zeros((1, last - first), np.int64)
-        # The same for an owner without company, which is most of the work in large tables.
+        # The same for a range of one owner, which is most of the work in large tables.
         self._edges: list[int] = []
         self._exhausted = 0
 
     def split(self, stream: Stream) -> None:
-        """Send every ticket to a part."""
+        """Send every published value to a batch."""
         n_owners = self.last - self.first
-        n_parts = 1 << max(0, (int(self._counts.sum()) - 1) // _PART_TICKETS).bit_length()
-        own = stream.spawn()
-        shares = _spread(self._counts, n_parts, own)
-        self._parts = [
-            Part(share, self._owners, self._says, n_owners, own.spawn()) for share in shares
+        n_batches = 1 << max(0, (int(self._counts.sum()) - 1) // _BATCH_SIZE).bit_length()
+        stream = stream.spawn()
+        shares = _spread(self._counts, n_batches, stream)
+        self._batches = [
+            ShuffledBatch(share, self._owners, self._codes, n_owners, stream.spawn())
+            for share in shares
         ]
-        held = np.stack([np.bincount(self._owners, share, n_owners) for share in shares])
-        totals = np.cumsum(held.astype(np.int64), axis=0)
+        sizes = np.stack([np.bincount(self._owners, share, n_owners) for share in shares])
+        totals = np.cumsum(sizes.astype(np.int64), axis=0)
         self._before = np.concatenate([self._before, totals])
         if n_owners == 1:
             self._edges = self._before[:, 0].tolist()
 
-    def take(self, wanted: Counts, target: Counts) -> list[_Piece]:
-        """The next tickets of each owner."""
+    def take(self, wanted: Counts, target: Counts) -> list[_Slice]:
+        """The next values of each owner."""
         if len(self._edges):
             return self._take_alone(int(wanted[0]), int(target[0]))
         begin, end = self._served, self._served + wanted
         if np.any(end > self._before[-1]):
             raise ValueError(_TOO_MANY)
-        # From each part that is left, of each owner: from which ticket on, and how many.
+        # From each remaining batch, for each owner: from which value on, and how many.
         before, after = self._before[self._exhausted : -1], self._before[self._exhausted + 1 :]
         low = np.maximum(before, begin)
         count = np.minimum(after, end) - low
-        wanted_of = count > 0
-        pieces = []
-        for line in np.flatnonzero(wanted_of.any(axis=1)).tolist():
-            part = self._parts[self._exhausted + line]
-            assert part is not None  # noqa: S101 - only parts that are used up are let go
-            some = np.flatnonzero(wanted_of[line])
-            held = after[line] - before[line]
-            start = np.cumsum(held) - held + low[line] - before[line]
+        taken = count > 0
+        slices = []
+        for line in np.flatnonzero(taken.any(axis=1)).tolist():
+            batch = self._batches[self._exhausted + line]
+            assert batch is not None  # noqa: S101 - only batches that are used up are dropped
+            some = np.flatnonzero(taken[line])
+            sizes = after[line] - before[line]
+            start = np.cumsum(sizes) - sizes + low[line] - before[line]
             to = target + low[line] - begin
-            pieces.append(_Piece(part, start[some], count[line, some], to[some]))
+            slices.append(_Slice(batch, start[some], count[line, some], to[some]))
         self._served = end
         used_up = int(np.all(after <= end, axis=1).sum())
         for number in range(self._exhausted, self._exhausted + used_up):
-            self._parts[number] = None
+            self._batches[number] = None
         self._exhausted += used_up
-        return pieces
+        return slices
 
-    def _take_alone(self, wanted: int, target: int) -> list[_Piece]:
+    def _take_alone(self, wanted: int, target: int) -> list[_Slice]:
         begin = int(self._served[0])
         end = begin + wanted
         if end > self._edges[-1]:
             raise ValueError(_TOO_MANY)
         self._served[0] = end
-        pieces = []
+        slices = []
         while begin < end:
             number = self._exhausted
             before, after = self._edges[number : number + 2]
-            part, last = self._parts[number], min(end, after)
-            if part is not None and last > begin:
+            batch, last = self._batches[number], min(end, after)
+            if batch is not None and last > begin:
                 place = (begin - before, last - begin, target)
-                pieces.append(_Piece(part, *(np.array([at]) for at in place)))
+                slices.append(_Slice(batch, *(np.array([at]) for at in place)))
             target, begin = target + last - begin, last
             if last == after:
-                self._parts[number] = None
+                self._batches[number] = None
                 self._exhausted += 1
-        return pieces
+        return slices
 
 
-def _spread(counts: Counts, n_parts: int, stream: Stream) -> Counts:
-    """How many tickets of each cell go to each part, every ticket with equal chances.
+def _spread(counts: Counts, n_batches: int, stream: Stream) -> Counts:
+    """How many values of each cell go to each batch, every value with equal chances.
 
-    A fair coin for each ticket parts them in two, and so on: `n_parts` is a power of two.
+    A fair coin for each value halves them, and halves each half: `n_batches` is a power of two.
     """
     shares = counts[None]
-    while len(shares) < n_parts:
+    while len(shares) < n_batches:
         heads = stream.heads(shares)
         shares = np.concatenate([heads, shares - heads])
     return shares

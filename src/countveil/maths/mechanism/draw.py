@@ -1,12 +1,12 @@
-"""How many tuples with true value u publish v: the table Y, drawn from the groups.
+"""How many rows with true value u publish v: the table Y, drawn from the groups.
 
 Enters: group templates, a stream. Leaves: Y, sparse. Must not know: rows.
 
-Every tuple publishes one of its group's values, each with probability exactly one over the size of
-the group. Which tuple of a value sits in which group does not matter for the totals, so they are
-drawn for each template and each of its values at once. Nothing goes through floating point: the
-choices are uniform integers, one per tuple, or, where a template comes many times, fair coins that
-are only counted.
+Every row publishes one of its group's values, each with probability exactly one over the size of
+the group. Which row of a value is in which group does not matter for the totals, so they are drawn
+for each template and each of its values at once. Nothing goes through floating point: the choices
+are uniform integers, one per row, or, where a template occurs many times, fair coins that are only
+counted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DENSE_CELLS = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """Y by rows: true value u publishes `values[i]` for `counts[i]` tuples, i in its range."""
+    """Y by rows: true value u publishes `values[i]` for `counts[i]` rows, i in its range."""
 
     indptr: NDArray[np.int64]
     values: NDArray[np.int64]
@@ -62,17 +62,17 @@ def draw_published(groups: Templates, stream: Stream) -> PublishedTable:
             pairs = members[:, :, None] * n_values + members[:, None, :]
             counts = stream.tallies(size, np.repeat(times[first : first + step], size))
             tally.add_counts(pairs.ravel(), counts.ravel())
-        laid = templates[~often].ravel()
-        for starts, places in _tuples(multiplicity[~often], size):
-            published = laid.take(starts + stream.below(size, starts.size))
-            tally.add(laid.take(starts + places) * n_values + published)
+        flat = templates[~often].ravel()
+        for starts, places in _members(multiplicity[~often], size):
+            published = flat.take(starts + stream.below(size, starts.size))
+            tally.add(flat.take(starts + places) * n_values + published)
     return tally.table()
 
 
-def _tuples(
+def _members(
     multiplicity: NDArray[np.int64], size: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Where its template starts and its place in it, for every tuple, about `_CHUNK` at a time."""
+    """Where its template starts and its place in it, for every row, about `_CHUNK` at a time."""
     ends = np.cumsum(multiplicity * size)
     first = 0
     while first < multiplicity.size:
@@ -84,7 +84,7 @@ def _tuples(
 
 
 class _Tally:
-    """Counts of (true, published) pairs: a plain array for small domains, sorted keys else."""
+    """Counts of (true, published) pairs: a plain array for small domains, otherwise sorted keys."""
 
     def __init__(self, n_values: int) -> None:
         self._n_values = n_values
@@ -92,8 +92,8 @@ class _Tally:
         self._dense = np.zeros(n_values * n_values, np.int64) if dense else None
         self._keys = np.zeros(0, np.int64)
         self._counts = np.zeros(0, np.int64)
-        self._waiting: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-        self._n_waiting = 0
+        self._unmerged: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        self._n_unmerged = 0
 
     def add(self, keys: NDArray[np.int64]) -> None:
         if self._dense is not None:
@@ -105,15 +105,15 @@ class _Tally:
         if self._dense is not None:
             np.add.at(self._dense, keys, counts)
             return
-        self._waiting.append((keys[counts > 0], counts[counts > 0]))
-        self._n_waiting += keys.size
-        if self._n_waiting > self._keys.size + _CHUNK:
+        self._unmerged.append((keys[counts > 0], counts[counts > 0]))
+        self._n_unmerged += keys.size
+        if self._n_unmerged > self._keys.size + _CHUNK:
             self._merge()
 
     def _merge(self) -> None:
-        merged = np.concatenate([self._keys, *(keys for keys, _ in self._waiting)])
-        weights = np.concatenate([self._counts, *(counts for _, counts in self._waiting)])
-        self._waiting, self._n_waiting = [], 0
+        merged = np.concatenate([self._keys, *(keys for keys, _ in self._unmerged)])
+        weights = np.concatenate([self._counts, *(counts for _, counts in self._unmerged)])
+        self._unmerged, self._n_unmerged = [], 0
         self._keys, inverse = np.unique(merged, return_inverse=True)
         self._counts = np.zeros(self._keys.size, np.int64)
         np.add.at(self._counts, inverse, weights)
