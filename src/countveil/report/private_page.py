@@ -22,8 +22,8 @@ from countveil.report.release_page import published_text
 Floats = NDArray[np.float64]
 
 _WARNING = (
-    "For the publisher only: this page shows true counts. Never publish it, and keep it apart from "
-    "the release."
+    "For the publisher only, because it shows true counts. Never publish this page, and keep it "
+    "apart from the release."
 )
 _EDGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 _OFF, _LISTED, _DOTS = 0.3, 400, 1_500
