@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from countveil.auditing.attacks import (
-    columns,
+    associated_columns,
     correlation,
     elimination,
     layout,
@@ -30,7 +30,7 @@ from countveil.auditing.findings import (
     Finding,
     judged,
 )
-from countveil.auditing.links import TrueColumn
+from countveil.auditing.linking import TrueColumn
 from countveil.auditing.model import cross_fitted
 from countveil.auditing.summary import Audit
 from countveil.auditing.target import PlainColumn, SensitiveColumn, Target
@@ -133,7 +133,7 @@ def test_knowing_all_but_two_is_not_knowing_all(seed: int) -> None:
 
 
 def test_two_columns_that_are_one_multiply_their_evidence(seed: int) -> None:
-    found = columns.attack(make_target(seed, twice=True)).findings
+    found = associated_columns.attack(make_target(seed, twice=True)).findings
     both = by_attack(found, "rows that publish the truth in both")
     assert both.measured == pytest.approx(1 / ELL**2, abs=0.03)
     assert all(finding.p_value > 1e-8 for finding in found)  # type: ignore[operator]

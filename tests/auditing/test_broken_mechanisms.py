@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import countveil as cv
-from countveil.auditing import links
+from countveil.auditing import linking
 from countveil.auditing.attacks import implementation
 from countveil.auditing.auditor import ATTACKS
 from countveil.auditing.findings import NOT_RUN
@@ -67,24 +67,24 @@ def test_the_sound_mechanism_passes(table: pa.Table, groups: str) -> None:
 def test_twice_the_chance_to_publish_the_truth(
     table: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(links, "run_publish", broken.rewritten(broken.keeps_too_often))
+    monkeypatch.setattr(linking, "run_publish", broken.rewritten(broken.keeps_too_often))
     found = audit(table, "linkage")
     assert "linkage: believe the published value" in exceeded(found)
 
 
 @pytest.mark.slow
 def test_groups_of_one_less(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "run_publish", broken.smaller_groups)
+    monkeypatch.setattr(linking, "run_publish", broken.smaller_groups)
     assert "linkage: believe the published value" in exceeded(audit(table, "linkage"))
 
 
 def test_groups_written_in_order(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "run_publish", broken.rewritten(broken.writes_groups_in_order))
+    monkeypatch.setattr(linking, "run_publish", broken.rewritten(broken.writes_groups_in_order))
     assert "published values of neighbouring rows" in exceeded(audit(table, "reconstruction"))
 
 
 def test_groups_formed_in_order(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "run_publish", broken.rewritten(broken.forms_groups_in_order))
+    monkeypatch.setattr(linking, "run_publish", broken.rewritten(broken.forms_groups_in_order))
     assert "explain the release by a rule" in exceeded(audit(table, "reconstruction"))
 
 
@@ -92,7 +92,7 @@ def test_groups_formed_in_order(table: pa.Table, monkeypatch: pytest.MonkeyPatch
 def test_a_shuffle_that_keeps_rows_together(
     table: pa.Table, monkeypatch: pytest.MonkeyPatch, change: Any
 ) -> None:
-    monkeypatch.setattr(links, "run_publish", broken.rewritten(change))
+    monkeypatch.setattr(linking, "run_publish", broken.rewritten(change))
     assert "source order of neighbouring rows" in exceeded(audit(table, "reconstruction"))
 
 

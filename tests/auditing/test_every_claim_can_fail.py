@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.auditing import links
+from countveil.auditing import linking
 from countveil.auditing.attacks import implementation, minimality, value_counts
 from countveil.auditing.auditor import ATTACKS
 from countveil.auditing.findings import EXCEEDS
@@ -117,7 +117,7 @@ def twice_the_truth(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) ->
 
 def no_decoys(patch: pytest.MonkeyPatch, table: pa.Table, _folder: Path) -> set[str]:
     """A plan, so that nobody needs a number of his row to be linked."""
-    patch.setattr(links, "run_publish", broken.rewritten(broken.publishes_the_truth))
+    patch.setattr(linking, "run_publish", broken.rewritten(broken.publishes_the_truth))
     return audited(table.drop_columns(["row"]), None, "neighbours", "small-counts")
 
 

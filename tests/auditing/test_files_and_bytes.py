@@ -17,7 +17,7 @@ import pytest
 import countveil as cv
 from countveil.auditing import auditor
 from countveil.auditing.attacks import implementation
-from countveil.auditing.attacks.secrets import chance_p_value, found_in
+from countveil.auditing.attacks.source_traces import chance_p_value, found_in
 from countveil.engines.local.release_files import everything_in, file_notes, times_in
 from countveil.publishing.publisher import run_publish
 from countveil.randomness import Randomness

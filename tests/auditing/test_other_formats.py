@@ -15,8 +15,8 @@ import pytest
 
 import countveil as cv
 from countveil.engines.local.release_files import everything_in, file_notes
-from countveil.release.formats.files import ENDINGS, OUTPUT_FORMATS, beside_rows
-from countveil.release.formats.statistical import write_rows
+from countveil.release.formats.data_files import ENDINGS, OUTPUT_FORMATS, beside_rows
+from countveil.release.formats.stata_spss import write_rows
 
 CANARY = "canary0123456789abcdef"
 FORMATS = [name for name in OUTPUT_FORMATS if name != "parquet"]

@@ -23,8 +23,8 @@ from countveil.engines.local.output_formats import rewrite
 from countveil.engines.local.release_rows import released_rows
 from countveil.errors import MissingExtraError, ReleaseError, SettingsError
 from countveil.release import PublishedColumn
-from countveil.release.formats.files import ENDINGS, OUTPUT_FORMATS, check_kept, read_rows
-from countveil.release.formats.statistical import write_rows
+from countveil.release.formats.data_files import ENDINGS, OUTPUT_FORMATS, check_kept, read_rows
+from countveil.release.formats.stata_spss import write_rows
 from tests.strategies import examples
 
 FORMATS = [name for name in OUTPUT_FORMATS if name != "parquet"]

@@ -13,8 +13,8 @@ from countveil.errors import TargetError
 from countveil.maths.guarantees import chance_off
 from countveil.report import Axis, Chart, Line, Section, draw, page, picture
 from countveil.report.chart import around, tick_text
-from countveil.report.files import check_file, pending_file, write_file
 from countveil.report.guarantee_figures import privacy_figure, utility_figure
+from countveil.report.whole_file import check_file, pending_file, write_file
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = "</svg><script>alert(1)</script>"

@@ -16,7 +16,7 @@ from countveil.errors import SettingsError, TargetError
 from countveil.maths.groups import largest_ell
 from countveil.randomness import Randomness
 from countveil.synthetic import COLUMNS, expected_shares, people
-from countveil.synthetic.files import _CHUNK
+from countveil.synthetic.census import _CHUNK
 
 
 def table(rows: int, seed: int | None = None) -> pa.Table:

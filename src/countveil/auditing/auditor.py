@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from countveil.auditing import links
+from countveil.auditing import linking
 from countveil.auditing.attacks import (
-    columns,
+    associated_columns,
     correlation,
     elimination,
-    files,
+    file_traces,
     implementation,
     layout,
     linkage,
@@ -29,8 +29,8 @@ from countveil.auditing.attacks import (
     neighbours,
     reconstruction,
     repetition,
-    secrets,
     small_counts,
+    source_traces,
 )
 from countveil.auditing.findings import Outcome, judged, too_few
 from countveil.auditing.summary import Audit
@@ -97,7 +97,7 @@ def run_audit(
     for name, choice in settings.items():
         counts = prepared.source.histogram(name).counts
         check_eligible(name, counts, choice.ell, lambda _place: "its most frequent value")
-    truth = links.true_columns(prepared)
+    truth = linking.true_columns(prepared)
     randomness = Randomness(seed)
     with tempfile.TemporaryDirectory(prefix="audit-") as scratch:
         place = Path(scratch)
@@ -110,7 +110,7 @@ def run_audit(
             }
             tell("linking rows", 0, 0)
             _check_columns(prepared, manifest)
-            target = links.linked_by_values(truth, manifest, folder, list(settings))
+            target = linking.linked_by_values(truth, manifest, folder, list(settings))
             linked = folder
         else:
             tell("publishing a trial", 0, 0)
@@ -118,8 +118,8 @@ def run_audit(
             run_publish(table, settings, folder, choices=chosen, seed=seed)
             manifest = read_manifest(folder)
             linked = place / "twin"
-            number = links.publish_twin(truth, settings, linked, seed)
-            target = links.linked_by_number(truth, settings, linked, number)
+            number = linking.publish_twin(truth, settings, linked, seed)
+            target = linking.linked_by_number(truth, settings, linked, number)
         source = describe_source(table, chosen.query)
         paths = source.paths if isinstance(source, FileSource) else ()
         scene = _Scene(
@@ -155,7 +155,7 @@ class _Scene:
 
     target: Target
     prepared: LocalPrepared
-    truth: Mapping[str, links.TrueColumn]
+    truth: Mapping[str, linking.TrueColumn]
     settings: Mapping[str, ColumnSettings]
     manifest: Manifest
     folder: Path
@@ -174,7 +174,7 @@ class _Scene:
         parts: dict[str, list[tuple[str, Callable[[], Outcome]]]] = {
             "linkage": [
                 ("linkage", lambda: linkage.attack(target, stream)),
-                ("associated columns", lambda: columns.attack(target)),
+                ("associated columns", lambda: associated_columns.attack(target)),
             ],
             "reconstruction": [
                 ("group reconstruction", lambda: reconstruction.attack(target)),
@@ -200,22 +200,24 @@ class _Scene:
     def _files(self) -> Outcome:
         names = [file.path for file in self.manifest.files]
         texts = [c.name for c in self.manifest.columns if c.type in _TEXT]
-        stored = links.read_stored(self.folder, list(self.settings))
+        stored = linking.read_stored(self.folder, list(self.settings))
         codes = {name: column.codes for name, column in stored.items()}
-        outcome = files.attack(file_notes(self.folder, names, texts, list(codes)), codes)
+        outcome = file_traces.attack(file_notes(self.folder, names, texts, list(codes)), codes)
         of_source = times_of_source(self.paths)
-        outcome.add(files.attack_times(times_in(self.folder), of_source, planned=self.planned))
+        outcome.add(
+            file_traces.attack_times(times_in(self.folder), of_source, planned=self.planned)
+        )
         times = times_in(self.linked)
         parts = [
-            files.Part(file.rows, file.bytes, times[file.path])
+            file_traces.Part(file.rows, file.bytes, times[file.path])
             for file in read_manifest(self.linked).files
         ]
-        outcome.add(files.attack_parts(self.target, parts))
+        outcome.add(file_traces.attack_parts(self.target, parts))
         return outcome
 
     def _bytes(self) -> Outcome:
         public = [value for own in self.manifest.sensitive.values() for value in own.domain]
-        sought = secrets.secrets(
+        sought = source_traces.secrets(
             self.prepared, self.truth, self.target, self.paths,
             public=public, program=_program_text(self.scratch / "program"),
         )  # fmt: skip

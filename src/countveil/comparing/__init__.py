@@ -4,7 +4,7 @@ Enters: a histogram, figures. Leaves: methods to try, a `Comparison` in words, t
 Must not know: files, engines.
 """
 
-from countveil.comparing.lineup import Entrant, lineup
+from countveil.comparing.entrants import Entrant, lineup
 from countveil.comparing.outcome import Compared, Comparison
 
 __all__ = ["Compared", "Comparison", "Entrant", "lineup"]

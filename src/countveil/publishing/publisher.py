@@ -36,10 +36,10 @@ from countveil.release import (
     SensitiveColumn,
     Signer,
 )
-from countveil.release.formats.files import PARQUET, check_kept
-from countveil.report.files import check_file, pending_file
+from countveil.release.formats.data_files import PARQUET, check_kept
 from countveil.report.private_page import Stages, private_page
 from countveil.report.release_page import release_page
+from countveil.report.whole_file import check_file, pending_file
 from countveil.tables import Choices, Classes
 from countveil.tables.counted import Histogram
 from countveil.tables.progress import Progress

@@ -16,7 +16,7 @@ from typing import Any
 
 from countveil.errors import ReleaseError
 from countveil.maths.channel.group_methods import GROUP_METHODS, RESIDUES
-from countveil.release.formats.files import format_of
+from countveil.release.formats.data_files import format_of
 from countveil.release.values import decode_value, encode_value
 
 FORMAT = "countveil-release"

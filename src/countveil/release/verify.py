@@ -17,7 +17,7 @@ from typing import Any
 
 from countveil.errors import ReleaseError
 from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
-from countveil.release.formats.files import PARQUET, format_of, read_rows
+from countveil.release.formats.data_files import PARQUET, format_of, read_rows
 from countveil.release.manifest import DataFile, Manifest, ReportFile
 from countveil.release.signature import SIGNATURE_NAME, signature_problem
 from countveil.release.values import python_values

@@ -4,7 +4,7 @@ Enters: a number of rows, perhaps a seed. Leaves: a table or a file. Must not kn
 publishing. People, shares and dependences are made up; they only look like a census.
 """
 
-from countveil.synthetic.files import generate
+from countveil.synthetic.census import generate
 from countveil.synthetic.people import COLUMNS, expected_shares, people
 
 __all__ = ["COLUMNS", "expected_shares", "generate", "people"]

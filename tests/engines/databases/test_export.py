@@ -23,7 +23,7 @@ from countveil.errors import (
     SettingsError,
     TargetError,
 )
-from countveil.release.formats.files import OUTPUT_FORMATS
+from countveil.release.formats.data_files import OUTPUT_FORMATS
 from tests.asking.portable.test_plain_sql import table
 
 QUESTIONS = [

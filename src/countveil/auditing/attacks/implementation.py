@@ -23,9 +23,9 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 
-from countveil.auditing.attacks.secrets import chance_p_value, found_in
+from countveil.auditing.attacks.source_traces import chance_p_value, found_in
 from countveil.auditing.findings import Finding, Outcome
-from countveil.auditing.links import read_stored
+from countveil.auditing.linking import read_stored
 from countveil.engines.local.release_files import everything_in
 from countveil.errors import InputError
 from countveil.maths.groups import ColumnSettings

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from countveil.auditing.findings import Finding, Outcome
-from countveil.auditing.links import TrueColumn, read_stored
+from countveil.auditing.linking import TrueColumn, read_stored
 from countveil.maths.groups import ColumnSettings, largest_ell
 from countveil.publishing.publisher import run_publish
 from countveil.randomness import Stream

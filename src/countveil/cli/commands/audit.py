@@ -89,7 +89,7 @@ def command(
     """
     from countveil.auditing.auditor import run_audit
     from countveil.publishing.publisher import column_settings
-    from countveil.report.files import check_file, write_file
+    from countveil.report.whole_file import check_file, write_file
 
     if report is not None:
         check_file(report, "the report", replace=True)

@@ -76,7 +76,7 @@ def command(
     Example: countveil compare census.csv -s occupation --ell 5 --report compare.html
     """
     from countveil.comparing.comparer import run_compare
-    from countveil.report.files import check_file, write_file
+    from countveil.report.whole_file import check_file, write_file
 
     if report is not None:
         check_file(report, "the report", replace=True)

@@ -13,7 +13,7 @@ from countveil.cli.output import Format, print_paragraph, print_rows
 
 if TYPE_CHECKING:
     from countveil.maths.guarantees import Guarantee, GuaranteeAnswer
-    from countveil.maths.guarantees.predicates import PredicateGuarantee
+    from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
 
 app = typer.Typer(
     help="What an ell promises: utility of large counts, privacy of small ones.",
@@ -202,8 +202,8 @@ def _digits(number: float | None) -> str | None:
 def _draw(path: Path, what: str, error: float, ell: int) -> None:
     from countveil.errors import SettingsError
     from countveil.report import picture
-    from countveil.report.files import check_file, write_file
     from countveil.report.guarantee_figures import privacy_figure, utility_figure
+    from countveil.report.whole_file import check_file, write_file
 
     if path.suffix.lower() != ".svg":
         raise SettingsError(

@@ -8,9 +8,9 @@ and say what a linked row gives away. Must not know: columns, values, files, eng
 """
 
 from countveil.comparing.baselines.anatomy import Anatomy, diversity, is_diverse
-from countveil.comparing.baselines.contract import Belief, Method, Published
 from countveil.comparing.baselines.global_randomisation import GlobalRandomisation
 from countveil.comparing.baselines.laplace import Laplace
+from countveil.comparing.baselines.method import Belief, Method, Published
 from countveil.comparing.baselines.ours import DecoyGroups
 from countveil.comparing.baselines.pram import InvariantPram
 from countveil.comparing.baselines.randomised_response import RandomisedResponse

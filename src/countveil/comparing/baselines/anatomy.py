@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from countveil.comparing.baselines.contract import Belief, Codes, Floats, Rows, checked, tallies
+from countveil.comparing.baselines.method import Belief, Codes, Floats, Rows, checked, tallies
 from countveil.maths.channel import Templates, greedy_templates
 from countveil.maths.groups import ColumnSettings, check_eligible
 from countveil.randomness import Randomness

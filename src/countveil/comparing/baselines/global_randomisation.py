@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from countveil.comparing.baselines.contract import Codes, checked
 from countveil.comparing.baselines.known_channel import (
     RandomisedTable,
     check_estimate,
     randomise,
     uniform_channel,
 )
+from countveil.comparing.baselines.method import Codes, checked
 from countveil.errors import SettingsError
 from countveil.randomness import Randomness
 

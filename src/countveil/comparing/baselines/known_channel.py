@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from countveil.comparing.baselines.contract import Belief, Codes, Floats, Rows, posterior, tallies
+from countveil.comparing.baselines.method import Belief, Codes, Floats, Rows, posterior, tallies
 from countveil.errors import SettingsError
 from countveil.maths.estimate import bayes_counts
 from countveil.maths.estimate.bayes import PAPER_TOLERANCE

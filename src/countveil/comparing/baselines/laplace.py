@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from countveil.comparing.baselines.contract import Belief, Codes, Floats, Rows, checked, tallies
+from countveil.comparing.baselines.method import Belief, Codes, Floats, Rows, checked, tallies
 from countveil.errors import MissingExtraError, QueryError, SettingsError
 from countveil.randomness import Randomness
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from countveil.comparing.baselines.contract import Codes, Floats, Method, Published, Rows, tallies
+from countveil.comparing.baselines.method import Codes, Floats, Method, Published, Rows, tallies
 from countveil.randomness import Randomness
 
 # Selectivities from (not included) to (included).

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from countveil.comparing.baselines.contract import (
+from countveil.comparing.baselines.method import (
     Belief,
     Codes,
     Floats,

@@ -28,8 +28,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from countveil.comparing.baselines.contract import Codes, Floats, checked
 from countveil.comparing.baselines.known_channel import RandomisedTable, check_estimate, randomise
+from countveil.comparing.baselines.method import Codes, Floats, checked
 from countveil.errors import IneligibleError, SettingsError
 from countveil.randomness import Randomness
 

@@ -22,13 +22,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from countveil.comparing.baselines.contract import Codes, checked
 from countveil.comparing.baselines.known_channel import (
     RandomisedTable,
     check_estimate,
     randomise,
     uniform_channel,
 )
+from countveil.comparing.baselines.method import Codes, checked
 from countveil.errors import IneligibleError, SettingsError
 from countveil.randomness import Randomness
 

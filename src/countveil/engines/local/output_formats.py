@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 from countveil.engines.contract import WrittenFile
 from countveil.engines.local.release_rows import parquet_rows
 from countveil.errors import SettingsError
-from countveil.release.formats.files import ARROW, CSV_GZ, ENDINGS, PARQUET
-from countveil.release.formats.statistical import SPSS, STATA, write_rows
+from countveil.release.formats.data_files import ARROW, CSV_GZ, ENDINGS, PARQUET
+from countveil.release.formats.stata_spss import SPSS, STATA, write_rows
 
 MOST_FILES = 10_000
 

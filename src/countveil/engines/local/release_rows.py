@@ -12,7 +12,7 @@ from typing import Any
 
 from countveil.engines.local.release_codes import opened
 from countveil.release import Manifest
-from countveil.release.formats.files import PARQUET, format_of, read_rows
+from countveil.release.formats.data_files import PARQUET, format_of, read_rows
 
 
 def released_schema(folder: Path, manifest: Manifest) -> Any:

@@ -12,7 +12,7 @@ from countveil.maths.guarantees.binomial import (
     odds_factor,
 )
 from countveil.maths.guarantees.guarantee import Guarantee, GuaranteeAnswer, Way
-from countveil.maths.guarantees.statement import statement
+from countveil.maths.guarantees.promise import statement
 
 __all__ = [
     "Guarantee",

@@ -27,7 +27,7 @@ from countveil.maths.guarantees.binomial import MOST_COUNT, chance_failing, chan
 from countveil.maths.paper import bounds
 
 if TYPE_CHECKING:
-    from countveil.maths.guarantees.predicates import PredicateGuarantee
+    from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
 
 MOST_ELL = 100_000
 _NAMES = ("count", "error", "probability")
@@ -149,7 +149,7 @@ class Guarantee:
         `rows` are those of the table, `size` those of the predicate, `share` that of the value in
         the table.
         """
-        from countveil.maths.guarantees.predicates import PredicateGuarantee
+        from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
 
         return PredicateGuarantee(self.ell, rows, size, share)
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from countveil.auditing.links import TrueColumn
+from countveil.auditing.linking import TrueColumn
 from countveil.auditing.target import Target
 from countveil.publishing.prepare import LocalPrepared
 

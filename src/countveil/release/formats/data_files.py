@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countveil.errors import ReleaseError, SettingsError
-from countveil.release.formats import statistical as stat_files
-from countveil.release.formats.statistical import SPSS, STATA, check_columns
+from countveil.release.formats import stata_spss
+from countveil.release.formats.stata_spss import SPSS, STATA, check_columns
 
 if TYPE_CHECKING:
     from countveil.release.manifest import PublishedColumn
@@ -69,7 +69,7 @@ def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> Any:
         program = STATISTICAL.get(format_of(path.name))
         if program is not None:
             kinds = [(column.name, arrow_type(column.type)) for column in columns]
-            return stat_files.read_rows(path, kinds, program)
+            return stata_spss.read_rows(path, kinds, program)
         try:
             return _read_csv(path, columns, _BLOCK)
         except pa.ArrowInvalid:
@@ -106,7 +106,7 @@ def beside_rows(path: Path) -> list[str]:
                 found.append(f"{field.name}: a dictionary")
         return found
     program = STATISTICAL.get(ending)
-    return [] if program is None else stat_files.beside_rows(path, program)
+    return [] if program is None else stata_spss.beside_rows(path, program)
 
 
 def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> Any:
