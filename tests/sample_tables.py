@@ -16,7 +16,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from countveil.tables import describe_source
-from countveil.tables.readers.csv.blocks import Shelf
+from countveil.tables.readers.csv.reader import Shelf
 from countveil.tables.readers.open import open_blocks
 
 Kind = tuple[Any, st.SearchStrategy[Any]]

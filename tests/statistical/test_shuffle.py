@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countveil.engines.local.runs import Rows, Runs
+from countveil.engines.local.shuffle import Rows, Runs
 from countveil.engines.local.writer import draw_buckets
 from countveil.randomness import Randomness, Stream
 from countveil.tables.storage.spill import Spill

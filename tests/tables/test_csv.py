@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from countveil.errors import InputError
 from countveil.tables.readers.csv import chunks as csv_chunks
 from countveil.tables.readers.csv import types as csv_types
-from countveil.tables.readers.csv.blocks import Shelf
+from countveil.tables.readers.csv.reader import Shelf
 from countveil.tables.readers.csv.files import open_csv_files
 
 PLENTY = 1 << 40

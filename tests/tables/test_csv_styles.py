@@ -19,7 +19,7 @@ import countveil as cv
 from countveil.errors import CountveilError, InputError, SettingsError
 from countveil.tables import CsvStyle, FileSource, describe_source
 from countveil.tables.readers.csv import chunks as csv_chunks
-from countveil.tables.readers.csv.blocks import Shelf
+from countveil.tables.readers.csv.reader import Shelf
 from countveil.tables.readers.csv.files import open_csv_files
 from tests.strategies import examples
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from countveil.engines.contract import Result, WrittenFile
 from countveil.engines.local.row_layout import Layout, make_layout
-from countveil.engines.local.runs import Rows, Runs
+from countveil.engines.local.shuffle import Rows, Runs
 from countveil.engines.local.surveyed_table import SeenTable, inside
 from countveil.engines.local.writer import Counter, Writer, draw_buckets
 from countveil.errors import InputError
@@ -43,7 +43,7 @@ from countveil.tables.encoded.encoding import (
 from countveil.tables.encoded.profile import coded_column, column_profile, is_countable, spread
 from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Blocks, Span
-from countveil.tables.readers.csv.blocks import Shelf
+from countveil.tables.readers.csv.reader import Shelf
 from countveil.tables.readers.open import open_blocks
 from countveil.tables.readers.row_filter import part_of
 from countveil.tables.storage.memory_limit import memory_limit, room_for_rows

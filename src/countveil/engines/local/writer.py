@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from countveil.engines.contract import WrittenFile
 from countveil.engines.local.row_layout import Coded, Layout
-from countveil.engines.local.runs import Runs
+from countveil.engines.local.shuffle import Runs
 from countveil.randomness import Stream
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from countveil.tables import DatabaseSource
 from countveil.tables.progress import Progress
-from countveil.tables.readers.csv.blocks import Shelf
+from countveil.tables.readers.csv.reader import Shelf
 from countveil.tables.readers.streams import StreamBlocks
 
 

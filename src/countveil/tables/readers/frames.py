@@ -20,7 +20,7 @@ from countveil.tables.encoded.arrow_arrays import plain_table
 from countveil.tables.locate import is_pandas, is_polars_plan
 from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Blocks, TableBlocks
-from countveil.tables.readers.csv.blocks import Shelf
+from countveil.tables.readers.csv.reader import Shelf
 from countveil.tables.readers.streams import StreamBlocks
 
 _BATCH = 1 << 16

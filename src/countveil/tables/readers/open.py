@@ -17,7 +17,7 @@ from countveil.tables.encoded.arrow_arrays import plain_table
 from countveil.tables.progress import Progress
 from countveil.tables.readers.arrow import ArrowBlocks, has_list_of_batches
 from countveil.tables.readers.blocks import Blocks, ParquetBlocks, TableBlocks
-from countveil.tables.readers.csv.blocks import Shelf
+from countveil.tables.readers.csv.reader import Shelf
 from countveil.tables.readers.csv.files import open_csv_files
 from countveil.tables.readers.database import open_database
 from countveil.tables.readers.frames import open_frame

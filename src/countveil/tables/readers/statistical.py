@@ -21,7 +21,7 @@ import pyarrow as pa
 from countveil.errors import InputError, MissingExtraError
 from countveil.tables.labels import code_text
 from countveil.tables.progress import Progress
-from countveil.tables.readers.csv.blocks import Shelf
+from countveil.tables.readers.csv.reader import Shelf
 from countveil.tables.readers.statistical_times import SAS, SPSS, STATA, Counting, times_of
 from countveil.tables.readers.streams import StreamBlocks
 

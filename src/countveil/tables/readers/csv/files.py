@@ -24,7 +24,7 @@ import pyarrow as pa
 from countveil.errors import InputError
 from countveil.tables import PLAIN_CSV, CsvStyle
 from countveil.tables.progress import Progress
-from countveil.tables.readers.csv.blocks import CsvBlocks, Shelf
+from countveil.tables.readers.csv.reader import CsvBlocks, Shelf
 from countveil.tables.readers.csv.chunks import CsvFile, IrregularError
 from countveil.tables.readers.csv.decoding import csv_bytes, not_the_encoding
 
