@@ -15,9 +15,14 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from countveil.tables import describe_source
-from countveil.tables.readers.csv.reader import Shelf
+from countveil.engines.contract import Reading
+from countveil.engines.local.engine import LocalEngine
+from countveil.engines.local.source_table import LocalSource
+from countveil.tables import Choices, describe_source
+from countveil.tables.encoded.encoding import Form
+from countveil.tables.readers.blocks import Blocks
 from countveil.tables.readers.open import open_blocks
+from countveil.tables.storage.kept import KeptColumns
 
 Kind = tuple[Any, st.SearchStrategy[Any]]
 # Characters of every kind but the zero byte, which several programs end a text with.
@@ -77,22 +82,35 @@ def tables(draw: st.DrawFn, kinds: Sequence[Kind], least: int = 1, most: int = 8
     return pa.table(columns)
 
 
-def read_source(source: Any, query: str | None = None) -> Any:
+def open_local(
+    table: Any, *, memory: str | None = None, spill: Path | None = None, **options: Any
+) -> LocalSource:
+    """A table of any kind, opened to be published from this process."""
+    return LocalEngine().open_source(table, Choices.of(**options), (), Reading(memory, spill))
+
+
+def read_source(source: Any, query: str | None = None) -> pa.Table:
     """All rows of a source, as our readers give them."""
-    shelf = Shelf(1 << 28, Path(tempfile.gettempdir()))
-    blocks = open_blocks(describe_source(source, query), (), shelf)
-    names = blocks.schema.names
-    parts = [blocks.schema.empty_table()]
-    for span in blocks.spans:
-        for found in blocks.read(span, names, plain_text=names):
-            arrays = [
-                found[name].cast(blocks.schema.field(name).type)
-                if pa.types.is_dictionary(found[name].type)
-                else found[name]
-                for name in names
-            ]
-            parts.append(pa.Table.from_arrays(arrays, schema=blocks.schema))
-    return pa.concat_tables(parts)
+    kept = KeptColumns(1 << 28, Path(tempfile.gettempdir()))
+    return table_of_blocks(open_blocks(describe_source(source, query), (), kept))
+
+
+def table_of_blocks(blocks: Blocks) -> pa.Table:
+    """All rows of blocks; a reader gives the same values in every form that it is asked for."""
+    tables = [_in_form(blocks, form) for form in Form]
+    for other in tables[1:]:
+        assert_same(other, tables[0])
+    return tables[0]
+
+
+def _in_form(blocks: Blocks, form: Form) -> pa.Table:
+    forms = dict.fromkeys(blocks.schema.names, form)
+    batches = [
+        pa.table({name: column.array() for name, column in batch.items()}, schema=blocks.schema)
+        for span in blocks.spans
+        for batch in blocks.read(span, forms)
+    ]
+    return pa.concat_tables([blocks.schema.empty_table(), *batches])
 
 
 def assert_same(found: Any, expected: Any) -> None:

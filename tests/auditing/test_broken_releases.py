@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.local import source_table
+from countveil.engines.local import publish_rows, shuffle
 from countveil.maths.groups import ColumnSettings
 from countveil.publishing import publisher
 from countveil.randomness import Randomness, Stream
@@ -79,9 +79,9 @@ def one_stream(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None
 
 
 def whole_blocks(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None:
-    patch.setattr(source_table, "draw_buckets", broken.buckets_in_order)
-    patch.setattr(source_table, "_BUCKET_ROWS", 1 << 12)
-    patch.setattr(source_table, "_TWO_FILES_FROM", 1)
+    patch.setattr(shuffle, "draw_buckets", broken.buckets_in_order)
+    patch.setattr(publish_rows, "BUCKET_ROWS", 1 << 12)
+    patch.setattr(publish_rows, "TWO_FILES_FROM", 1)
     published(table, folder)
 
 
@@ -158,8 +158,8 @@ def test_files_that_hold_blocks_of_the_source(
     assert f"reconstruction: {attack}" in audit(table, tmp_path / "release", "reconstruction")
     # The same two files, with rows that drew their bucket.
     with monkeypatch.context() as patch:
-        patch.setattr(source_table, "_BUCKET_ROWS", 1 << 12)
-        patch.setattr(source_table, "_TWO_FILES_FROM", 1)
+        patch.setattr(publish_rows, "BUCKET_ROWS", 1 << 12)
+        patch.setattr(publish_rows, "TWO_FILES_FROM", 1)
         published(table, tmp_path / "sound")
     found = cv.audit(
         table, {"job": ELL}, release=tmp_path / "sound", drop="person", keep=KEPT,
@@ -174,7 +174,7 @@ def test_files_that_hold_blocks_of_the_source(
 def test_the_files_of_a_large_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The size at which a release has two files, with nothing made smaller for the test."""
     rng = np.random.default_rng(10)
-    rows = source_table._TWO_FILES_FROM + 50_000
+    rows = publish_rows.TWO_FILES_FROM + 50_000
     jobs = pa.DictionaryArray.from_arrays(
         pa.array(rng.integers(0, len(JOBS), rows), pa.int32()), pa.array(JOBS)
     )
@@ -184,7 +184,7 @@ def test_the_files_of_a_large_release(tmp_path: Path, monkeypatch: pytest.Monkey
         folder = tmp_path / str(orderly)
         with monkeypatch.context() as patch:
             if orderly:
-                patch.setattr(source_table, "draw_buckets", broken.buckets_in_order)
+                patch.setattr(shuffle, "draw_buckets", broken.buckets_in_order)
             publisher.run_publish(
                 large, {"job": ColumnSettings(ELL)}, folder, choices=Choices.of(keep=["row", "job"])
             )

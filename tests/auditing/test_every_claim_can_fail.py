@@ -23,7 +23,7 @@ from countveil.auditing import linking
 from countveil.auditing.attacks import implementation, minimality, value_counts
 from countveil.auditing.auditor import ATTACKS
 from countveil.auditing.findings import EXCEEDS
-from countveil.engines.local import source_table
+from countveil.engines.local import publish_rows, shuffle
 from countveil.maths.groups import ColumnSettings
 from countveil.publishing import publisher
 from countveil.randomness import Randomness, Stream
@@ -144,9 +144,9 @@ def biased_draw(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> set
 
 
 def whole_blocks(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> set[str]:
-    patch.setattr(source_table, "draw_buckets", broken.buckets_in_order)
-    patch.setattr(source_table, "_BUCKET_ROWS", 1 << 12)
-    patch.setattr(source_table, "_TWO_FILES_FROM", 1)
+    patch.setattr(shuffle, "draw_buckets", broken.buckets_in_order)
+    patch.setattr(publish_rows, "BUCKET_ROWS", 1 << 12)
+    patch.setattr(publish_rows, "TWO_FILES_FROM", 1)
     publish(table, folder)
     return audited(table, folder, "reconstruction")
 
@@ -352,8 +352,8 @@ def sound_claims(table: pa.Table, folder: Path) -> Iterator[str]:
     path = folder / "table.parquet"
     pq.write_table(table, path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(source_table, "_BUCKET_ROWS", 1 << 12)
-        patch.setattr(source_table, "_TWO_FILES_FROM", 1)
+        patch.setattr(publish_rows, "BUCKET_ROWS", 1 << 12)
+        patch.setattr(publish_rows, "TWO_FILES_FROM", 1)
         publish(path, folder / "release", {"job": 4, "hobby": 4})
     ell = {"job": 4, "hobby": 4}
     for source, release in ((table.drop_columns(["row"]), None), (path, folder / "release")):

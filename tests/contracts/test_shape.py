@@ -32,11 +32,11 @@ LOST_WORDS = {
     "piece", "pieces", "glance", "wording", "waiting", "arranging", "found", "own",
 }  # fmt: skip
 STILL_USED = {
-    "CarriedPiece", "CodedPiece", "Found", "Held", "HeldColumn", "HeldRelease", "NotHeldError",
-    "NumberPiece", "OwnColumn", "Parcel", "SeenTable", "Waiting", "_Held", "_Piece", "_found",
-    "_glance", "_hold", "_own_report", "_own_signals", "_pieces", "_signals_held", "coded_piece",
+    "Found", "Held", "HeldColumn", "HeldRelease", "NotHeldError",
+    "OwnColumn", "Parcel", "Waiting", "_Held", "_Piece", "_found",
+    "_glance", "_hold", "_own_report", "_own_signals", "_pieces", "_signals_held",
     "found", "found_in", "held_file", "hold_column", "own_command", "own_names", "own_part",
-    "own_share", "pieces", "tickets", "tickets_left", "to_piece", "told",
+    "own_share", "pieces", "tickets", "tickets_left", "told",
 }  # fmt: skip
 
 BRANCHES = (

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.local import source_table
-from countveil.engines.local.source_table import EmbeddedSource, open_source_table
-from countveil.tables import describe_source
-from countveil.tables.encoded import encoding as pieces
-from countveil.tables.storage.memory_limit import memory_limit, room_for_rows
+from countveil.engines.local import publish_rows
+from countveil.engines.local.source_table import LocalSource
+from countveil.tables.encoded import encoding
+from countveil.tables.storage import memory_limit
+from tests.sample_tables import open_local
 
 NOTHING = np.zeros(0, np.int64)
 ROWS = 3_000
@@ -35,26 +35,26 @@ def table() -> pa.Table:
 @pytest.fixture(params=["memory", "file", "file read again", "arrow", "arrow stream"])
 def source(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> EmbeddedSource:
+) -> LocalSource:
     if request.param == "memory":
-        return open_source_table(describe_source(table()))
+        return open_local(table())
     if request.param == "file read again":
-        monkeypatch.setattr(source_table, "_KEPT_SHARE", 0.0)
+        monkeypatch.setattr(memory_limit, "COLUMNS_SHARE", 0.0)
     if request.param.startswith("arrow"):
         path = tmp_path / "in.arrow"
         as_stream = request.param == "arrow stream"
         start = pa.ipc.new_stream if as_stream else pa.ipc.new_file
         with start(path, table().schema) as writer:
             writer.write_table(table(), max_chunksize=700)
-        return open_source_table(describe_source(path))
+        return open_local(path)
     pq.write_table(table(), tmp_path / "in.parquet", row_group_size=700)
-    return open_source_table(describe_source(tmp_path / "in.parquet"))
+    return open_local(tmp_path / "in.parquet")
 
 
 NAMES = ["row", "job", "note", "share"]
 
 
-def test_a_histogram_counts_what_is_not_left_out(source: EmbeddedSource) -> None:
+def test_a_histogram_counts_what_is_not_left_out(source: LocalSource) -> None:
     whole = source.histogram("job", NOTHING)
     assert whole.values == [None, *(f"job {n}" for n in range(1, 7))]
     assert whole.counts.tolist() == [429, 429, 429, 429, 428, 428, 428]
@@ -62,7 +62,7 @@ def test_a_histogram_counts_what_is_not_left_out(source: EmbeddedSource) -> None
     assert (whole.counts - less.counts).tolist() == [1, 2, 0, 1, 0, 0, 0]
 
 
-def test_a_sample_is_spread_and_coded_in_order(source: EmbeddedSource) -> None:
+def test_a_sample_is_spread_and_coded_in_order(source: LocalSource) -> None:
     sample = source.sample(10, NAMES)
     rows = np.arange(10) * ROWS // 10
     assert list(sample) == NAMES
@@ -78,7 +78,7 @@ def test_a_sample_is_spread_and_coded_in_order(source: EmbeddedSource) -> None:
     assert len(source.sample(10 * ROWS, NAMES)["note"].examples) == 1_000
 
 
-def test_recoded_values_take_the_place_of_the_old(source: EmbeddedSource, tmp_path: Path) -> None:
+def test_recoded_values_take_the_place_of_the_old(source: LocalSource, tmp_path: Path) -> None:
     before = source.histogram("job", NOTHING)
     source.recode("job", ["z", None, "a", "a", "b", "b", "b"])
     after = source.histogram("job", NOTHING)
@@ -96,7 +96,7 @@ def test_recoded_values_take_the_place_of_the_old(source: EmbeddedSource, tmp_pa
 
 
 def test_numbers_can_be_recoded_too() -> None:
-    source = open_source_table(describe_source(pa.table({"n": [3, 1, 2, 3]})))
+    source = open_local(pa.table({"n": [3, 1, 2, 3]}))
     assert source.sample(4, ["n"])["n"].codes.tolist() == [2, 0, 1, 2]
     assert source.histogram("n", NOTHING).values == [1, 2, 3]
     source.recode("n", ["low", "low", "high"])
@@ -109,30 +109,30 @@ def test_numbers_can_be_recoded_too() -> None:
 def test_small_row_groups_do_not_make_a_small_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What gives values away must be seen however a file is cut into pieces."""
-    monkeypatch.setattr("countveil.tables.readers.blocks._LEAST_SPAN", 250)
-    monkeypatch.setattr("countveil.tables.readers.blocks._SPANS", 12)
+    """What gives values away must be noticed however small the row groups of a file are."""
+    monkeypatch.setattr("countveil.tables.readers.blocks.LEAST_SPAN", 250)
+    monkeypatch.setattr("countveil.tables.readers.blocks.SPANS", 12)
     pq.write_table(table(), tmp_path / "in.parquet", row_group_size=10)
-    source = open_source_table(describe_source(tmp_path / "in.parquet"))
+    source = open_local(tmp_path / "in.parquet")
     assert 1_000 <= source.sample(1_500, NAMES)["row"].codes.size <= 1_500
     assert source.sample(80, NAMES)["row"].codes.size == 80
 
 
-def test_a_glance_at_a_column(source: EmbeddedSource) -> None:
+def test_the_profile_of_a_column(source: LocalSource) -> None:
     found = source.profiles(["row", "job"])
     rows, job = found["row"], found["job"]
     assert rows.numbers is not None
     assert rows.numbers.tolist() == list(range(ROWS))
     assert (job.missing, job.numbers, job.counts.sum()) == (429, None, ROWS - 429)
-    nested = open_source_table(describe_source(pa.table({"n": [[1], [2]], "x": [1, 2]})))
+    nested = open_local(pa.table({"n": [[1], [2]], "x": [1, 2]}))
     assert list(nested.profiles(["n", "x"])) == ["x"]
     assert list(nested.sample(2, ["n", "x"])) == ["x"]
 
 
-def test_rows_that_are_alone(source: EmbeddedSource) -> None:
+def test_rows_that_are_alone(source: LocalSource) -> None:
     assert source.unique_rows(["job", "row"]) == ROWS
     assert source.unique_rows(["job"]) == 0
-    few = open_source_table(describe_source(pa.table({"a": [1, 1, 2, 2], "b": [1, 1, 2, None]})))
+    few = open_local(pa.table({"a": [1, 1, 2, 2], "b": [1, 1, 2, None]}))
     assert few.unique_rows(["a", "b"]) == 2
 
 
@@ -151,8 +151,7 @@ def write_parquet(path: Path) -> Path:
 
 @pytest.mark.parametrize("make", [write_csv, write_parquet])
 def test_texts_that_mean_missing(make: Any, tmp_path: Path) -> None:
-    described = describe_source(make(tmp_path / "in"))
-    source = open_source_table(described, missing=["unknown", "?"])
+    source = open_local(make(tmp_path / "in"), missing=["unknown", "?"])
     assert source.histogram("job", NOTHING).values == [None, "baker", "clerk"]
     assert source.histogram("job", NOTHING).counts.tolist() == [2, 1, 1]
     kind = {column.name: column.type for column in source.columns}["n"]
@@ -164,9 +163,9 @@ def test_text_that_stops_repeating(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: float
 ) -> None:
     """The first rows look like codes, the later ones do not: all arrive."""
-    monkeypatch.setattr(source_table, "_KEPT_SHARE", kept)
-    monkeypatch.setattr(pieces, "_FEW_ROWS", 10)
-    monkeypatch.setattr("countveil.tables.readers.blocks._LEAST_SPAN", 100)
+    monkeypatch.setattr(memory_limit, "COLUMNS_SHARE", kept)
+    monkeypatch.setattr(encoding, "FEW_ROWS", 10)
+    monkeypatch.setattr("countveil.tables.readers.blocks.LEAST_SPAN", 100)
     texts = [f"same {row % 3}" if row < 1_500 else f"other {row}" for row in range(ROWS)]
     source = pa.table(
         {"row": range(ROWS), "text": texts, "job": [f"j{r % 4}" for r in range(ROWS)]}
@@ -196,16 +195,16 @@ def test_one_seed_gives_one_release_whatever_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kept, read again or through the disk, and whichever thread is faster: the same rows."""
-    monkeypatch.setattr("countveil.tables.readers.blocks._LEAST_SPAN", 100)
-    monkeypatch.setattr(source_table, "_BUCKET_ROWS", 1 << 12)
+    monkeypatch.setattr("countveil.tables.readers.blocks.LEAST_SPAN", 100)
+    monkeypatch.setattr(publish_rows, "BUCKET_ROWS", 1 << 12)
     monkeypatch.setattr("countveil.maths.mechanism.deal._BATCH_SIZE", 50)
     monkeypatch.setattr("countveil.maths.mechanism.deal._IN_USE", 1_000)
     census = cv.generate(20_000, seed=3)
     pq.write_table(census, tmp_path / "in.parquet", row_group_size=500)
     found = []
     for kept, rows in ((0.3, 0.45), (0.3, 0.45), (0.0, 0.45), (0.0, 0.0)):
-        monkeypatch.setattr(source_table, "_KEPT_SHARE", kept)
-        monkeypatch.setattr(source_table, "_ROWS_SHARE", rows)
+        monkeypatch.setattr(memory_limit, "COLUMNS_SHARE", kept)
+        monkeypatch.setattr(memory_limit, "ROWS_SHARE", rows)
         sensitive = {"occupation": 5, "salary": 3}
         release = cv.publish(
             tmp_path / "in.parquet", sensitive, tmp_path / "release", seed=4, force=True
@@ -217,5 +216,5 @@ def test_one_seed_gives_one_release_whatever_the_memory(
 
 def test_what_may_be_used_leaves_room_for_the_program() -> None:
     """The least that may be asked for still holds rows; of much, nearly all is for them."""
-    assert 0.3 < room_for_rows(memory_limit("300MB")) / 300e6 < 0.7
-    assert 0.85 < room_for_rows(memory_limit("1GB")) / 1e9 < 1
+    assert 0.3 < memory_limit.room_for_rows(memory_limit.memory_limit("300MB")) / 300e6 < 0.7
+    assert 0.85 < memory_limit.room_for_rows(memory_limit.memory_limit("1GB")) / 1e9 < 1

@@ -11,14 +11,15 @@ import sys
 import time
 
 import countveil.cli.entry
-from countveil.engines.local import source_table
+from countveil.engines.local import publish_rows
+from countveil.tables.storage import memory_limit
 from countveil.tables.storage.spill import Spill
 
 
 def main() -> None:
     """Run the command line."""
-    source_table._KEPT_SHARE = source_table._ROWS_SHARE = 0.0
-    source_table._BUCKET_ROWS = 1 << 12
+    memory_limit.COLUMNS_SHARE = memory_limit.ROWS_SHARE = 0.0
+    publish_rows.BUCKET_ROWS = 1 << 12
     if os.environ.get("COUNTVEIL_TEST_PAUSE"):
         get = Spill.get
 

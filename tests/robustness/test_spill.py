@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.local import source_table
+from countveil.engines.local import publish_rows
+from countveil.tables.storage import memory_limit
 from countveil.tables.storage.spill import Spill
 from tests.robustness.test_canaries import assert_random_order, published_order
 from tests.robustness.test_types import EVERYDAY
@@ -29,9 +30,9 @@ SCRIPT = (sys.executable, "-m", "tests.robustness.spilling")
 
 @pytest.fixture
 def always_spilled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source_table, "_KEPT_SHARE", 0.0)
-    monkeypatch.setattr(source_table, "_ROWS_SHARE", 0.0)
-    monkeypatch.setattr(source_table, "_BUCKET_ROWS", 1 << 12)
+    monkeypatch.setattr(memory_limit, "COLUMNS_SHARE", 0.0)
+    monkeypatch.setattr(memory_limit, "ROWS_SHARE", 0.0)
+    monkeypatch.setattr(publish_rows, "BUCKET_ROWS", 1 << 12)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_one_seed_gives_the_same_counts_in_memory_and_on_disk(
     canaries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cv.publish(canaries, {"job": 4}, tmp_path / "memory", seed=3, keep=KEPT)
-    monkeypatch.setattr(source_table, "_ROWS_SHARE", 0.0)
+    monkeypatch.setattr(memory_limit, "ROWS_SHARE", 0.0)
     cv.publish(canaries, {"job": 4}, tmp_path / "disk", seed=3, keep=KEPT)
     one, other = (
         pq.read_table(tmp_path / name / "data")["job"].value_counts().to_pylist()

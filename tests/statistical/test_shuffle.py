@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countveil.engines.local.shuffle import Rows, Runs
-from countveil.engines.local.writer import draw_buckets
+from countveil.engines.local.shuffle import Rows, Shuffle, draw_buckets
 from countveil.randomness import Randomness, Stream
 from countveil.tables.storage.spill import Spill
 from tests.statistical.bounds import FALSE_ALARM, follows
@@ -23,15 +22,13 @@ ORDERS = {order: place for place, order in enumerate(itertools.permutations(rang
 
 def shuffled(stream: Stream, spans: list[list[int]], n_buckets: int, spill: Spill | None) -> int:
     """Which order the rows of these spans come out in."""
-    runs = Runs(len(spans), n_buckets, spill)
+    shuffle = Shuffle(len(spans), n_buckets, 1, None, spill)
     for number, span in enumerate(spans):
-        rows = Rows(np.array([span], np.uint64), None)
-        runs.add(number, rows, draw_buckets(stream.spawn(), n_buckets, len(span)))
-    found: list[int] = []
+        shuffle.add(number, Rows(np.array([span], np.uint64), None), stream.spawn())
+    order: list[int] = []
     for bucket in range(n_buckets):
-        rows = runs.bucket(bucket, 1, None)
-        found += rows.take(stream.permutation(rows.words.shape[1])).words[0].tolist()
-    return ORDERS[tuple(found)]
+        order += shuffle.bucket(bucket, stream).words[0].tolist()
+    return ORDERS[tuple(order)]
 
 
 @pytest.mark.parametrize("on_disk", [False, True])

@@ -1,4 +1,4 @@
-"""CSV files: cut into pieces, typed, kept in memory or on disk, always the same rows."""
+"""CSV files: cut into chunks, typed, kept in memory or on disk, always the same rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import io
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -20,41 +19,32 @@ from hypothesis import strategies as st
 from countveil.errors import InputError
 from countveil.tables.readers.csv import chunks as csv_chunks
 from countveil.tables.readers.csv import types as csv_types
-from countveil.tables.readers.csv.reader import Shelf
-from countveil.tables.readers.csv.files import open_csv_files
+from countveil.tables.readers.csv.reader import open_csv_files
+from countveil.tables.storage.kept import KeptColumns
+from tests.sample_tables import table_of_blocks
 
 PLENTY = 1 << 40
 
 
 @pytest.fixture(params=[37, 400, 1 << 20])
-def _small_pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_chunks, "_LEAST", request.param)
-    monkeypatch.setattr(csv_chunks, "_MOST", request.param)
+def _small_chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_chunks, "LEAST_BYTES", request.param)
+    monkeypatch.setattr(csv_chunks, "MOST_BYTES", request.param)
 
 
 def read(path: Path, *, missing: tuple[str, ...] = (), most_bytes: int = PLENTY) -> pa.Table:
-    blocks = open_csv_files([path], missing, Shelf(most_bytes, path.parent))
-    names = blocks.schema.names
-    batches = [pa.table(part) for span in blocks.spans for part in blocks.read(span, names)]
+    blocks = open_csv_files([path], missing, KeptColumns(most_bytes, path.parent))
     assert sum(span.rows for span in blocks.spans) == blocks.rows
     assert [span.first for span in blocks.spans] == np.cumsum(
         [0, *(span.rows for span in blocks.spans)]
     )[:-1].tolist()
-    plain = [
-        pa.table({name: _plain(batch[name]) for name in names}, schema=blocks.schema)
-        for batch in batches
-    ]
-    return pa.concat_tables(plain) if plain else blocks.schema.empty_table()
-
-
-def _plain(column: Any) -> Any:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    return table_of_blocks(blocks)
 
 
 CELLS = st.text(st.sampled_from('ab1,"\n\r é'), max_size=6)
 
 
-@pytest.mark.usefixtures("_small_pieces")
+@pytest.mark.usefixtures("_small_chunks")
 def test_however_a_file_is_cut_its_cells_are_those_that_were_written(tmp_path: Path) -> None:
     @given(st.lists(st.tuples(CELLS, CELLS), max_size=60), st.sampled_from(["\n", "\r\n"]))
     def check(rows: list[tuple[str, str]], line_end: str) -> None:
@@ -73,7 +63,7 @@ def test_however_a_file_is_cut_its_cells_are_those_that_were_written(tmp_path: P
     check()
 
 
-@pytest.mark.usefixtures("_small_pieces")
+@pytest.mark.usefixtures("_small_chunks")
 def test_quotes_inside_unquoted_cells_move_no_row(tmp_path: Path) -> None:
     """The quotes are even in number, and yet do not tell where a record ends."""
     record = '5" pipe,"two\nlines",c\n6,"a ""b""",d"\n'
@@ -84,7 +74,7 @@ def test_quotes_inside_unquoted_cells_move_no_row(tmp_path: Path) -> None:
     assert found["note"].to_pylist() == ["two\nlines", 'a "b"'] * 50
 
 
-@pytest.mark.usefixtures("_small_pieces")
+@pytest.mark.usefixtures("_small_chunks")
 def test_a_mark_of_byte_order_belongs_to_its_cell_unless_it_begins_the_file(
     tmp_path: Path,
 ) -> None:
@@ -93,7 +83,7 @@ def test_a_mark_of_byte_order_belongs_to_its_cell_unless_it_begins_the_file(
     assert read(path)["a"].to_pylist() == ["\ufeffx"] * 40
 
 
-@pytest.mark.usefixtures("_small_pieces")
+@pytest.mark.usefixtures("_small_chunks")
 def test_the_line_at_fault_is_named_whatever_piece_it_is_in(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text("a,b\n" + "1,secret\n" * 70 + "2,secret,3\n" + "1,x\n" * 50)
@@ -105,7 +95,7 @@ def test_the_line_at_fault_is_named_whatever_piece_it_is_in(tmp_path: Path) -> N
         read(path)
 
 
-@pytest.mark.usefixtures("_small_pieces")
+@pytest.mark.usefixtures("_small_chunks")
 def test_compressed_files_without_a_last_line_end(tmp_path: Path) -> None:
     path = tmp_path / "in.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n" + b"1,x\n" * 90 + b"-7,"))
@@ -114,7 +104,7 @@ def test_compressed_files_without_a_last_line_end(tmp_path: Path) -> None:
     assert found["b"].to_pylist() == ["x"] * 90 + [None]
 
 
-@pytest.mark.usefixtures("_small_pieces")
+@pytest.mark.usefixtures("_small_chunks")
 @pytest.mark.parametrize("most_bytes", [0, 300, PLENTY])
 def test_what_lies_on_disk_comes_back_as_it_was(tmp_path: Path, most_bytes: int) -> None:
     path = tmp_path / "in.csv"
@@ -132,16 +122,16 @@ def test_what_lies_on_disk_comes_back_as_it_was(tmp_path: Path, most_bytes: int)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in.csv"]
 
 
-@pytest.mark.usefixtures("_small_pieces")
+@pytest.mark.usefixtures("_small_chunks")
 @pytest.mark.parametrize("odd_cell", ["plain", '5" pipe'])
 def test_progress_counts_rows_while_they_are_parsed(tmp_path: Path, odd_cell: str) -> None:
     paths = [tmp_path / "one.csv", tmp_path / "two.csv"]
     for path in paths:
         path.write_text("a,b\n" + f'1,"x\ny"\n{odd_cell},z"\n' * 60)
-    told: list[tuple[str, int, int]] = []
-    shelf = Shelf(PLENTY, tmp_path)
-    blocks = open_csv_files(paths, (), shelf, lambda *report: told.append(report))
-    stages, rows, totals = zip(*told, strict=True)
+    reports: list[tuple[str, int, int]] = []
+    kept = KeptColumns(PLENTY, tmp_path)
+    blocks = open_csv_files(paths, (), kept, lambda *report: reports.append(report))
+    stages, rows, totals = zip(*reports, strict=True)
     assert set(stages) == {"parsing"}
     assert rows[-1] == totals[-1] == blocks.rows == 240
     assert all(done <= total for done, total in zip(rows, totals, strict=True))
@@ -220,7 +210,7 @@ def test_a_type_must_fit_every_part() -> None:
 def test_texts_that_are_one_number_are_found_in_few_at_a_time(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(csv_types, "_AT_ONCE", at_once)
+    monkeypatch.setattr(csv_types, "AT_ONCE", at_once)
     different = [pa.array([f"{i}.{i}5" for i in range(part, 60, 2)]) for part in (0, 1)]
     repeated = [*different, different[0]]
     assert not csv_types.merges(lambda: iter(repeated), 90)

@@ -19,29 +19,28 @@ import countveil as cv
 from countveil.errors import CountveilError, InputError, SettingsError
 from countveil.tables import CsvStyle, FileSource, describe_source
 from countveil.tables.readers.csv import chunks as csv_chunks
-from countveil.tables.readers.csv.reader import Shelf
-from countveil.tables.readers.csv.files import open_csv_files
+from countveil.tables.readers.csv.reader import open_csv_files
+from countveil.tables.storage.kept import KeptColumns
+from tests.sample_tables import table_of_blocks
 from tests.strategies import examples
 
 
 def read(path: Path, **style: Any) -> pa.Table:
-    blocks = open_csv_files([path], (), Shelf(1 << 40, path.parent), None, CsvStyle.of(**style))
-    names = blocks.schema.names
-    parts = [part for span in blocks.spans for part in blocks.read(span, names, names)]
-    return pa.concat_tables([pa.table(part, schema=blocks.schema) for part in parts])
+    kept = KeptColumns(1 << 40, path.parent)
+    return table_of_blocks(open_csv_files([path], (), kept, None, CsvStyle.of(**style)))
 
 
 @pytest.fixture(params=[41, 1 << 20])
-def _pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_chunks, "_LEAST", request.param)
-    monkeypatch.setattr(csv_chunks, "_MOST", request.param)
-    monkeypatch.setattr(csv_chunks, "_LEAST_A_COLUMN", 1)
+def _small_chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_chunks, "LEAST_BYTES", request.param)
+    monkeypatch.setattr(csv_chunks, "MOST_BYTES", request.param)
+    monkeypatch.setattr(csv_chunks, "LEAST_BYTES_A_COLUMN", 1)
 
 
 CELLS = st.text(st.sampled_from("ab;,'|\t\n é€"), max_size=6)
 
 
-@pytest.mark.usefixtures("_pieces")
+@pytest.mark.usefixtures("_small_chunks")
 def test_what_was_written_in_any_style_is_what_is_read(tmp_path: Path) -> None:
     @examples(25)
     @given(
@@ -70,7 +69,7 @@ def test_what_was_written_in_any_style_is_what_is_read(tmp_path: Path) -> None:
     check()
 
 
-@pytest.mark.usefixtures("_pieces")
+@pytest.mark.usefixtures("_small_chunks")
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
 def test_quotes_that_mislead_are_read_in_order_in_every_encoding(
     tmp_path: Path, encoding: str
@@ -83,7 +82,7 @@ def test_quotes_that_mislead_are_read_in_order_in_every_encoding(
     assert found["note"].to_pylist() == ["two\nlines", 'a "b"'] * 40
 
 
-@pytest.mark.usefixtures("_pieces")
+@pytest.mark.usefixtures("_small_chunks")
 def test_without_quotes_a_quote_is_a_character(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text('size,what\n5",a "b"\n6",c\n')
@@ -175,10 +174,10 @@ def test_a_style_that_cannot_be_is_refused(style: dict[str, Any], said: str) -> 
 
 def test_a_style_is_for_csv_files_only(tmp_path: Path) -> None:
     table = cv.generate(50, seed=1)
-    with pytest.raises(SettingsError, match="--delimiter is about CSV files"):
+    with pytest.raises(SettingsError, match="--delimiter is for CSV files"):
         cv.inspect(table, delimiter=";")
     pq.write_table(table, tmp_path / "in.parquet")
-    with pytest.raises(SettingsError, match="--no-header is about CSV files"):
+    with pytest.raises(SettingsError, match="--no-header is for CSV files"):
         cv.inspect(tmp_path / "in.parquet", header=False)
 
 

@@ -18,10 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.local.source_table import open_source_table
 from countveil.errors import CountveilError, InputError, SettingsError
-from countveil.tables import describe_source
 from countveil.tables.readers import streams
+from tests.sample_tables import open_local
 
 ROWS = 3_000
 
@@ -63,7 +62,7 @@ def duckdb_file(tmp_path: Path) -> Path:
 
 
 def table_of(source: str, **options: Any) -> pa.Table:
-    opened = open_source_table(describe_source(source, options.pop("query", None)), **options)
+    opened = open_local(source, **options)
     columns = {}
     for column in opened.columns:
         found = opened.histogram(column.name, np.zeros(0, np.int64))
@@ -78,8 +77,8 @@ def test_every_row_is_read_with_its_types(
 ) -> None:
     path = request.getfixturevalue(f"{kind}_file")
     if small:
-        monkeypatch.setattr(streams, "_SPAN_ROWS", 700)
-        monkeypatch.setattr("countveil.engines.local.source_table._KEPT_SHARE", 1e-9)
+        monkeypatch.setattr(streams, "SPAN_ROWS", 700)
+        monkeypatch.setattr("countveil.tables.storage.memory_limit.COLUMNS_SHARE", 1e-9)
     found = table_of(f"{kind}:{path}#t")
     expected = [
         (age, wage, job, dt.date.fromisoformat(day), bool(ok)) for age, wage, job, day, ok in rows()
@@ -194,7 +193,7 @@ def other_program(code: str) -> Iterator[None]:
 def test_a_locked_file_says_so(
     sqlite_file: Path, duckdb_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("countveil.tables.readers.sqlite._BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("countveil.tables.readers.sqlite.BUSY_SECONDS", 0.1)
     code = f"import sqlite3; c = sqlite3.connect({str(sqlite_file)!r}, isolation_level=None)"
     with (
         other_program(f"{code}; c.execute('BEGIN EXCLUSIVE')"),
@@ -228,7 +227,7 @@ def test_duckdb_may_not_put_plain_values_on_a_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("countveil.tables.readers.duckdb._LEAST_BYTES", 20 << 20)
-    monkeypatch.setattr("countveil.engines.local.source_table._KEPT_SHARE", 1e-9)
+    monkeypatch.setattr("countveil.tables.storage.memory_limit.COLUMNS_SHARE", 1e-9)
     path = tmp_path / "in.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t AS SELECT hash(range) AS h FROM range(3000000)")

@@ -17,11 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.local.source_table import EmbeddedSource, open_source_table
+from countveil.engines.local.source_table import LocalSource
 from countveil.errors import InputError
 from countveil.tables import describe_source
 from countveil.tables.readers import streams
 from countveil.tables.storage.spill import Spill
+from tests.sample_tables import open_local
 
 ROWS = 1_000
 TABLE = pa.table(
@@ -80,7 +81,7 @@ def dataset(folder: Path) -> Any:
     return ds.dataset(parquet(folder))
 
 
-def values(source: EmbeddedSource) -> dict[str, list[Any]]:
+def values(source: LocalSource) -> dict[str, list[Any]]:
     found = {}
     for column in source.columns:
         known = source.histogram(column.name, np.zeros(0, np.int64)).values  # noqa: PD011
@@ -92,8 +93,8 @@ def values(source: EmbeddedSource) -> dict[str, list[Any]]:
 def test_every_object_gives_the_same_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(streams, "_SPAN_ROWS", 300)
-    source = open_source_table(describe_source(FRAMES[kind](tmp_path)))
+    monkeypatch.setattr(streams, "SPAN_ROWS", 300)
+    source = open_local(FRAMES[kind](tmp_path))
     assert [column.type for column in source.columns] == ["int64", "string", "date32[day]", "bool"]
     assert values(source) == TABLE.to_pydict()
 
@@ -102,8 +103,8 @@ def test_every_object_gives_the_same_table(
 def test_streams_beyond_the_memory_go_through_the_encrypted_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    monkeypatch.setattr(streams, "_SPAN_ROWS", 100)
-    monkeypatch.setattr("countveil.engines.local.source_table._KEPT_SHARE", 1e-9)
+    monkeypatch.setattr(streams, "SPAN_ROWS", 100)
+    monkeypatch.setattr("countveil.tables.storage.memory_limit.COLUMNS_SHARE", 1e-9)
     put: list[int] = []
     keep = Spill.put
 
@@ -112,7 +113,7 @@ def test_streams_beyond_the_memory_go_through_the_encrypted_file(
         return keep(spill, content)
 
     monkeypatch.setattr(Spill, "put", noted)
-    source = open_source_table(describe_source(FRAMES[kind](tmp_path)), spill=tmp_path)
+    source = open_local(FRAMES[kind](tmp_path), spill=tmp_path)
     assert values(source) == TABLE.to_pydict()
     assert len(put) >= 4
 
@@ -131,14 +132,14 @@ def test_hidden_categories_are_not_published() -> None:
     frame = TABLE.to_pandas().drop(columns="n")
     kinds = pd.CategoricalDtype([*(f"t{i}" for i in range(13)), "SECRET"])
     frame["t"] = frame["t"].astype(kinds)
-    source = open_source_table(describe_source(frame))
+    source = open_local(frame)
     assert "SECRET" not in source.histogram("t", np.zeros(0, np.int64)).values  # noqa: PD011
 
 
 def test_a_plan_that_fails_says_so_without_a_value() -> None:
     plan = pl.LazyFrame({"a": ["CANARY"]}).select(pl.col("a").cast(pl.Int64))
     with pytest.raises(InputError, match="plan of the table fails") as told:
-        open_source_table(describe_source(plan))
+        open_local(plan)
     assert "CANARY" not in str(told.value)
     with pytest.raises(InputError, match="Cannot read a table from a dict"):
         describe_source({"a": [1]})

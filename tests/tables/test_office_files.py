@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.local.source_table import open_source_table
 from countveil.errors import InputError, MissingExtraError
 from countveil.publishing.prepare import put_labels
-from countveil.tables import Choices, describe_source
+from countveil.tables import Choices
 from countveil.tables.readers import statistical as stat_files
+from tests.sample_tables import open_local
 from tests.workbooks import old_workbook, open_document, workbook
 
 ROWS = 300
@@ -79,8 +79,8 @@ def values(source: Any, names: list[str] | None = None) -> dict[str, list[Any]]:
 def test_every_row_is_read_with_its_types_and_labels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, rows: int
 ) -> None:
-    monkeypatch.setattr(stat_files, "_ROWS", rows)
-    source = open_source_table(describe_source(write(tmp_path / f"in{ending}")))
+    monkeypatch.setattr(stat_files, "BATCH_ROWS", rows)
+    source = open_local(write(tmp_path / f"in{ending}"))
     kinds = {column.name: column.type for column in source.columns}
     assert kinds == {
         "job": "int64", "age": "int64", "wage": "double", "town": "string", "day": "date32[day]",
@@ -126,7 +126,7 @@ def test_user_declared_missing_values_are_missing(tmp_path: Path) -> None:
 
     path = tmp_path / "in.sav"
     pyreadstat.write_sav(written(), path, missing_ranges={"age": [99]})
-    ages = values(open_source_table(describe_source(path)), ["age"])["age"]
+    ages = values(open_local(path), ["age"])["age"]
     assert ages[:11] == [None, 1, 2, 3, 4, 5, 6, 7, 8, 9, None]
 
 
@@ -137,7 +137,7 @@ def test_one_label_of_two_codes_keeps_them_apart(tmp_path: Path) -> None:
     table = pd.DataFrame({"x": [1.0, 2.0, 3.0]})
     labels: dict[int | float, str] = {1: "same", 2: "same", 3: "other"}
     pyreadstat.write_sav(table, path, variable_value_labels={"x": labels})
-    source = open_source_table(describe_source(path))
+    source = open_local(path)
     put_labels(source, Choices())
     assert values(source)["x"] == ["same (1)", "same (2)", "other"]
 
@@ -159,7 +159,7 @@ def test_a_sheet_is_read_with_its_types(
     tmp_path: Path, ending: str, write_workbook: Callable[[Path, dict[str, Any]], Path]
 ) -> None:
     path = write_workbook(tmp_path / f"in{ending}", {"People": PEOPLE, "Notes": []})
-    assert values(open_source_table(describe_source(path))) == {
+    assert values(open_local(path)) == {
         "n": [1, 2, 3],
         "town": ["Öd", None, "Ur"],
         "day": [dt.date(2024, 2, 29), dt.date(2024, 3, 1), None],
@@ -171,15 +171,15 @@ def test_a_sheet_is_read_with_its_types(
 
 def test_one_of_several_sheets_is_named(tmp_path: Path) -> None:
     path = workbook(tmp_path / "in.xlsx", {"People": PEOPLE, "Other": [["a"], [1], [2]]})
-    source = open_source_table(describe_source(f"{path}#Other"))
+    source = open_local(f"{path}#Other")
     assert values(source) == {"a": [1, 2]}
     with pytest.raises(InputError, match=r"2 sheets. Name one: .*#Sheet.*'People', 'Other'"):
-        open_source_table(describe_source(path))
+        open_local(path)
     with pytest.raises(InputError, match=r"no sheet 'Peopel'.*Did you mean 'People'"):
-        open_source_table(describe_source(f"{path}#Peopel"))
+        open_local(f"{path}#Peopel")
     titled = workbook(tmp_path / "titled.xlsx", {"A": [["A title"], ["a", "b"], [1, 2]]})
     with pytest.raises(InputError, match="no name in the first row"):
-        open_source_table(describe_source(titled))
+        open_local(titled)
 
 
 @pytest.mark.parametrize("ending", [".sav", ".dta", ".sas7bdat", ".xpt", ".por", ".xlsx", ".xls"])
@@ -187,7 +187,7 @@ def test_a_damaged_file_says_so_and_no_more(tmp_path: Path, ending: str) -> None
     path = tmp_path / f"in{ending}"
     path.write_bytes(b"CANARY not what it says it is " * 100)
     with pytest.raises(InputError, match="is not a readable") as told:
-        open_source_table(describe_source(path))
+        open_local(path)
     assert "CANARY" not in str(told.value)
 
 

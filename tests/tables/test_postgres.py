@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.local.source_table import open_source_table
 from countveil.errors import CountveilError, InputError, MissingExtraError, QueryError
 from countveil.sql import postgres_connection as postgres_link
-from countveil.tables import DatabaseSource, describe_source
+from countveil.tables import DatabaseSource
 from countveil.tables.readers import streams
 from countveil.tables.readers.postgres import postgres_batches
+from tests.sample_tables import open_local
 
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
 ROWS = 5_000
@@ -57,7 +57,7 @@ def _fill(address: str) -> None:
 
 
 def values(source: str, **options: Any) -> dict[str, list[Any]]:
-    opened = open_source_table(describe_source(source, options.pop("query", None)), **options)
+    opened = open_local(source, **options)
     found = {}
     for column in opened.columns:
         known = opened.histogram(column.name, np.zeros(0, np.int64))
@@ -74,9 +74,9 @@ def test_every_row_is_read_with_its_types(
     address: str, monkeypatch: pytest.MonkeyPatch, small: bool
 ) -> None:
     if small:
-        monkeypatch.setattr(streams, "_SPAN_ROWS", 700)
+        monkeypatch.setattr(streams, "SPAN_ROWS", 700)
         monkeypatch.setattr(postgres_link, "_BATCH_BYTES", "20000")
-        monkeypatch.setattr("countveil.engines.local.source_table._KEPT_SHARE", 1e-9)
+        monkeypatch.setattr("countveil.tables.storage.memory_limit.COLUMNS_SHARE", 1e-9)
     found = values(people(address))
     assert found["age"] == [g % 90 for g in range(ROWS)]
     assert found["wage"] == [g / 8 if g % 7 else None for g in range(ROWS)]

@@ -18,9 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import countveil as cv
-from countveil.engines.local.source_table import open_source_table
 from countveil.errors import InputError, SettingsError, UnknownColumnError
-from countveil.tables import describe_source
+from tests.sample_tables import open_local
 from tests.strategies import examples
 
 ROWS = 5_000
@@ -78,7 +77,7 @@ CONDITIONS = (
 def test_the_rows_are_those_that_a_database_would_give(
     tmp_path: Path, kind: str, where: str
 ) -> None:
-    source = open_source_table(describe_source(SOURCES[kind](tmp_path)), where=where)
+    source = open_local(SOURCES[kind](tmp_path), where=where)
     people = table()
     text = f"SELECT job, count(*) FROM people WHERE {where} GROUP BY 1 ORDER BY 1"
     truth = duckdb.connect().execute(text).fetchall()
@@ -98,9 +97,9 @@ def test_columns_stay_beside_each_other(tmp_path: Path) -> None:
         pq.write_table(pa.table({"n": numbers, "t": texts}), path, row_group_size=group)
         if not any(n >= 5 for n in numbers):
             with pytest.raises(InputError, match="No row"):
-                open_source_table(describe_source(path), where="n >= 5")
+                open_local(path, where="n >= 5")
             return
-        source = open_source_table(describe_source(path), where="n >= 5")
+        source = open_local(path, where="n >= 5")
         pairs = zip(source.codes("n").tolist(), source.codes("t").tolist(), strict=True)
         known = sorted({n for n in numbers if n >= 5})
         assert [(known[n], known[t]) for n, t in pairs] == [(n, n) for n in numbers if n >= 5]

@@ -19,7 +19,7 @@ from countveil.maths.channel import greedy_templates
 from countveil.maths.mechanism import PublishedTable, draw_published
 from countveil.randomness import Randomness
 from countveil.tables.counted import CodedColumn
-from countveil.tables.encoded.encoding import coded_piece
+from countveil.tables.encoded.encoding import encode_dictionary
 from countveil.tables.encoded.survey import Survey
 
 NAMES = ["job", "age"]
@@ -50,7 +50,7 @@ def as_part(monkeypatch: pytest.MonkeyPatch) -> Any:
 def survey() -> Survey:
     known = Survey("job", None, coded=True)
     for part in PARTS:
-        known.see(coded_piece(part["job"].combine_chunks().cast(pa.string())))
+        known.add(encode_dictionary(part["job"].combine_chunks().cast(pa.string())))
     known.finish()
     return known
 
@@ -58,7 +58,7 @@ def survey() -> Survey:
 def drawn_and_rows(known: Survey, seed: int) -> tuple[PublishedTable, Any]:
     rows = [
         np.bincount(
-            known.places(piece := coded_piece(part["job"].combine_chunks())),
+            known.places(piece := encode_dictionary(part["job"].combine_chunks())),
             piece.counts,
             known.counts.size,
         ).astype(np.int64)

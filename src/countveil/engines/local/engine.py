@@ -7,13 +7,18 @@ not know: groups, draws.
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from countveil.engines.contract import Reading
-from countveil.engines.local.source_table import EmbeddedSource, open_source_table
+from countveil.engines.local.source_table import LocalSource
+from countveil.engines.local.surveyed_table import SurveyedTable
 from countveil.release.draft import Draft, check_target, open_draft
 from countveil.tables import Choices, describe_source
+from countveil.tables.readers.open import open_blocks
+from countveil.tables.storage.kept import KeptColumns
+from countveil.tables.storage.memory_limit import memory_shares
 
 
 class LocalEngine:
@@ -23,18 +28,19 @@ class LocalEngine:
 
     def open_source(
         self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
-    ) -> EmbeddedSource:
+    ) -> LocalSource:
         """Open a table, or the rows and columns of it that were chosen."""
-        return open_source_table(
-            describe_source(table, choices.query),
-            choices.missing,
-            csv=choices.csv,
-            where=choices.where,
-            columns=choices.wanted_columns(sensitive),
-            memory=reading.memory,
-            spill=reading.spill,
-            progress=reading.progress,
-        )
+        source = describe_source(table, choices.query)
+        columns = choices.wanted_columns(sensitive)
+        memory = memory_shares(reading.memory, with_duckdb=choices.where is not None)
+        kept = KeptColumns(memory.columns, reading.spill or Path(tempfile.gettempdir()))
+        blocks = open_blocks(source, choices.missing, kept, reading.progress, choices.csv)
+        if choices.where is not None or columns:
+            from countveil.tables.readers.row_filter import filter_blocks
+
+            blocks = filter_blocks(blocks, choices.where, columns)
+        surveyed = SurveyedTable(blocks, memory.columns, reading.progress)
+        return LocalSource(surveyed, memory, reading.spill)
 
     @contextlib.contextmanager
     def open_draft(self, to: str, *, force: bool, dry_run: bool) -> Iterator[Draft | None]:

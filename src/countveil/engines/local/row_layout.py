@@ -1,11 +1,11 @@
-"""A row as a few words of 64 bits.
+"""A row packed into a few words of 64 bits.
 
-Enters: what is known of each column. Leaves: where its bits lie, and both ways between pieces and
-words. Must not know: where rows come from or go to, the order of rows.
+Enters: a survey of each column. Leaves: where its bits are, and both ways between encoded columns
+and words. Must not know: where rows come from or go to, the order of rows.
 
-A column's code takes as many bits as its different values need and lies inside one word. What is
-unpacked is built from the values that are published and from nothing else: a value that no
-published row has is in no dictionary.
+A column's code takes as many bits as its different values need and is inside one word. What is
+unpacked is built from the published values and from nothing else: a value that no published row has
+is in no dictionary.
 """
 
 from __future__ import annotations
@@ -19,18 +19,26 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from countveil.tables.encoded.arrow_arrays import from_numpy
-from countveil.tables.encoded.encoding import CodedPiece, NumberPiece, Piece, number_array
+from countveil.tables.encoded.encoding import (
+    DictionaryColumn,
+    EncodedColumn,
+    NumberColumn,
+    number_array,
+)
 from countveil.tables.encoded.survey import Survey
 
 Words = NDArray[np.uint64]
-# Longer dictionaries are left to the writer, which lists what a row group has.
+# For longer dictionaries, the Parquet writer makes one for each row group.
 _SHORT_DICTIONARY = 1 << 12
 _WORD = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
-    """A column of codes into `values`, of which the first may be the missing one."""
+class PackedCodes:
+    """A column of codes into the published `values`, of which the first may be the missing one.
+
+    `dense` turns the place of a surveyed value into the place among the published ones.
+    """
 
     survey: Survey
     values: Any
@@ -38,7 +46,7 @@ class Coded:
 
     @property
     def bits(self) -> int:
-        """Room for a code."""
+        """Bits of a code."""
         return max(len(self.values) - 1, 0).bit_length()
 
     @property
@@ -46,11 +54,11 @@ class Coded:
         """Whether rows are written as codes with their dictionary."""
         return bool(pa.types.is_string(self.values.type)) and len(self.values) <= _SHORT_DICTIONARY
 
-    def codes(self, piece: Piece, shift: int) -> Words:
+    def codes(self, batch: EncodedColumn, shift: int) -> Words:
         """What to put into the word of each row."""
-        assert isinstance(piece, CodedPiece)  # noqa: S101 - for the type checker
-        lut = self.dense[self.survey.places(piece)] << np.uint64(shift)
-        return lut.take(piece.codes)
+        assert isinstance(batch, DictionaryColumn)  # noqa: S101 - for the type checker
+        shifted = self.dense[self.survey.places(batch)] << np.uint64(shift)
+        return shifted.take(batch.codes)
 
     def array(self, codes: Words) -> Any:
         """The column again."""
@@ -68,25 +76,25 @@ class Coded:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
-    """A column of whole numbers, or of bits that can be taken for some."""
+class PackedNumbers:
+    """A column of whole numbers, or of values whose bits are read as whole numbers."""
 
     survey: Survey
 
     @property
     def bits(self) -> int:
-        """Room for a number; a missing one comes after the largest."""
+        """Bits of a number; a missing one comes after the largest."""
         low = self.survey.low or 0
         return (self.survey.high - low + int(self.survey.has_missing)).bit_length()
 
-    def codes(self, piece: Piece, shift: int) -> Words:
+    def codes(self, batch: EncodedColumn, shift: int) -> Words:
         """What to put into the word of each row."""
-        assert isinstance(piece, NumberPiece)  # noqa: S101 - for the type checker
+        assert isinstance(batch, NumberColumn)  # noqa: S101 - for the type checker
         low = self.survey.low or 0
-        codes = piece.codes.astype(np.uint64)
-        codes += np.uint64(piece.low - low)
-        if piece.missing is not None:
-            codes[piece.missing] = np.uint64(self.survey.high - low + 1)
+        codes = batch.codes.astype(np.uint64)
+        codes += np.uint64(batch.low - low)
+        if batch.missing is not None:
+            codes[batch.missing] = np.uint64(self.survey.high - low + 1)
         codes <<= np.uint64(shift)
         return codes
 
@@ -101,25 +109,25 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """Where a column lies."""
+class PackedColumn:
+    """Where the bits of a column are."""
 
-    column: Coded | Number
+    column: PackedCodes | PackedNumbers
     word: int
     shift: int
 
-    def put(self, pieces: Sequence[Piece], words: Words) -> None:
+    def put(self, batches: Sequence[EncodedColumn], words: Words) -> None:
         """Write the column's bits into the words of its rows."""
         first = 0
-        for piece in pieces:
-            codes = self.column.codes(piece, self.shift)
+        for batch in batches:
+            codes = self.column.codes(batch, self.shift)
             words[self.word, first : first + codes.size] |= codes
             first += codes.size
 
-    def put_codes(self, codes: NDArray[Any], words: Words) -> None:
-        """Write codes that were drawn."""
-        assert isinstance(self.column, Coded)  # noqa: S101 - for the type checker
-        words[self.word] |= (self.column.dense << np.uint64(self.shift)).take(codes)
+    def put_places(self, places: NDArray[Any], words: Words) -> None:
+        """Write values given by their places among the surveyed ones, as they were dealt."""
+        assert isinstance(self.column, PackedCodes)  # noqa: S101 - for the type checker
+        words[self.word] |= (self.column.dense << np.uint64(self.shift)).take(places)
 
     def array(self, words: Words) -> Any:
         """The column again."""
@@ -129,43 +137,43 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The packed columns, and the names of the carried ones, in no particular order."""
+    """The packed columns, and the names of those that are not packed, in no particular order."""
 
-    fields: Mapping[str, Field]
-    carried: tuple[str, ...]
+    packed: Mapping[str, PackedColumn]
+    raw: tuple[str, ...]
     n_words: int
-    carried_bytes: int
+    raw_bytes: int
 
     @property
     def row_bytes(self) -> int:
-        """About how much a row takes."""
-        return 8 * self.n_words + self.carried_bytes
+        """About how many bytes a row takes."""
+        return 8 * self.n_words + self.raw_bytes
 
 
 def make_layout(
-    surveys: Sequence[Survey], used: Mapping[str, NDArray[np.bool_]], rows: int
+    surveys: Sequence[Survey], published: Mapping[str, NDArray[np.bool_]], rows: int
 ) -> Layout:
-    """Find room for every column. `used` says which values of a coded column are published."""
-    columns: dict[str, Coded | Number] = {}
+    """Give every column its bits. `published` says which values of a counted column remain."""
+    columns: dict[str, PackedCodes | PackedNumbers] = {}
     for survey in surveys:
         if survey.values is not None:
-            kept = used[survey.name]
+            kept = published[survey.name]
             ones = kept.astype(np.uint64)
             dense = np.cumsum(ones) - ones
-            columns[survey.name] = Coded(survey, survey.values.filter(from_numpy(kept)), dense)
-        elif not survey.carried and Number(survey).bits <= _WORD:
-            columns[survey.name] = Number(survey)
-    room: list[int] = []
-    fields = {}
+            values = survey.values.filter(from_numpy(kept))
+            columns[survey.name] = PackedCodes(survey, values, dense)
+        elif not survey.raw and PackedNumbers(survey).bits <= _WORD:
+            columns[survey.name] = PackedNumbers(survey)
+    free: list[int] = []
+    packed = {}
     for name, column in sorted(columns.items(), key=lambda item: -item[1].bits):
-        word = next((w for w, left in enumerate(room) if left >= column.bits), len(room))
-        if word == len(room):
-            room.append(_WORD)
+        word = next((w for w, left in enumerate(free) if left >= column.bits), len(free))
+        if word == len(free):
+            free.append(_WORD)
         # A column with a single value has no bits, and shifts by less than a word.
-        fields[name] = Field(column, word, min(_WORD - room[word], _WORD - 1))
-        room[word] -= column.bits
-    carried = [survey for survey in surveys if survey.name not in fields]
-    own_bytes = sum(survey.carried_bytes for survey in carried) // max(rows, 1)
-    wide = 8 * len(carried)
-    names = tuple(survey.name for survey in carried)
-    return Layout(fields, names, max(1, len(room)), own_bytes + wide if carried else 0)
+        packed[name] = PackedColumn(column, word, min(_WORD - free[word], _WORD - 1))
+        free[word] -= column.bits
+    raw = [survey for survey in surveys if survey.name not in packed]
+    text_bytes = sum(survey.raw_bytes for survey in raw) // max(rows, 1)
+    names = tuple(survey.name for survey in raw)
+    return Layout(packed, names, max(1, len(free)), text_bytes + 8 * len(raw) if raw else 0)

@@ -1,8 +1,8 @@
-"""What was seen of a table, column by column and span by span.
+"""A table whose columns are surveyed when they are needed.
 
-Enters: the blocks of a source, a number of bytes. Leaves: what each column holds, and its pieces,
-read again or kept in memory while they are few. Must not know: roles, draws, the order of what is
-written.
+Enters: the blocks of a source, a number of bytes. Leaves: what each column holds, and its encoded
+rows, read again or kept in memory while they are few. Must not know: roles, draws, the order of
+what is written.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from countveil.tables.encoded.arrow_arrays import from_numpy
-from countveil.tables.encoded.encoding import CodedPiece, Piece, to_piece
+from countveil.tables.encoded.encoding import DictionaryColumn, EncodedColumn, Form, row_count
 from countveil.tables.encoded.survey import Survey
 from countveil.tables.progress import Progress
-from countveil.tables.readers.blocks import Blocks, Span
+from countveil.tables.readers.blocks import Blocks, Labels, Span
 from countveil.tables.storage.parallel import in_order
 
+# By column, the batches of a span.
+EncodedSpan = dict[str, list[EncodedColumn]]
 
-class SeenTable:
-    """A table whose columns are looked at when they are wanted."""
+
+class SurveyedTable:
+    """The rows of a source, span by span, and a survey of every column that was needed so far."""
 
     def __init__(self, blocks: Blocks, most_kept: int, progress: Progress | None = None) -> None:
         self._blocks = blocks
@@ -31,8 +34,8 @@ class SeenTable:
         self._progress = progress
         self._most_kept = most_kept
         self._kept_bytes = 0
-        self._kept: dict[tuple[int, str], list[Piece]] | None = (
-            None if blocks.read_again_at_once else {}
+        self._kept: dict[tuple[int, str], list[EncodedColumn]] | None = (
+            None if blocks.in_memory else {}
         )
 
     @property
@@ -46,17 +49,27 @@ class SeenTable:
         return self._blocks.schema
 
     @property
+    def labels(self) -> Labels:
+        """By column, the labels that the source itself has for codes."""
+        return self._blocks.labels
+
+    @property
     def spans(self) -> Sequence[Span]:
         """The spans of the source."""
         return self._blocks.spans
 
-    def kind(self, field: Any) -> Any:
+    def kind(self, name: str) -> Any:
         """The type of a column, as it will be published."""
-        survey = self.surveys.get(field.name)
-        return field.type if survey is None else survey.kind
+        survey = self.surveys.get(name)
+        return self.schema.field(name).type if survey is None else survey.kind
 
-    def look(self, names: Sequence[str], *, coded: bool = False) -> None:
-        """Learn what columns hold, all of them in one reading."""
+    def counted(self, names: Sequence[str]) -> dict[str, Survey]:
+        """Surveys with the values of these columns and their counts, whatever the types."""
+        self.survey(names, coded=True)
+        return {name: self.surveys[name] for name in names}
+
+    def survey(self, names: Sequence[str], *, coded: bool = False) -> None:
+        """Survey the columns that have not been, all of them in one reading."""
         wanted = [
             name
             for name in names
@@ -64,105 +77,112 @@ class SeenTable:
         ]
         if not wanted:
             return
-        fields = {field.name: field for field in self._blocks.schema}
-        surveys = {name: Survey(name, fields[name].type, coded=coded) for name in wanted}
+        kinds = {field.name: field.type for field in self.schema}
+        surveys = {name: Survey(name, kinds[name], coded=coded) for name in wanted}
         self.surveys.update(surveys)
+        # Fixed beforehand: what a thread reads must not depend on how far the survey is.
+        forms = dict.fromkeys(wanted, Form.CODES if coded else Form.SMALLEST)
 
-        def look(span: Span) -> tuple[Span, dict[str, list[Piece]]]:
-            return span, self.read(span, wanted)
+        def read(span: Span) -> tuple[Span, EncodedSpan]:
+            return span, self._read(span, forms)
 
         done = 0
-        for span, pieces in in_order(look, self.spans):
-            for name, own in pieces.items():
-                for piece in own:
-                    surveys[name].see(piece)
-            self._keep(span, pieces)
+        for span, encoded in in_order(read, self.spans):
+            for name, batches in encoded.items():
+                for batch in batches:
+                    surveys[name].add(batch)
+            self._keep(span, encoded)
             done += span.rows
             if self._progress is not None:
                 self._progress("reading", done, self.rows)
         for survey in surveys.values():
             survey.finish()
 
-    def _keep(self, span: Span, pieces: Mapping[str, list[Piece]]) -> None:
+    def _keep(self, span: Span, encoded: EncodedSpan) -> None:
         if self._kept is None:
             return
-        for name, own in pieces.items():
-            self._kept[span.number, name] = own
-            self._kept_bytes += sum(piece.nbytes for piece in own)
+        for name, batches in encoded.items():
+            self._kept[span.number, name] = batches
+            self._kept_bytes += sum(batch.nbytes for batch in batches)
         if self._kept_bytes > self._most_kept:
             self._kept = None
 
-    def read(
-        self, span: Span, names: Sequence[str], least: int | None = None
-    ) -> dict[str, list[Piece]]:
-        """The pieces of a span, or of its first rows: batches until there are `least`."""
-        seen = self.surveys
-        carried = [name for name in names if name in seen and seen[name].carried]
-        pieces: dict[str, list[Piece]] = {name: [] for name in names}
+    def read(self, span: Span, names: Sequence[str], least: int | None = None) -> EncodedSpan:
+        """The columns of a span, or of its first rows: batches until there are `least` rows."""
+        return self._read(span, {name: self._form(name) for name in names}, least)
+
+    def _read(self, span: Span, forms: Mapping[str, Form], least: int | None = None) -> EncodedSpan:
+        encoded: EncodedSpan = {name: [] for name in forms}
         rows = 0
-        for batch in self._blocks.read(span, names, carried, least):
-            for name, array in batch.items():
-                coded = name in seen and seen[name].coded
-                pieces[name].append(to_piece(array, coded=coded))
-            rows += len(next(iter(batch.values())))
+        for batch in self._blocks.read(span, forms, least):
+            for name, column in batch.items():
+                encoded[name].append(column)
+            rows += row_count(next(iter(batch.values())))
             if least is not None and rows >= least:
                 break
-        return pieces
+        return encoded
 
-    def pieces(self, span: Span, names: Sequence[str]) -> dict[str, list[Piece]]:
-        """The pieces of a span: those that were kept, the others read again."""
+    def _form(self, name: str) -> Form:
+        survey = self.surveys.get(name)
+        if survey is None:
+            return Form.SMALLEST
+        if survey.coded:
+            return Form.CODES
+        return Form.RAW if survey.raw else Form.SMALLEST
+
+    def encoded(self, span: Span, names: Sequence[str]) -> EncodedSpan:
+        """The columns of a span: those that were kept, the others read again."""
         kept = self._kept or {}
-        found = {name: kept[span.number, name] for name in names if (span.number, name) in kept}
-        again = [name for name in names if name not in found]
-        return {**found, **self.read(span, again)} if again else found
-
-    def values(self, name: str, pieces: Sequence[Piece]) -> Any:
-        """Some rows of a column as an array."""
-        survey = self.surveys.get(name)
-        arrays = [
-            survey.values.take(from_numpy(survey.places(piece)[piece.codes]))
-            if survey is not None and isinstance(piece, CodedPiece) and survey.values is not None
-            else piece.array()
-            for piece in pieces
-        ]
-        kind = self.kind(self.schema.field(name))
-        return pa.concat_arrays(arrays) if arrays else pa.nulls(0, kind)
-
-    def recoded(self, name: str, piece: CodedPiece) -> CodedPiece:
-        """A piece with the values that were put in place of the old ones, if any were."""
-        survey = self.surveys.get(name)
-        if survey is None or not survey.is_renamed:
-            return piece
-        return survey.renamed(piece)
-
-    def codes(self, survey: Survey, pieces: Sequence[Piece], dtype: Any) -> NDArray[Any]:
-        """The positions of some rows' values among the column's."""
-        codes = [
-            survey.places(piece).astype(dtype).take(piece.codes)
-            for piece in pieces
-            if isinstance(piece, CodedPiece)
-        ]
-        return np.concatenate([np.zeros(0, dtype), *codes])
-
-    def lost(self, survey: Survey, without: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How often each value is in the rows that are left out."""
-        lost = np.zeros(survey.counts.size, np.int64)
-        for span in self.spans:
-            own = inside(span, without)
-            if own.size:
-                pieces = self.pieces(span, [survey.name])[survey.name]
-                codes = self.codes(survey, pieces, np.int64)[own]
-                lost += np.bincount(codes, minlength=lost.size)
-        return lost
+        encoded = {name: kept[span.number, name] for name in names if (span.number, name) in kept}
+        again = [name for name in names if name not in encoded]
+        return {**encoded, **self.read(span, again)} if again else encoded
 
     def forget(self, span: Span, names: Sequence[str]) -> None:
-        """Let go of pieces that are not needed again."""
+        """Let go of columns of a span that are not needed again."""
         if self._kept is not None:
             for name in names:
                 self._kept.pop((span.number, name), None)
 
+    def values(self, name: str, batches: Sequence[EncodedColumn]) -> Any:
+        """Some rows of a column as an array."""
+        survey = self.surveys.get(name)
+        arrays = [
+            survey.values.take(from_numpy(survey.places(batch)[batch.codes]))
+            if survey is not None
+            and isinstance(batch, DictionaryColumn)
+            and survey.values is not None
+            else batch.array()
+            for batch in batches
+        ]
+        return pa.concat_arrays(arrays) if arrays else pa.nulls(0, self.kind(name))
 
-def inside(span: Span, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those of the rows that lie in a span, counted from its first."""
+    def recoded(self, name: str, batch: DictionaryColumn) -> DictionaryColumn:
+        """A batch with the texts that were put in place of its values, if any were."""
+        survey = self.surveys.get(name)
+        return batch if survey is None else survey.renamed(batch)
+
+    def places(self, name: str, batches: Sequence[EncodedColumn], dtype: Any) -> NDArray[Any]:
+        """The positions of some rows' values among the values of a counted column."""
+        survey = self.surveys[name]
+        places = [
+            survey.places(batch).astype(dtype).take(batch.codes)
+            for batch in batches
+            if isinstance(batch, DictionaryColumn)
+        ]
+        return np.concatenate([np.zeros(0, dtype), *places])
+
+    def counts_in(self, name: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How often each value of a counted column occurs in the rows with these numbers."""
+        counts = np.zeros(self.surveys[name].counts.size, np.int64)
+        for span in self.spans:
+            inside = rows_inside(span, rows)
+            if inside.size:
+                places = self.places(name, self.encoded(span, [name])[name], np.int64)
+                counts += np.bincount(places[inside], minlength=counts.size)
+        return counts
+
+
+def rows_inside(span: Span, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those of the rows, given by rising numbers, that are in a span, counted from its first."""
     first, last = np.searchsorted(rows, [span.first, span.first + span.rows])
     return rows[first:last] - span.first

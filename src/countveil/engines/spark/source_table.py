@@ -43,7 +43,7 @@ from countveil.release.values import python_values
 from countveil.tables import Column
 from countveil.tables.counted import CodedColumn, Histogram, Repeats
 from countveil.tables.encoded.arrow_arrays import missing_rows, to_numpy
-from countveil.tables.encoded.encoding import CodedPiece
+from countveil.tables.encoded.encoding import DictionaryColumn
 from countveil.tables.encoded.survey import Survey
 from countveil.tables.progress import Progress
 
@@ -317,7 +317,7 @@ class _Sent:
         self._broadcast.destroy()
 
 
-def _pieces(table: Any, which: int) -> dict[int, CodedPiece]:
+def _pieces(table: Any, which: int) -> dict[int, DictionaryColumn]:
     """The values and counts of one column, by part."""
     import pyarrow.compute as pc
 
@@ -334,7 +334,9 @@ def _pieces(table: Any, which: int) -> dict[int, CodedPiece]:
         known = np.ones(lines.size, bool) if gone is None else ~gone
         missing = int(counts[lines][~known].sum())
         tally = np.append(counts[lines][known], missing).astype(np.int64)
-        found[int(parts[lines[0]])] = CodedPiece(np.zeros(0, np.uint8), some.drop_null(), tally)
+        found[int(parts[lines[0]])] = DictionaryColumn(
+            np.zeros(0, np.uint8), some.drop_null(), tally
+        )
     return found
 
 
@@ -342,7 +344,7 @@ def _survey(table: Any, which: int, name: str) -> Survey:
     """What all parts hold of a column."""
     survey = Survey(name, None, coded=True)
     for piece in _pieces(table, which).values():
-        survey.see(piece)
+        survey.add(piece)
     survey.finish()
     if survey.values is None:
         survey.values = _empty(table, which)
@@ -362,7 +364,7 @@ def _empty(table: Any, which: int) -> Any:
     return pa.nulls(0, table.column(f"value{which}").type)
 
 
-def _counts_of(survey: Survey, piece: CodedPiece) -> Counts:
+def _counts_of(survey: Survey, piece: DictionaryColumn) -> Counts:
     """The counts of a piece in the order of the column's values, as they were read."""
     places = survey.original_places(piece)
     return np.bincount(places, piece.counts, survey.n_originals).astype(np.int64)

@@ -22,10 +22,9 @@ from countveil.engines.spark.task_inputs import Parcel
 from countveil.maths.mechanism import Dealer
 from countveil.maths.mechanism.deal import narrow_type
 from countveil.randomness import TaskKey
-from countveil.tables.counted import CodedColumn
+from countveil.tables.counted import CodedColumn, coded_column, is_countable
 from countveil.tables.encoded.arrow_arrays import from_numpy, plain_array
-from countveil.tables.encoded.encoding import CodedPiece, coded_piece
-from countveil.tables.encoded.profile import coded_column, is_countable
+from countveil.tables.encoded.encoding import DictionaryColumn, encode_dictionary
 from countveil.tables.encoded.survey import Survey
 
 PART, WHICH, ROWS = "part", "which", "rows"
@@ -57,7 +56,7 @@ class CountTask:
             for name in list(surveys):
                 array = plain_array(batch.column(name), self._missing)
                 types[name] = array.type
-                surveys[name].see(_without_codes(coded_piece(array)))
+                surveys[name].add(_without_codes(encode_dictionary(array)))
                 if surveys[name].distinct() > self._most:
                     del surveys[name]
         if not types:
@@ -111,11 +110,11 @@ class LookTask:
 
     def __call__(self, batches: Batches) -> Batches:
         surveys: Mapping[str, Survey] = self._parcel.head(self._key)
-        pieces: dict[str, list[CodedPiece]] = {}
+        pieces: dict[str, list[DictionaryColumn]] = {}
         for batch in batches:
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
                 if is_countable(column.type):
-                    piece = coded_piece(plain_array(column, self._missing))
+                    piece = encode_dictionary(plain_array(column, self._missing))
                     known = surveys.get(name)
                     piece = piece if known is None else known.renamed(piece)
                     pieces.setdefault(name, []).append(piece)
@@ -181,7 +180,7 @@ class DealTask:
         values = plain_array(array, self._parcel.missing)
         if survey is None:
             return values.dictionary.take(values.indices) if _is_coded(values) else values
-        piece = coded_piece(values)
+        piece = encode_dictionary(values)
         places = survey.places(piece).astype(narrow_type(survey.counts.size))
         codes = places.take(piece.codes)
         if dealer is not None:
@@ -192,9 +191,9 @@ class DealTask:
         return survey.values.take(from_numpy(codes))
 
 
-def _without_codes(piece: CodedPiece) -> CodedPiece:
+def _without_codes(piece: DictionaryColumn) -> DictionaryColumn:
     """A survey counts; it need not hold the rows."""
-    return CodedPiece(piece.codes[:0], piece.dictionary, piece.counts)
+    return DictionaryColumn(piece.codes[:0], piece.dictionary, piece.counts)
 
 
 def _is_coded(array: Any) -> bool:

@@ -1,5 +1,5 @@
-"""Columns as every engine sees them: Arrow arrays, their values as codes, what all rows hold.
+"""Columns of some rows in few bytes, and what a whole column holds.
 
-Enters: arrays of some rows. Leaves: pieces in few bytes, and a survey of the whole column. Must not
-know: where rows come from, where they go, which machine they are on.
+Enters: Arrow arrays. Leaves: encoded columns, and a survey of every column. Must not know: where
+rows come from, where they go, which machine they are on.
 """

@@ -20,8 +20,7 @@ def from_numpy(
 ) -> Any:
     """An Arrow array of these values, or of values of `kind` with the same bits.
 
-    Arrow's own constructor first looks for pandas, which takes longer to import than many a table
-    to publish.
+    Arrow's constructor would import pandas first, which takes longer than publishing a small table.
     """
     kind = pa.from_numpy_dtype(values.dtype) if kind is None else kind
     bits = np.packbits(values, bitorder="little") if pa.types.is_boolean(kind) else values
@@ -53,7 +52,7 @@ def to_numpy(array: Any, fill: int = 0) -> NDArray[Any]:
         raw = np.frombuffer(buffer, dtype) if buffer is not None else np.zeros(0, dtype)
         values = raw[start : start + size]
     if missing is not None:
-        # What memory holds behind a missing value must not travel on.
+        # Whatever lies in memory in place of a missing value must not be passed on.
         values = np.where(missing, values.dtype.type(fill), values)
     return values
 
@@ -83,7 +82,7 @@ def plain_schema(schema: Any) -> Any:
 
 
 def plain_array(array: Any, missing: Sequence[str] = ()) -> Any:
-    """An array as it can be published; text may keep a dictionary, in which all is counted later.
+    """An array as it can be published; text may keep its dictionary.
 
     Texts in `missing` become null.
     """
@@ -98,8 +97,20 @@ def plain_array(array: Any, missing: Sequence[str] = ()) -> Any:
     return _without_missing(array.cast(storable(array.type)), missing)
 
 
+def decoded(array: Any) -> Any:
+    """An array without a dictionary."""
+    if pa.types.is_dictionary(array.type):
+        return array.dictionary.take(array.indices)
+    return array
+
+
+def is_text(kind: Any) -> bool:
+    """Whether values of this type are texts, in a dictionary or not."""
+    return bool(pa.types.is_string(_values_of(kind)))
+
+
 def storable(kind: Any) -> Any:
-    """The type in which a Parquet file gives back what was put in."""
+    """The type that a Parquet file gives back for values of this type."""
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
     if pa.types.is_binary_view(kind):
@@ -120,7 +131,7 @@ def _values_of(kind: Any) -> Any:
 
 
 def _without_missing(array: Any, missing: Sequence[str]) -> Any:
-    if not missing or not pa.types.is_string(_values_of(array.type)):
+    if not missing or not is_text(array.type):
         return array
     texts = text_array(missing)
     if not pa.types.is_dictionary(array.type):
@@ -132,7 +143,7 @@ def _without_missing(array: Any, missing: Sequence[str]) -> Any:
 
 
 def _null(kind: Any) -> Any:
-    # pa.scalar would look for pandas.
+    # pa.scalar would import pandas.
     return pa.nulls(1, kind)[0]
 
 
@@ -140,13 +151,7 @@ def _plain_column(column: Any, missing: Sequence[str]) -> Any:
     kind = column.type
     target = storable(_values_of(kind))
     try:
-        return pa.chunked_array([_decoded(plain_array(c, missing)) for c in column.chunks], target)
+        return pa.chunked_array([decoded(plain_array(c, missing)) for c in column.chunks], target)
     except pa.ArrowInvalid:
-        # More than 2 GB of text in one piece.
+        # More than 2 GB of text in one chunk.
         return column.cast(pa.large_string())
-
-
-def _decoded(array: Any) -> Any:
-    if pa.types.is_dictionary(array.type):
-        return array.dictionary.take(array.indices)
-    return array

@@ -1,7 +1,8 @@
 """What a column holds, over all rows.
 
-Enters: the pieces of a column, span by span. Leaves: its values in their own order with counts, or
-the range of its numbers, or that it is carried. Must not know: roles, draws.
+Enters: encoded columns, one for every batch of rows. Leaves: the column's values in sorted order
+with their counts, or the range of its numbers, or that it stays as it is. Must not know: roles,
+draws.
 """
 
 from __future__ import annotations
@@ -17,18 +18,28 @@ from numpy.typing import NDArray
 
 from countveil.errors import InputError
 from countveil.tables.encoded.arrow_arrays import from_numpy, missing_rows, text_array, to_numpy
-from countveil.tables.encoded.encoding import MOST_CODES, CarriedPiece, CodedPiece, Piece
+from countveil.tables.encoded.encoding import (
+    MOST_CODES,
+    DictionaryColumn,
+    EncodedColumn,
+    RawColumn,
+    dictionary_column,
+)
 
 _TOGETHER = 1 << 20
 
 
 class Survey:
-    """One column, seen piece by piece and then known."""
+    """One column: batches are added, and `finish` makes it known.
+
+    `coded` asks for the values and their counts whatever the type. `raw` says that the column is
+    not encoded, and `raw_bytes` how large it is.
+    """
 
     def __init__(self, name: str, kind: Any, *, coded: bool) -> None:
         self.name, self.kind, self.coded = name, kind, coded
-        self.carried = False
-        self.carried_bytes = 0
+        self.raw = False
+        self.raw_bytes = 0
         self.low: int | None = None
         self.high = 0
         self.has_missing = False
@@ -42,33 +53,33 @@ class Survey:
         self._n_dictionaries = 0
         self._text_bytes = 0
 
-    def see(self, piece: Piece) -> None:
-        """Take notice of a piece."""
-        if isinstance(piece, CarriedPiece):
-            self.carried = True
-            self.carried_bytes += piece.nbytes
-        elif isinstance(piece, CodedPiece):
-            self._dictionaries.append((piece.dictionary, piece.counts))
-            each = piece.dictionary.nbytes // max(1, len(piece.dictionary))
-            self._text_bytes += each * piece.codes.size
-            self._n_dictionaries += len(piece.dictionary)
+    def add(self, batch: EncodedColumn) -> None:
+        """Take the next batch into account."""
+        if isinstance(batch, RawColumn):
+            self.raw = True
+            self.raw_bytes += batch.nbytes
+        elif isinstance(batch, DictionaryColumn):
+            self._dictionaries.append((batch.dictionary, batch.counts))
+            each = batch.dictionary.nbytes // max(1, len(batch.dictionary))
+            self._text_bytes += each * batch.codes.size
+            self._n_dictionaries += len(batch.dictionary)
             known = 0 if self._known is None else len(self._known[0])
             if self._n_dictionaries > max(_TOGETHER, known):
                 self._merge()
         else:
-            self.has_missing |= piece.missing is not None
+            self.has_missing |= batch.missing is not None
             first = self.low is None
-            self.low = piece.low if self.low is None else min(self.low, piece.low)
-            self.high = piece.high if first else max(self.high, piece.high)
+            self.low = batch.low if self.low is None else min(self.low, batch.low)
+            self.high = batch.high if first else max(self.high, batch.high)
 
     def distinct(self) -> int:
-        """How many different known values were seen up to now."""
+        """How many different known values have been added up to now."""
         return len(self._merge()[0])
 
     def finish(self) -> None:
-        """All pieces were seen."""
-        if self.carried:
-            self.carried_bytes += self._text_bytes
+        """All batches were added."""
+        if self.raw:
+            self.raw_bytes += self._text_bytes
             self._dictionaries, self._known = [], None
         elif self._known is not None or self._dictionaries:
             known, counts = self._merge()
@@ -80,25 +91,25 @@ class Survey:
                 self.counts = np.concatenate([[missing], self.counts])
             self._known = None
 
-    def places(self, piece: CodedPiece) -> NDArray[np.int64]:
-        """For each code of a piece, its position among the column's values."""
-        places = self.original_places(piece)
+    def places(self, batch: DictionaryColumn) -> NDArray[np.int64]:
+        """For each code of a batch, its position among the column's values."""
+        places = self.original_places(batch)
         return places if self._renamed is None else self._renamed[places]
 
-    def original_places(self, piece: CodedPiece) -> NDArray[np.int64]:
-        """For each code of a piece, its position among the values as they were read."""
-        own = self._originals if self._renamed is not None else self.values
-        first = int(len(own) > 0 and not own[0].is_valid)
-        found = pc.index_in(piece.dictionary, value_set=own.slice(first))
-        lacking = missing_rows(found)
-        if lacking is not None and np.any(piece.counts[:-1][lacking]):
+    def original_places(self, batch: DictionaryColumn) -> NDArray[np.int64]:
+        """For each code of a batch, its position among the values as they were read."""
+        originals = self._originals if self._renamed is not None else self.values
+        first = int(len(originals) > 0 and not originals[0].is_valid)
+        matches = pc.index_in(batch.dictionary, value_set=originals.slice(first))
+        lacking = missing_rows(matches)
+        if lacking is not None and np.any(batch.counts[:-1][lacking]):
             raise InputError("The table changed while it was read. Please publish it again.")
-        places = np.zeros(len(piece.dictionary) + 1, np.int64)
-        places[:-1] = to_numpy(found) + first
+        places = np.zeros(len(batch.dictionary) + 1, np.int64)
+        places[:-1] = to_numpy(matches) + first
         return places
 
     def without_counts(self) -> Survey:
-        """The same values, of which nobody can tell how often they occur."""
+        """The same values without how often each occurs."""
         other = copy.copy(self)
         other.counts = np.zeros_like(self.counts)
         return other
@@ -109,7 +120,7 @@ class Survey:
         return len(self.values) if self._renamed is None else self._renamed.size
 
     def gathered(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Counts of the values as they were read, by the values as they are now."""
+        """Counts of the values as they were read, summed for each of the present values."""
         if self._renamed is None:
             return counts
         return np.bincount(self._renamed, counts, len(self.values)).astype(np.int64)
@@ -135,20 +146,22 @@ class Survey:
         """Whether texts were put in place of the values."""
         return self._renamed is not None
 
-    def renamed(self, piece: CodedPiece) -> CodedPiece:
-        """A piece with the texts that were put in place of its values."""
+    def renamed(self, batch: DictionaryColumn) -> DictionaryColumn:
+        """A batch with the texts that were put in place of its values, if any were."""
+        if self._renamed is None:
+            return batch
         first = int(len(self.values) > 0 and not self.values[0].is_valid)
         known = self.values.slice(first)
-        codes = (self.places(piece) - first)[piece.codes]
+        codes = (self.places(batch) - first)[batch.codes]
         codes[codes < 0] = len(known)
-        return CodedPiece(codes, known, np.bincount(codes, minlength=len(known) + 1))
+        return dictionary_column(codes, known)
 
     def _merge(self) -> tuple[Any, NDArray[np.int64]]:
         listed = self._dictionaries if self._known is None else [self._known, *self._dictionaries]
         together = pa.concat_arrays([dictionary for dictionary, _ in listed])
-        counts = np.concatenate([own[:-1] for _, own in listed])
-        missing = sum(int(own[-1]) for _, own in listed)
-        # A dictionary may list what no row of its block has.
+        counts = np.concatenate([counts[:-1] for _, counts in listed])
+        missing = sum(int(counts[-1]) for _, counts in listed)
+        # A dictionary may list values that no row has.
         used = counts > 0
         encoded = together.filter(from_numpy(used)).dictionary_encode()
         sums = np.zeros(len(encoded.dictionary) + 1, np.int64)
@@ -159,5 +172,5 @@ class Survey:
         self._dictionaries = []
         self._n_dictionaries = 0
         if not self.coded and len(encoded.dictionary) > MOST_CODES:
-            self.carried = True
+            self.raw = True
         return self._known

@@ -1,7 +1,7 @@
 """A sheet of a workbook as a table.
 
-Enters: paths and perhaps the name of a sheet. Leaves: an Arrow table. Must not know: what the
-columns are for.
+Enters: paths and perhaps the name of a sheet. Leaves: blocks like those of any source. Must not
+know: what the columns are for.
 
 The first row names the columns. A workbook has a type for every cell: a column of one type has that
 type, dates beside times are times, numbers beside text become text as they are written. Formulas
@@ -18,7 +18,9 @@ from typing import Any
 import pyarrow as pa
 
 from countveil.errors import InputError, MissingExtraError, nearest
+from countveil.tables.encoded.arrow_arrays import plain_table
 from countveil.tables.labels import code_text
+from countveil.tables.readers.blocks import TableBlocks
 
 _WHOLE_BELOW = 1 << 53
 _KINDS: dict[frozenset[type], Any] = {
@@ -30,8 +32,8 @@ _KINDS: dict[frozenset[type], Any] = {
 }
 
 
-def read_workbooks(paths: Sequence[Path], sheet: str | None) -> Any:
-    """One sheet of each workbook, one below the other."""
+def open_workbooks(paths: Sequence[Path], sheet: str | None, missing: Sequence[str]) -> TableBlocks:
+    """One sheet of each workbook, one below the other; texts in `missing` mean a missing value."""
     try:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError:
@@ -41,17 +43,17 @@ def read_workbooks(paths: Sequence[Path], sheet: str | None) -> Any:
     for path in paths:
         try:
             book = CalamineWorkbook.from_path(str(path))
-            found = _sheet(book, path, sheet)
+            cells = _sheet(book, path, sheet)
         except (CalamineError, OSError):
             raise InputError(f"{path} is not a readable workbook: damaged, or encrypted.") from None
-        names = [str(cell).strip() for cell in found[0]]
+        names = [str(cell).strip() for cell in cells[0]]
         if header is not None and names != header:
             raise InputError(f"{path} has other columns than {paths[0]}.")
         header = names
-        rows += [row for row in found[1:] if any(cell != "" for cell in row)]
+        rows += [row for row in cells[1:] if any(cell != "" for cell in row)]
     _check_header(paths[0], header or [])
     columns = [_column([row[place] for row in rows]) for place in range(len(header or []))]
-    return pa.table(columns, names=header)
+    return TableBlocks(plain_table(pa.table(columns, names=header), missing))
 
 
 def _sheet(book: Any, path: Path, sheet: str | None) -> list[list[Any]]:

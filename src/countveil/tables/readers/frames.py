@@ -3,8 +3,8 @@
 Enters: a pandas or Polars frame, an Arrow table, reader, dataset or scanner, a DuckDB relation, or
 anything else that exports Arrow. Leaves: blocks. Must not know: what the columns are for.
 
-What lies in memory is used where it lies. What is a plan or a stream is read once, in batches, and
-kept as a stream is. The index of a pandas frame is not part of the table.
+A table in memory is used where it is. A plan or a stream is read once, in batches (see `streams`).
+The index of a pandas frame is not part of the table.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from countveil.tables.encoded.arrow_arrays import plain_table
 from countveil.tables.locate import is_pandas, is_polars_plan
 from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Blocks, TableBlocks
-from countveil.tables.readers.csv.reader import Shelf
 from countveil.tables.readers.streams import StreamBlocks
+from countveil.tables.storage.kept import KeptColumns
 
 _BATCH = 1 << 16
 
 
 def open_frame(
-    frame: Any, missing: Sequence[str], shelf: Shelf, progress: Progress | None = None
+    frame: Any, missing: Sequence[str], kept: KeptColumns, progress: Progress | None = None
 ) -> Blocks:
     """The rows of an object."""
     if type(frame).__module__.split(".")[0] == "polars":
@@ -39,9 +39,7 @@ def open_frame(
         if table is not None:
             return TableBlocks(plain_table(table, missing))
         schema, batches = _stream(frame)
-        return StreamBlocks(
-            schema, batches, shelf.most_bytes, shelf.folder, missing=missing, progress=progress
-        )
+        return StreamBlocks(schema, batches, kept, missing=missing, progress=progress)
 
 
 def _in_memory(frame: Any) -> Any:
@@ -75,8 +73,8 @@ def _polars_plan(plan: Any) -> tuple[Any, Iterator[Any]]:
     schema = plan.head(0).collect().to_arrow().schema
 
     def batches() -> Iterator[Any]:
-        for part in plan.collect_batches(chunk_size=_BATCH, maintain_order=True):
-            yield from part.to_arrow().cast(schema).to_batches()
+        for frame in plan.collect_batches(chunk_size=_BATCH, maintain_order=True):
+            yield from frame.to_arrow().cast(schema).to_batches()
 
     return schema, batches()
 
@@ -86,7 +84,7 @@ def _converted() -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, TypeError, ValueError):
-        # The cause quotes a value of the table.
+        # Not chained: the cause quotes a value of the table.
         raise InputError(
             "The data frame cannot be converted: a column mixes types. Give every column one type."
         ) from None

@@ -1,4 +1,4 @@
-"""Any source as blocks of plain columns.
+"""Any source as blocks of encoded columns.
 
 Enters: a source description. Leaves: blocks without metadata or hidden values. Must not know: what
 the columns are for.
@@ -7,41 +7,40 @@ the columns are for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-
-import pyarrow as pa
+from contextlib import AbstractContextManager
+from typing import Any
 
 from countveil.errors import InputError, SettingsError
 from countveil.tables import PLAIN_CSV, CsvStyle, DatabaseSource, FileSource, FrameSource, Source
-from countveil.tables.encoded.arrow_arrays import plain_table
 from countveil.tables.progress import Progress
-from countveil.tables.readers.arrow import ArrowBlocks, has_list_of_batches
-from countveil.tables.readers.blocks import Blocks, ParquetBlocks, TableBlocks
-from countveil.tables.readers.csv.reader import Shelf
-from countveil.tables.readers.csv.files import open_csv_files
-from countveil.tables.readers.database import open_database
-from countveil.tables.readers.frames import open_frame
+from countveil.tables.readers.blocks import Blocks
+from countveil.tables.storage.kept import KeptColumns
 
 
 def open_blocks(
     source: Source,
     missing: Sequence[str],
-    shelf: Shelf,
+    kept: KeptColumns,
     progress: Progress | None = None,
     csv: CsvStyle = PLAIN_CSV,
 ) -> Blocks:
-    """The rows of a source. Parquet and Arrow files are read when they are wanted.
+    """The rows of a source. Parquet and Arrow files are read when their rows are wanted.
 
-    Texts in `missing` mean a missing value. What a CSV holds is kept on the shelf.
+    Texts in `missing` mean a missing value. What is read only once is kept in `kept`.
     """
     if csv.said and not (isinstance(source, FileSource) and source.format == "csv"):
-        raise SettingsError(f"{csv.said[0]} is about CSV files, and this table is none.")
+        raise SettingsError(f"{csv.said[0]} is for CSV files, and this table is not one.")
     if isinstance(source, FrameSource):
-        return open_frame(source.frame, missing, shelf, progress)
+        from countveil.tables.readers.frames import open_frame
+
+        return open_frame(source.frame, missing, kept, progress)
     if isinstance(source, DatabaseSource):
-        return open_database(source, missing, shelf, progress)
+        from countveil.tables.readers.streams import StreamBlocks
+
+        with _database(source, kept.most_bytes) as (schema, batches):
+            return StreamBlocks(schema, batches, kept, missing=missing, progress=progress)
     try:
-        return _open_files(source, missing, shelf, progress, csv)
+        return _open_files(source, missing, kept, progress, csv)
     except PermissionError as error:
         raise InputError(f"No permission to read {error.filename or source.paths[0]}.") from error
 
@@ -49,51 +48,41 @@ def open_blocks(
 def _open_files(
     source: FileSource,
     missing: Sequence[str],
-    shelf: Shelf,
+    kept: KeptColumns,
     progress: Progress | None,
     csv: CsvStyle,
 ) -> Blocks:
     if source.format == "parquet":
+        from countveil.tables.readers.parquet import ParquetBlocks
+
         return ParquetBlocks(source.paths, missing)
     if source.format == "csv":
-        return open_csv_files(source.paths, missing, shelf, progress, csv)
+        from countveil.tables.readers.csv.reader import open_csv_files
+
+        return open_csv_files(source.paths, missing, kept, progress, csv)
     if source.format == "stat":
         from countveil.tables.readers.statistical import open_stat_file
 
-        return open_stat_file(source.paths, missing, shelf, progress)
-    if source.format == "arrow" and all(map(has_list_of_batches, source.paths)):
-        return ArrowBlocks(source.paths, missing)
-    return TableBlocks(plain_table(_whole_table(source), missing))
-
-
-def _whole_table(source: FileSource) -> pa.Table:
+        return open_stat_file(source.paths, missing, kept, progress)
     if source.format == "arrow":
-        return _from_arrow_files(source)
-    from countveil.tables.readers.excel import read_workbooks
+        from countveil.tables.readers.arrow import open_arrow_files
 
-    return read_workbooks(source.paths, source.sheet)
+        return open_arrow_files(source.paths, missing)
+    from countveil.tables.readers.excel import open_workbooks
 
-
-def _from_arrow_files(source: FileSource) -> pa.Table:
-    tables = [_read_arrow(path) for path in source.paths]
-    first = tables[0].schema
-    for path, table in zip(source.paths, tables, strict=True):
-        if not table.schema.equals(first):
-            raise InputError(f"{path} has other columns or types than {source.paths[0]}.")
-    return pa.concat_tables(tables)
+    return open_workbooks(source.paths, source.sheet, missing)
 
 
-def _read_arrow(path: Path) -> pa.Table:
-    from pyarrow import feather
+def _database(source: DatabaseSource, most_bytes: int) -> AbstractContextManager[Any]:
+    """The schema and the batches of a table or query, while the database is open."""
+    if source.kind == "sqlite":
+        from countveil.tables.readers.sqlite import sqlite_batches
 
-    try:
-        with path.open("rb") as file:
-            return feather.read_table(file).replace_schema_metadata(None)
-    except PermissionError:
-        raise
-    except (pa.ArrowException, OSError) as first:
-        try:
-            with path.open("rb") as file, pa.ipc.open_stream(file) as reader:
-                return reader.read_all().replace_schema_metadata(None)
-        except (pa.ArrowException, OSError):
-            raise InputError(f"{path} is not a readable Arrow file: damaged or cut off.") from first
+        return sqlite_batches(source)
+    if source.kind == "postgresql":
+        from countveil.tables.readers.postgres import postgres_batches
+
+        return postgres_batches(source)
+    from countveil.tables.readers.duckdb import duckdb_batches
+
+    return duckdb_batches(source, most_bytes)

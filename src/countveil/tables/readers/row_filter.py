@@ -1,16 +1,16 @@
-"""Part of a table: the rows that meet a condition, the columns that were named.
+"""The rows that meet a condition, and the columns that were named.
 
-Enters: the blocks of any source, the text of a condition, names. Leaves: blocks that hold nothing
-else. Must not know: what the columns are for.
+Enters: the blocks of any source, the text of a condition, names. Leaves: blocks with nothing else.
+Must not know: what the columns are for.
 
-The text is parsed into our own expression and never executed as it was written. DuckDB tells for
-every row whether the expression holds, on a connection that can reach nothing; of that one bit a
+The text is parsed into our own expression and never executed as it was written. DuckDB decides for
+every row whether the expression holds, on a connection that cannot reach anything; one bit of every
 row is kept. Where SQL says neither true nor false, the row is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,31 +24,31 @@ from countveil.sql.query.expressions import Expression, columns_named
 from countveil.sql.query.names import ReleaseColumns
 from countveil.sql.query.parse import parse_condition
 from countveil.tables import Column, check_named
-from countveil.tables.encoded.arrow_arrays import from_numpy, to_numpy
-from countveil.tables.readers.blocks import Blocks, Span
+from countveil.tables.encoded.arrow_arrays import to_numpy
+from countveil.tables.encoded.encoding import Form, in_form, row_count
+from countveil.tables.readers.blocks import Batch, Blocks, Span
 from countveil.tables.storage.parallel import in_order
 
 
-def part_of(blocks: Blocks, where: str | None, columns: Sequence[str]) -> Blocks:
-    """The rows that meet `where` and the named columns; all of them if nothing is said."""
-    if where is None and not columns:
-        return blocks
+def filter_blocks(blocks: Blocks, where: str | None, columns: Sequence[str]) -> FilteredBlocks:
+    """The rows that meet `where`, if there is a condition, and the named columns, if there are."""
     known = [Column(field.name, str(field.type)) for field in blocks.schema]
     check_named(known, columns)
     names = [name for name in blocks.schema.names if name in columns or not columns]
     kept = None if where is None else _Condition(where, known).rows(blocks)
-    return PartBlocks(blocks, names, kept)
+    return FilteredBlocks(blocks, names, kept)
 
 
-class PartBlocks:
+class FilteredBlocks:
     """Some rows and columns of other blocks."""
 
     def __init__(
         self, blocks: Blocks, names: Sequence[str], kept: Sequence[NDArray[np.uint8]] | None
     ) -> None:
+        """`kept` has one bit per row for every span; without it all rows are kept."""
         self._blocks, self._kept = blocks, kept
-        self.read_again_at_once = blocks.read_again_at_once
-        self.labels = getattr(blocks, "labels", {})
+        self.in_memory = blocks.in_memory
+        self.labels = {name: codes for name, codes in blocks.labels.items() if name in names}
         self.schema = pa.schema([blocks.schema.field(name) for name in names])
         counts = [
             span.rows if kept is None else int(np.bitwise_count(kept[place]).sum())
@@ -62,26 +62,25 @@ class PartBlocks:
         ]
 
     def read(
-        self,
-        span: Span,
-        columns: Sequence[str],
-        plain_text: Collection[str] = (),
-        few: int | None = None,
-    ) -> Iterator[dict[str, Any]]:
+        self, span: Span, columns: Mapping[str, Form], few: int | None = None
+    ) -> Iterator[Batch]:
         """The rows of a span that were kept."""
         place = self._inner[span.number]
         inner = self._blocks.spans[place]
         if self._kept is None:
-            yield from self._blocks.read(inner, columns, plain_text, few)
+            yield from self._blocks.read(inner, columns, few)
             return
         bits = np.unpackbits(self._kept[place], count=inner.rows, bitorder="little").view(np.bool_)
         done = 0
-        # Its first few rows may have none that is kept, so all of them are asked for.
-        for batch in self._blocks.read(inner, columns, plain_text):
-            rows = len(next(iter(batch.values())))
-            wanted = from_numpy(bits[done : done + rows])
+        # The first few rows may have none that is kept, so all of them are asked for.
+        for batch in self._blocks.read(inner, columns):
+            rows = row_count(next(iter(batch.values())))
+            wanted = bits[done : done + rows]
             done += rows
-            yield {name: array.filter(wanted) for name, array in batch.items()}
+            # The smallest form depends on how many rows there are.
+            yield {
+                name: in_form(column.take(wanted), columns[name]) for name, column in batch.items()
+            }
 
 
 class _Condition:
@@ -92,42 +91,44 @@ class _Condition:
         if not text.strip():
             raise SettingsError("The condition of --where is empty.")
         try:
-            found: Expression = parse_condition(text, ReleaseColumns(known, where="the table"))
+            condition: Expression = parse_condition(text, ReleaseColumns(known, where="the table"))
         except QueryError as error:
             raise SettingsError(f"--where: {error}") from error
-        self._names = sorted(columns_named(found))
+        self._names = sorted(columns_named(condition))
         if not self._names:
             raise SettingsError("The condition of --where names no column.")
         internal = {name: f"c{place}" for place, name in enumerate(self._names)}
         self._statement = Statement(internal)
-        self._text = self._statement.text(found)
+        self._text = self._statement.text(condition)
 
     def rows(self, blocks: Blocks) -> list[NDArray[np.uint8]]:
         """For every span, one bit per row."""
-        # Only for those who ask for it: nothing else on the publisher's side needs DuckDB.
+        # Imported here alone: nothing else on the publisher's side needs DuckDB.
         from countveil.sql.locked_duckdb import connect
 
         connection = connect()
+        forms = dict.fromkeys(self._names, Form.RAW)
 
-        def look(span: Span) -> NDArray[np.uint8]:
-            batches = blocks.read(span, self._names, self._names)
-            parts = [self._holds(connection, batch) for batch in batches]
-            return np.packbits(np.concatenate(parts), bitorder="little")
+        def decide(span: Span) -> NDArray[np.uint8]:
+            truths = [self._holds(connection, batch) for batch in blocks.read(span, forms)]
+            return np.packbits(np.concatenate(truths), bitorder="little")
 
-        found = list(in_order(look, blocks.spans))
-        if blocks.rows and not any(np.any(bits) for bits in found):
+        kept = list(in_order(decide, blocks.spans))
+        if blocks.rows and not any(np.any(bits) for bits in kept):
             raise InputError("No row of the table meets the condition of --where.")
-        return found
+        return kept
 
-    def _holds(self, connection: Any, batch: dict[str, Any]) -> NDArray[np.bool_]:
+    def _holds(self, connection: Any, batch: Batch) -> NDArray[np.bool_]:
         import duckdb
 
-        columns = {f"c{place}": _plain(batch[name]) for place, name in enumerate(self._names)}
-        text = f"SELECT coalesce({self._text}, false) AS holds FROM part"
+        columns = {
+            f"c{place}": _for_duckdb(batch[name].array()) for place, name in enumerate(self._names)
+        }
+        text = f"SELECT coalesce({self._text}, false) AS holds FROM batch"
         try:
-            # One for each batch: what is registered is its own, and goes with it.
+            # A cursor for each batch: what is registered belongs to it, and goes with it.
             with connection.cursor() as cursor:
-                cursor.register("part", pa.table(columns))
+                cursor.register("batch", pa.table(columns))
                 result = cursor.sql(text, params=self._statement.parameters).to_arrow_table()
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
@@ -140,11 +141,9 @@ class _Condition:
         return to_numpy(result.column(0).combine_chunks()).astype(np.bool_)
 
 
-def _plain(array: Any) -> Any:
-    """An array as DuckDB takes it; times with a zone are those of Greenwich."""
+def _for_duckdb(array: Any) -> Any:
+    """An array of a type that DuckDB takes; times with a zone become those of UTC."""
     kind = array.type
-    if pa.types.is_dictionary(kind):
-        return array.dictionary.take(array.indices)
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         return array.cast(pa.timestamp(kind.unit))
     if pa.types.is_float16(kind):

@@ -26,7 +26,7 @@ from countveil.tables import DatabaseSource
 from countveil.tables.readers.csv.types import fitting
 
 _BATCH = 1 << 15
-_BUSY_SECONDS = 5.0
+BUSY_SECONDS = 5.0
 _STEPS = 200_000
 _ALLOWED = (
     sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE,
@@ -53,7 +53,7 @@ def sqlite_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any]]
     with contextlib.ExitStack() as stack:
         stack.enter_context(_explained(path))
         address = f"file:{quote(str(path.resolve()))}?mode=ro"
-        connection = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+        connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         stack.callback(connection.close)
         # Python's own code runs now and then, and hears of Ctrl-C.
         connection.set_progress_handler(lambda: 0, _STEPS)

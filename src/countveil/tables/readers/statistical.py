@@ -1,11 +1,11 @@
 """Files of SPSS, Stata and SAS as blocks, with the labels of their values.
 
-Enters: a path. Leaves: blocks that also know what the codes of columns stand for. Must not know:
-what the columns are for.
+Enters: a path. Leaves: blocks with what the codes of columns stand for. Must not know: what the
+columns are for.
 
-These formats hold numbers as floating point and blanks for missing text: columns of whole numbers
-become whole numbers, blanks become missing. What the file itself declares to be missing is missing.
-Rows are read some at a time.
+These formats store numbers as floating point and missing text as blanks: columns of whole numbers
+become whole numbers, blanks become missing. What the file declares to be missing is missing. Rows
+are read some thousands at a time.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import pyarrow as pa
 from countveil.errors import InputError, MissingExtraError
 from countveil.tables.labels import code_text
 from countveil.tables.progress import Progress
-from countveil.tables.readers.csv.reader import Shelf
 from countveil.tables.readers.statistical_times import SAS, SPSS, STATA, Counting, times_of
 from countveil.tables.readers.streams import StreamBlocks
+from countveil.tables.storage.kept import KeptColumns
 
-_ROWS, _GLANCE = 1 << 16, 1_000
+BATCH_ROWS, _FIRST_ROWS = 1 << 16, 1_000
 _READERS = {
     ".sav": ("read_sav", SPSS), ".zsav": ("read_sav", SPSS), ".por": ("read_por", SPSS),
     ".dta": ("read_dta", STATA), ".sas7bdat": ("read_sas7bdat", SAS), ".xpt": ("read_xport", SAS),
@@ -39,7 +39,10 @@ _KINDS: Sequence[tuple[type, Any]] = (
 
 
 def open_stat_file(
-    paths: Sequence[Path], missing: Sequence[str], shelf: Shelf, progress: Progress | None = None
+    paths: Sequence[Path],
+    missing: Sequence[str],
+    kept: KeptColumns,
+    progress: Progress | None = None,
 ) -> StreamBlocks:
     """The rows of a file."""
     path = paths[0]
@@ -51,21 +54,20 @@ def open_stat_file(
         raise MissingExtraError("pyreadstat", "stat") from None
     reader, counting = _READERS[path.suffix.lower()]
     with _explained(path, pyreadstat):
-        parts = _Parts(getattr(pyreadstat, reader), path, counting)
-        schema = pa.schema([pa.field(name, parts.kind(name)) for name in parts.names])
+        file = _StatFile(getattr(pyreadstat, reader), path, counting)
+        schema = pa.schema([pa.field(name, file.kind(name)) for name in file.names])
         return StreamBlocks(
             schema,
-            parts.batches(schema),
-            shelf.most_bytes,
-            shelf.folder,
+            file.batches(schema),
+            kept,
             missing=missing,
             progress=progress,
-            labels=parts.labels(),
+            labels=file.labels(),
             whole_numbers=True,
         )
 
 
-class _Parts:
+class _StatFile:
     """A file, some rows at a time."""
 
     def __init__(self, read: Any, path: Path, counting: Counting) -> None:
@@ -81,39 +83,43 @@ class _Parts:
         rows: int | None = None,
         dates: bool = False,
     ) -> tuple[dict[str, Any], Any]:
-        """Some rows; with `dates`, dates and times are these and not numbers."""
-        found, meta = self._read(
+        """Some rows; with `dates`, dates and times come as such and not as numbers."""
+        values, meta = self._read(
             str(self._path),
             output_format="dict",
             row_offset=start,
-            row_limit=rows or _ROWS,
+            row_limit=rows or BATCH_ROWS,
             usecols=None if columns is None else list(columns),
             disable_datetime_conversion=not dates,
         )
-        return found, meta
+        return values, meta
 
     def kind(self, name: str) -> Any:
-        """The type of a column: text by what the file says, times by the first that occurs."""
+        """The type of a column: text as the file declares, a time as its first value shows."""
         if self._meta.readstat_variable_types[name] == "string":
             return pa.string()
-        start, size = 0, _GLANCE
+        start, size = 0, _FIRST_ROWS
         while values := self._rows(start, [name], rows=size, dates=True)[0].get(name, []):
             known = next((value for value in values if value is not None), None)
             if known is not None:
-                return next((kind for own, kind in _KINDS if isinstance(known, own)), pa.float64())
+                return next(
+                    (kind for python, kind in _KINDS if isinstance(known, python)), pa.float64()
+                )
             if len(values) < size:
                 break
-            start, size = start + size, _ROWS
+            start, size = start + size, BATCH_ROWS
         return pa.float64()
 
     def batches(self, schema: Any) -> Iterator[Any]:
         """All rows."""
-        part, start = self._first, 0
-        while self.names and (size := len(part[self.names[0]])):
-            arrays = [self._array(part[field.name], field) for field in schema]
+        values, start = self._first, 0
+        while self.names and (size := len(values[self.names[0]])):
+            arrays = [self._array(values[field.name], field) for field in schema]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
             start += size
-            part = self._rows(start)[0] if size == _ROWS else {name: [] for name in self.names}
+            if size < BATCH_ROWS:
+                break
+            values = self._rows(start)[0]
 
     def _array(self, values: Sequence[Any], field: Any) -> Any:
         if pa.types.is_string(field.type):
@@ -123,17 +129,17 @@ class _Parts:
         return pa.array(values, field.type)
 
     def labels(self) -> Mapping[str, Mapping[str, str]]:
-        """What codes stand for; a label of two codes gets the code behind it."""
-        found = {}
-        for name, own in self._meta.variable_value_labels.items():
-            texts = list(own.values())
-            found[name] = {
+        """What codes stand for; where two codes share a label, each code is added to it."""
+        labels = {}
+        for name, column_labels in self._meta.variable_value_labels.items():
+            texts = list(column_labels.values())
+            labels[name] = {
                 code_text(code): label
                 if texts.count(label) == 1
                 else f"{label} ({code_text(code)})"
-                for code, label in own.items()
+                for code, label in column_labels.items()
             }
-        return found
+        return labels
 
 
 @contextlib.contextmanager

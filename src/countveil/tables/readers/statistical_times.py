@@ -3,8 +3,8 @@
 Enters: numbers of a column, its type, the program's way of counting. Leaves: Arrow arrays. Must not
 know: files.
 
-The library's own conversion cuts off what lies beyond a day, and tells a millisecond of SPSS, which
-counts seconds since 1582, as 999 microseconds. Here a time has as many digits as its number holds.
+The library's own conversion cuts off what exceeds a day, and turns a millisecond of SPSS, which
+counts seconds since 1582, into 999 microseconds. Here a time has as many digits as its number.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from countveil.errors import InputError
 
 _DAY = 86_400
 _MICROSECONDS = 1_000_000
-# No date of any calendar is further off, in seconds.
+# No date of any calendar is further away, in seconds.
 _FURTHEST = 1e12
 
 
@@ -38,7 +38,7 @@ class Counting:
 
 
 SPSS = Counting(epoch=141_428, date=1, time=1)
-# A time of day is how a moment is shown there.
+# In Stata a time of day is a date and time shown in another format.
 STATA = Counting(epoch=3_653, date=_DAY, time=1_000, only_shown=True)
 SAS = Counting(epoch=3_653, date=_DAY, time=1)
 
@@ -70,10 +70,10 @@ def times_of(values: Any, name: str, kind: Any, counting: Counting) -> Any:
 
 
 def _microseconds(numbers: NDArray[np.float64], parts: int) -> NDArray[np.int64]:
-    """To as many digits as the numbers, which count parts of a second, hold."""
+    """To as many digits as the numbers have; they count parts of a second."""
     whole = np.floor(numbers)
     step = np.spacing(np.abs(numbers)) * (_MICROSECONDS / parts)
     digits = 10.0 ** np.maximum(0.0, np.ceil(np.log10(step)))
     rest = np.rint((numbers - whole) * (_MICROSECONDS / parts) / digits) * digits
-    found: NDArray[np.int64] = whole.astype(np.int64) * (_MICROSECONDS // parts)
-    return found + rest.astype(np.int64)
+    seconds: NDArray[np.int64] = whole.astype(np.int64) * (_MICROSECONDS // parts)
+    return seconds + rest.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Work on both cores, results in order.
+"""Work in threads, results in order.
 
 Enters: a function and its arguments, one after the other. Leaves: the results, in that order.
 Must not know: what is done. Arguments are taken, results handed over and progress reported in the
@@ -38,29 +38,29 @@ def in_order(
 ) -> Iterator[Result]:
     """Do the work for every item in threads; `tick` is called about ten times a second.
 
-    `at_end` is called first when it is over, or given up: long work can then be cut short.
+    `at_end` is called as soon as everything is done, or given up: long work can then stop early.
 
-    Little is begun ahead of what was handed over, so that memory stays bounded. When the caller
-    stops early, or is interrupted, nothing new begins and what runs is waited for.
+    Few items are begun ahead of the results handed over, so that memory stays bounded. When the
+    caller stops early, or is interrupted, nothing new begins and running work is waited for.
     """
-    waiting: deque[Future[Result]] = deque()
+    pending: deque[Future[Result]] = deque()
     workers = worker_count()
     pool = ThreadPoolExecutor(workers, thread_name_prefix="countveil")
     try:
         for item in items:
-            waiting.append(pool.submit(work, item))
-            if len(waiting) > workers:
-                yield _first(waiting, tick)
-        while waiting:
-            yield _first(waiting, tick)
+            pending.append(pool.submit(work, item))
+            if len(pending) > workers:
+                yield _first(pending, tick)
+        while pending:
+            yield _first(pending, tick)
     finally:
         if at_end is not None:
             at_end()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _first(waiting: deque[Future[Result]], tick: Callable[[], None] | None) -> Result:
-    first = waiting.popleft()
+def _first(pending: deque[Future[Result]], tick: Callable[[], None] | None) -> Result:
+    first = pending.popleft()
     while not wait([first], _TICK_SECONDS).done:
         if tick is not None:
             tick()
@@ -69,8 +69,8 @@ def _first(waiting: deque[Future[Result]], tick: Callable[[], None] | None) -> R
     return first.result()
 
 
-class Turnstile:
-    """Lets threads pass one by one, in the order of their numbers."""
+class Turns:
+    """Lets threads do one step of their work one by one, in the order of their numbers."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -79,7 +79,7 @@ class Turnstile:
 
     @contextlib.contextmanager
     def turn(self, number: int) -> Iterator[None]:
-        """Wait until all with smaller numbers have passed."""
+        """The step itself, once all with smaller numbers have done it."""
         with self._changed:
             self._changed.wait_for(lambda: self._next == number or self._error is not None)
             if self._error is not None:
@@ -91,7 +91,7 @@ class Turnstile:
 
     @contextlib.contextmanager
     def guarded(self) -> Iterator[None]:
-        """Work that has a turn inside: if it fails, nobody waits for it."""
+        """Work with such a step in it: if it fails, so does every thread that waits for it."""
         try:
             yield
         except BaseException as error:

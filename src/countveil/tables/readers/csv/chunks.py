@@ -28,14 +28,14 @@ import pyarrow.csv
 from countveil.errors import InputError
 from countveil.randomness import fresh_key
 from countveil.tables import PLAIN_CSV, CsvStyle
-from countveil.tables.encoded.encoding import CodedPiece, coded_piece
+from countveil.tables.encoded.encoding import DictionaryColumn, encode_dictionary
 from countveil.tables.readers.csv.decoding import csv_bytes, native
 from countveil.tables.readers.csv.types import fitting
 from countveil.tables.storage.parallel import in_order
 
 _LONGEST = 1 << 24
-_LEAST, _MOST, _PIECES = 1 << 20, 1 << 23, 16
-_LEAST_A_COLUMN = 1 << 11
+LEAST_BYTES, MOST_BYTES, _PIECES = 1 << 20, 1 << 23, 16
+LEAST_BYTES_A_COLUMN = 1 << 11
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -48,7 +48,7 @@ class Chunk:
     """Some rows: their columns, the types that fit each, and the bytes of the file so far."""
 
     rows: int
-    columns: list[CodedPiece]
+    columns: list[DictionaryColumn]
     fits: list[frozenset[Any]]
     passed: int
 
@@ -112,8 +112,8 @@ class CsvFile:
     def _pieces(self) -> Iterator[_Piece]:
         """The pieces: whole records, unless quotes mislead."""
         number, quotes, rest = 0, 0, b""
-        size = min(max(self.path.stat().st_size // _PIECES, _LEAST), _MOST)
-        size = max(size, min(_LEAST_A_COLUMN * len(self.header), _MOST))
+        size = min(max(self.path.stat().st_size // _PIECES, LEAST_BYTES), MOST_BYTES)
+        size = max(size, min(LEAST_BYTES_A_COLUMN * len(self.header), MOST_BYTES))
         with self._readable(), self._opened() as (stream, raw):
             while block := stream.read(size):
                 quotes += self._count_quotes(block)
@@ -224,9 +224,9 @@ class CsvFile:
 
 
 def _chunk(columns: Sequence[Any], passed: int, *, decimal_comma: bool) -> Chunk:
-    pieces = [coded_piece(column) for column in columns]
-    fits = [fitting(piece.dictionary, decimal_comma=decimal_comma) for piece in pieces]
-    return Chunk(len(columns[0]), pieces, fits, passed)
+    encoded = [encode_dictionary(column) for column in columns]
+    fits = [fitting(column.dictionary, decimal_comma=decimal_comma) for column in encoded]
+    return Chunk(len(columns[0]), encoded, fits, passed)
 
 
 def _without_mark(column: Any) -> Any:

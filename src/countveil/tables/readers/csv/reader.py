@@ -1,100 +1,87 @@
-"""The rows of CSV files, typed, in as much memory as there is.
+"""CSV files as blocks, with types that fit every row.
 
-Enters: the chunks of the files, a number of bytes, a folder. Leaves: blocks as those of any source.
-Must not know: how a CSV is parsed, what the columns are for.
+Enters: paths, how the files are written, and where to keep columns. Leaves: blocks like those of
+any source. Must not know: what the columns are for.
 
-A chunk is kept as codes: a few bytes for each cell. What exceeds the bytes allowed goes, encrypted,
-through a file that nobody else can open. So a CSV file is parsed once, whatever its size.
+The first record names the columns and shows the delimiter; without a header the columns are called
+column1, column2 and so on. Each column is read as text, kept as codes into its different texts, and
+gets a type if every text is written as that type writes it. Empty cells are missing. A row with too
+many or too few cells, a quote left open or bytes that are not UTF-8 stop the read.
 """
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from countveil.tables.encoded.arrow_arrays import from_numpy
-from countveil.tables.encoded.encoding import CodedPiece
-from countveil.tables.readers.blocks import Span
-from countveil.tables.readers.csv.chunks import Chunk
+from countveil.errors import InputError
+from countveil.tables import PLAIN_CSV, CsvStyle
+from countveil.tables.encoded.encoding import DictionaryColumn, Form, in_form
+from countveil.tables.progress import Progress
+from countveil.tables.readers.blocks import NO_LABELS, Batch, Span
+from countveil.tables.readers.csv.chunks import Chunk, CsvFile, IrregularError
+from countveil.tables.readers.csv.decoding import csv_bytes, not_the_encoding
 from countveil.tables.readers.csv.types import TEXT, first_fitting, merges, with_point
-from countveil.tables.storage.spill import Spill
+from countveil.tables.storage.kept import KeptColumns
 
-_DICTIONARY = pa.schema([pa.field("texts", pa.string())])
-
-
-class Shelf:
-    """Coded columns of chunks: in memory while they fit, then all of them on disk."""
-
-    def __init__(self, most_bytes: int, folder: Path) -> None:
-        self.most_bytes, self.folder = most_bytes, folder
-        self._bytes = 0
-        self._spill: Spill | None = None
-        self._chunks: list[list[CodedPiece | _PutAside]] = []
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether to get a column costs next to nothing."""
-        return self._spill is None
-
-    def add(self, columns: Sequence[CodedPiece]) -> None:
-        """Keep the columns of the next chunk."""
-        self._bytes += sum(piece.nbytes for piece in columns)
-        if self._spill is None and self._bytes > self.most_bytes:
-            self._spill = Spill(self.folder)
-            weakref.finalize(self, self._spill.close)
-            self._chunks = [self._aside(self._spill, chunk) for chunk in self._chunks]
-        self._chunks.append(
-            list(columns) if self._spill is None else self._aside(self._spill, columns)
-        )
-
-    def get(self, number: int, place: int) -> CodedPiece:
-        """A column of a chunk."""
-        kept = self._chunks[number][place]
-        return kept if isinstance(kept, CodedPiece) else kept.fetch()
-
-    def keep_only(self, count: int) -> None:
-        """Forget all chunks but the first ones. What lies on disk stays there, unreadable."""
-        del self._chunks[count:]
-
-    def __len__(self) -> int:
-        return len(self._chunks)
-
-    @staticmethod
-    def _aside(spill: Spill, columns: Sequence[Any]) -> list[Any]:
-        return [_PutAside(spill, piece) for piece in columns]
+_FIRST_LOOK, _HEADER_LIMIT = 1 << 16, 1 << 22
 
 
-class _PutAside:
-    """A column of a chunk that lies in the spill."""
+def open_csv_files(
+    paths: Sequence[Path],
+    missing: Sequence[str],
+    kept: KeptColumns,
+    progress: Progress | None = None,
+    style: CsvStyle = PLAIN_CSV,
+) -> CsvBlocks:
+    """Read files of one layout. Cells with one of the texts `missing` are empty."""
+    header, delimiter = _read_header(paths[0], style)
+    for other in paths[1:]:
+        if _read_header(other, style) != (header, delimiter):
+            raise InputError(f"{other} has other columns than {paths[0]}.")
+    blocks = CsvBlocks(header, kept, decimal_comma=style.decimal_comma)
+    sizes = [path.stat().st_size for path in paths]
 
-    __slots__ = ("_codes", "_dictionary", "_dtype", "_size", "_spill")
+    def report(passed: int) -> None:
+        if progress is not None:
+            # The share of the bytes read so far shows how many rows to expect.
+            share = max(passed, 1) / max(sum(sizes), 1)
+            progress("parsing", blocks.rows, int(blocks.rows / share))
 
-    def __init__(self, spill: Spill, piece: CodedPiece) -> None:
-        batch = pa.RecordBatch.from_arrays([piece.dictionary], schema=_DICTIONARY)
-        self._spill = spill
-        self._dtype, self._size = piece.codes.dtype, len(piece.dictionary)
-        self._codes = spill.put(piece.codes.tobytes())
-        self._dictionary = spill.put(batch.serialize().to_pybytes())
-
-    def fetch(self) -> CodedPiece:
-        """The column again."""
-        codes = np.frombuffer(self._spill.get(self._codes), self._dtype)
-        content = pa.py_buffer(self._spill.get(self._dictionary))
-        dictionary = pa.ipc.read_record_batch(content, _DICTIONARY).column(0)
-        return CodedPiece(codes, dictionary, np.bincount(codes, minlength=self._size + 1))
+    for number, path in enumerate(paths):
+        before = sum(sizes[:number])
+        file = CsvFile(path, tuple(header), delimiter, tuple(missing), style)
+        start = len(blocks.spans)
+        try:
+            for chunk in file.chunks():
+                blocks.add(chunk)
+                report(before + chunk.passed)
+        except IrregularError:
+            blocks.rewind(start)
+            for chunk in file.chunks_in_order():
+                blocks.add(chunk)
+                report(before + chunk.passed)
+    blocks.finish()
+    return blocks
 
 
 class CsvBlocks:
-    """What CSV files hold."""
+    """What CSV files contain."""
 
-    def __init__(self, header: Sequence[str], shelf: Shelf, *, decimal_comma: bool = False) -> None:
-        self._shelf, self._decimal_comma = shelf, decimal_comma
+    labels = NO_LABELS
+
+    def __init__(
+        self, header: Sequence[str], kept: KeptColumns, *, decimal_comma: bool = False
+    ) -> None:
+        self._kept, self._decimal_comma = kept, decimal_comma
         self._names = list(header)
         self._fits: list[list[frozenset[Any]]] = []
         self._n_texts: list[list[int]] = []
@@ -103,29 +90,25 @@ class CsvBlocks:
         self.spans: list[Span] = []
 
     @property
-    def read_again_at_once(self) -> bool:
-        """Whether nothing is gained by keeping what was read."""
-        return self._shelf.in_memory
+    def in_memory(self) -> bool:
+        """Whether reading again is so cheap that nothing is gained by keeping what was read."""
+        return self._kept.in_memory
 
     def add(self, chunk: Chunk) -> None:
         """Take the next chunk."""
         if not chunk.rows:
             return
-        self._shelf.add(chunk.columns)
+        self._kept.add(chunk.columns)
         self.spans.append(Span(len(self.spans), self.rows, chunk.rows))
         self.rows += chunk.rows
         self._fits.append(chunk.fits)
-        self._n_texts.append([len(piece.dictionary) for piece in chunk.columns])
+        self._n_texts.append([len(column.dictionary) for column in chunk.columns])
 
-    def mark(self) -> int:
-        """Where the chunks end now."""
-        return len(self.spans)
-
-    def rewind(self, mark: int) -> None:
-        """Forget the chunks since then."""
-        self._shelf.keep_only(mark)
-        self.rows -= sum(span.rows for span in self.spans[mark:])
-        del self.spans[mark:], self._fits[mark:], self._n_texts[mark:]
+    def rewind(self, count: int) -> None:
+        """Forget all chunks but the first ones."""
+        self._kept.keep_only(count)
+        self.rows -= sum(span.rows for span in self.spans[count:])
+        del self.spans[count:], self._fits[count:], self._n_texts[count:]
 
     def finish(self) -> None:
         """All chunks were added."""
@@ -135,49 +118,110 @@ class CsvBlocks:
         )
 
     def read(
-        self,
-        span: Span,
-        columns: Sequence[str],
-        plain_text: Collection[str] = (),
-        few: int | None = None,
-    ) -> Iterator[dict[str, Any]]:
+        self, span: Span, columns: Mapping[str, Form], few: int | None = None
+    ) -> Iterator[Batch]:
         """The columns of a chunk."""
-        found = {}
-        for name in columns:
+        batch: Batch = {}
+        for name, form in columns.items():
             place = self.schema.get_field_index(name)
-            piece = self._shelf.get(span.number, place)
+            column = self._texts(span.number, place)
+            if few is not None:
+                column = column.take(slice(few))
             kind = self.schema.field(place).type
-            if self._decimal_comma and kind == pa.float64():
-                piece = replace(piece, dictionary=with_point(piece.dictionary))
-            found[name] = _array(piece, kind, name in plain_text, few)
-        yield found
+            if kind != TEXT:
+                texts = column.dictionary
+                if self._decimal_comma and kind == pa.float64():
+                    texts = with_point(texts)
+                column = DictionaryColumn(column.codes, texts.cast(kind), column.counts)
+            batch[name] = in_form(column, form)
+        yield batch
 
     def _kind(self, place: int) -> Any:
         n_texts = sum(sizes[place] for sizes in self._n_texts)
         if not n_texts:
             return TEXT
         kind = first_fitting(fits[place] for fits in self._fits)
-        return TEXT if kind == pa.float64() and merges(self._texts(place), n_texts) else kind
+        return TEXT if kind == pa.float64() and self._merges(place, n_texts) else kind
 
-    def _texts(self, place: int) -> Any:
-        def parts() -> Iterator[Any]:
-            for number in range(len(self._shelf)):
-                texts = self._shelf.get(number, place).dictionary
+    def _merges(self, place: int, n_texts: int) -> bool:
+        def dictionaries() -> Iterator[Any]:
+            for number in range(len(self.spans)):
+                texts = self._texts(number, place).dictionary
                 yield with_point(texts) if self._decimal_comma else texts
 
-        return parts
+        return merges(dictionaries, n_texts)
+
+    def _texts(self, number: int, place: int) -> DictionaryColumn:
+        column = self._kept.get(number, place)
+        assert isinstance(column, DictionaryColumn)  # noqa: S101 - for the type checker
+        return column
 
 
-def _array(piece: CodedPiece, kind: Any, plain: bool, few: int | None) -> Any:
-    codes = piece.codes[:few]
-    lacking = codes == len(piece.dictionary)
-    missing = lacking if lacking.any() else None
-    indices = codes.astype(np.int32)
-    if missing is not None:
-        indices[missing] = 0
-    places = from_numpy(indices, missing)
-    if kind != TEXT:
-        return piece.dictionary.cast(kind).take(places)
-    if plain:
-        return piece.dictionary.take(places)
-    return pa.DictionaryArray.from_arrays(places, piece.dictionary, safe=False)
+def _read_header(path: Path, style: CsvStyle) -> tuple[list[str], str]:
+    """The names of the columns, and the delimiter that separates the cells of the first record."""
+    first = _beginning(path, _FIRST_LOOK, style)
+    if _looks_cut(first, style.quote):
+        first = _beginning(path, _HEADER_LIMIT, style)
+    line = first.split("\n", 1)[0]
+    if not line.strip():
+        need = "a header line with the column names" if style.header else "at least one line"
+        raise InputError(f"{path} is empty: a CSV needs {need}.")
+    delimiter = style.delimiter or _delimiter(path, line, style)
+    try:
+        lines = csv.reader(
+            io.StringIO(first),
+            delimiter=delimiter,
+            quotechar=style.quote or None,
+            quoting=csv.QUOTE_MINIMAL if style.quote else csv.QUOTE_NONE,
+            strict=True,
+        )
+        names = next(lines)
+    except csv.Error:
+        raise InputError(f"{path}, line 1: a quoted column name is never closed.") from None
+    if not style.header:
+        names = [f"column{place + 1}" for place in range(len(names))]
+    return names, delimiter
+
+
+def _delimiter(path: Path, line: str, style: CsvStyle) -> str:
+    """The delimiter that separates the cells of the first line."""
+    if any(ending.lower() in (".tsv", ".tab") for ending in path.suffixes[-2:]):
+        return "\t"
+    quote = re.escape(style.quote)
+    unquoted = re.sub(f"{quote}[^{quote}]*{quote}", "", line) if quote else line
+    counts = Counter({mark: unquoted.count(mark) for mark in ",;\t|"})
+    if style.decimal_comma and not style.header:
+        # A comma in a line of data may be that of a number.
+        counts[","] = 0
+    if counts[","] and not (style.decimal_comma and counts[";"]):
+        return ","
+    most_common, times = counts.most_common(1)[0]
+    return most_common if times else ","
+
+
+def _beginning(path: Path, most: int, style: CsvStyle) -> str:
+    """The first characters of a file, from its first line on; the last may have been cut in two."""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    try:
+        with csv_bytes(path, style.encoding) as (stream, _):
+            start = stream.read(most)
+        text = decoder.decode(start, final=len(start) < most)
+    except UnicodeDecodeError as error:
+        line = bytes(start[: error.start]).count(b"\n") + 1
+        # Not chained: the cause quotes the bytes, which may be about a person.
+        raise not_the_encoding(path, "utf-8", error.start + 1, line) from None
+    except PermissionError:
+        raise
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} cannot be read: it is damaged or cut off.") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n").lstrip("\n")
+
+
+def _looks_cut(text: str, quote: str) -> bool:
+    """Whether the first record may go on after these characters: no line ends outside quotes."""
+    quoted = False
+    for line in text.split("\n")[:-1]:
+        quoted ^= bool(quote) and line.count(quote) % 2 == 1
+        if not quoted:
+            return False
+    return True

@@ -30,7 +30,7 @@ _TIME = r"\A[0-9-]{10}[ T][0-9:]{8}([.][0-9]{1,6})?\z"
 _TRUTHS = ("true", "false", "True", "False", "TRUE", "FALSE")
 # At most so many digits, with a point or without: more would not survive as a number.
 _DIGITS, _WHOLE_DIGITS = 17, 15
-_AT_ONCE = 1 << 22
+AT_ONCE = 1 << 22
 
 
 def fitting(texts: Any, *, decimal_comma: bool = False) -> frozenset[Any]:
@@ -71,7 +71,7 @@ def merges(parts: Callable[[], Iterator[Any]], n_texts: int) -> bool:
     `parts` gives the texts, part by part, `n_texts` in all, some of them several times. Texts that
     become one number fall into the same turn, so that few need to be held at once.
     """
-    turns = max(1, -(-n_texts // _AT_ONCE))
+    turns = max(1, -(-n_texts // AT_ONCE))
     for turn in range(turns):
         texts, bits = [text_array([])], [np.zeros(0, np.uint64)]
         for part in parts():
