@@ -15,10 +15,9 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from countveil.engines.contract import Reading
 from countveil.engines.local.engine import LocalEngine
 from countveil.engines.local.source_table import LocalSource
-from countveil.tables import Choices, describe_source
+from countveil.tables import describe_source, table_options
 from countveil.tables.encoded.encoding import Form
 from countveil.tables.readers.blocks import Blocks
 from countveil.tables.readers.open import open_blocks
@@ -86,7 +85,8 @@ def open_local(
     table: Any, *, memory: str | None = None, spill: Path | None = None, **options: Any
 ) -> LocalSource:
     """A table of any kind, opened to be published from this process."""
-    return LocalEngine().open_source(table, Choices.of(**options), (), Reading(memory, spill))
+    reading, shaping = table_options(memory=memory, spill=spill, **options)
+    return LocalEngine().open_source(table, reading, shaping, ())
 
 
 def read_source(source: Any, query: str | None = None) -> pa.Table:

@@ -73,10 +73,11 @@ def inspect(
     table: see `publish`. Print what comes back.
     """
     from countveil.publishing.inspect import run_inspect
-    from countveil.tables import Choices
+    from countveil.tables import table_options
 
     named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
-    return run_inspect(table, named, Choices.of(**options))
+    reading, shaping = table_options(**options)
+    return run_inspect(table, named, reading=reading, shaping=shaping)
 
 
 def advise(
@@ -100,15 +101,18 @@ def advise(
     """
     from countveil.publishing.advise.adviser import run_advise
     from countveil.publishing.advise.recommend import Wish
-    from countveil.tables import Choices
+    from countveil.tables import table_options
 
+    reading, shaping = table_options(
+        drop=drop, bins=bins, merge=merge, domain=domain, progress=progress, **options
+    )
     return run_advise(
         table,
         (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
-        choices=Choices.of(drop=drop, bins=bins, merge=merge, domain=domain, **options),
+        reading=reading,
+        shaping=shaping,
         wish=Wish(accuracy, hide),
         seed=seed,
-        progress=progress,
     )
 
 
@@ -179,34 +183,24 @@ def publish(
     it, `columns` publishes these and the protected ones alone, `labels` ({"sex": {1: "F", 2: "M"}},
     or a CSV file per column) puts labels in place of codes. `query` is a SELECT for a database.
     """
-    from pathlib import Path
     from warnings import warn
 
     from countveil.engines.choice import chosen_engine
-    from countveil.publishing.publisher import Output, column_settings, run_publish
-    from countveil.release import Signer
-    from countveil.tables import Choices
+    from countveil.publishing.publisher import run_publish
+    from countveil.publishing.settings import Protecting, Writing
+    from countveil.tables import table_options
 
-    settings = column_settings(sensitive, ell, groups, residue)
+    protecting = Protecting.of(sensitive, ell, groups, residue, seed)
     where = chosen_engine(engine, table, master)
-    done = run_publish(
-        table,
-        settings,
-        to,
-        choices=Choices.of(
-            drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
-            **options,
-        ),
-        seed=seed,
-        force=force,
-        sign=None if sign is None else Signer.from_file(Path(sign)),
-        progress=progress,
-        memory=memory,
-        spill=spill,
-        private_report=private_report,
-        output=Output(output_format, rows_per_file),
-        engine=where,
+    reading, shaping = table_options(
+        drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
+        memory=memory, spill=spill, progress=progress, **options,
     )  # fmt: skip
+    writing = Writing.of(
+        to, force=force, output_format=output_format, rows_per_file=rows_per_file, sign=sign,
+        private_report=private_report,
+    )  # fmt: skip
+    done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=where)
     for text in done.warnings:
         warn(text, stacklevel=2)
     return open(to, engine="embedded" if where.local else "spark")
@@ -280,21 +274,21 @@ def audit(
     `publish`. What comes back has `.passed`, `.findings`, `.table()` and `.to_html()`; print it.
     """
     from countveil.auditing.auditor import run_audit
-    from countveil.publishing.publisher import column_settings
-    from countveil.tables import Choices
+    from countveil.publishing.settings import Protecting
+    from countveil.tables import table_options
 
+    reading, shaping = table_options(
+        drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
+        progress=progress, **options,
+    )  # fmt: skip
     return run_audit(
         table,
-        column_settings(sensitive, ell, groups, residue),
+        Protecting.of(sensitive, ell, groups, residue, seed),
         release=release,
         attacks=(attacks,) if isinstance(attacks, str) else tuple(attacks),
-        choices=Choices.of(
-            drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
-            **options,
-        ),
-        seed=seed,
-        progress=progress,
-    )  # fmt: skip
+        reading=reading,
+        shaping=shaping,
+    )
 
 
 def compare(
@@ -321,25 +315,28 @@ def compare(
     """
     from countveil.comparing.comparer import run_compare
     from countveil.errors import SettingsError
-    from countveil.publishing.publisher import column_settings
-    from countveil.tables import Choices
+    from countveil.publishing.settings import Protecting
+    from countveil.tables import table_options
 
-    settings = column_settings(sensitive, ell, "mixed", "absorb")
-    if len(settings) != 1:
+    ells = Protecting.of(sensitive, ell).ell
+    if len(ells) != 1:
         raise SettingsError(
-            f"Methods are compared on one sensitive column at a time; {len(settings)} were named."
+            f"Methods are compared on one sensitive column at a time; {len(ells)} were named."
         )
-    ((column, chosen),) = settings.items()
+    ((column, number),) = ells.items()
+    reading, shaping = table_options(
+        drop=drop, bins=bins, merge=merge, domain=domain, progress=progress, **options
+    )
     return run_compare(
         table,
         column,
-        chosen.ell,
+        number,
         epsilon=epsilon,
         queries=queries,
         releases=releases,
-        choices=Choices.of(drop=drop, bins=bins, merge=merge, domain=domain, **options),
+        reading=reading,
+        shaping=shaping,
         seed=seed,
-        progress=progress,
     )
 
 

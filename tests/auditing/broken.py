@@ -6,7 +6,7 @@ what, or in which order. Row `row` of the table is known by its number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.groups.balance import ShareDone
 from countveil.maths.mechanism import PublishedTable, draw_published
 from countveil.publishing.publisher import run_publish
+from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Stream
 from countveil.release import MANIFEST_NAME, DataFile, read_manifest
 from countveil.release.verify import file_sha256
@@ -41,14 +42,12 @@ def textbook_groups(truth: Codes, ell: int, rng: np.random.Generator) -> Codes:
 def rewritten(change: Callable[[pa.Table, pa.Table, int], pa.Table]) -> Publish:
     """A publisher whose data file is changed: `change(table, as published, ell)`."""
 
-    def publish(
-        table: Any, settings: Mapping[str, ColumnSettings], to: Path, **options: Any
-    ) -> Any:
-        done = run_publish(table, settings, to, **options)
-        path = Path(to) / "data" / "part-00000.parquet"
+    def publish(table: Any, protecting: Protecting, writing: Writing, **options: Any) -> Any:
+        done = run_publish(table, protecting, writing, **options)
+        path = Path(writing.to) / "data" / "part-00000.parquet"
         published = pq.read_table(path)
         if isinstance(table, pa.Table) and "row" in published.column_names:
-            ell = next(iter(settings.values())).ell
+            ell = next(iter(protecting.ell.values()))
             changed = change(table, published, ell).cast(published.schema)
             pq.write_table(changed, path, write_statistics=False, store_schema=False)
         return done
@@ -118,25 +117,24 @@ def leaves_the_order(_table: pa.Table, published: pa.Table, _ell: int) -> pa.Tab
     return _by_row(published)
 
 
-def smaller_groups(
-    table: Any, settings: Mapping[str, ColumnSettings], to: Path, **options: Any
-) -> Any:
+def smaller_groups(table: Any, protecting: Protecting, writing: Writing, **options: Any) -> Any:
     """Groups of ell - 1."""
-    fewer = {name: ColumnSettings(own.ell - 1, own.groups) for name, own in settings.items()}
-    return run_publish(table, fewer, to, **options)
+    fewer = {
+        name: ColumnSettings(settings.ell - 1, settings.groups)
+        for name, settings in protecting.columns.items()
+    }
+    return run_publish(table, Protecting(fewer, protecting.seed), writing, **options)
 
 
 def leaks(what: str) -> Publish:
     """A publisher that leaves a trace of its input in the release."""
 
-    def publish(
-        table: Any, settings: Mapping[str, ColumnSettings], to: Path, **options: Any
-    ) -> Any:
-        done = run_publish(table, settings, to, **options)
+    def publish(table: Any, protecting: Protecting, writing: Writing, **options: Any) -> Any:
+        done = run_publish(table, protecting, writing, **options)
         if what == "path" and isinstance(table, str):
-            (Path(to) / "data" / ".source").write_text(table)
+            (Path(writing.to) / "data" / ".source").write_text(table)
         if what == "id" and isinstance(table, pa.Table):
-            path = Path(to) / "data" / "part-00000.parquet"
+            path = Path(writing.to) / "data" / "part-00000.parquet"
             ids = table["person"].to_pylist()
             with pq.ParquetWriter(path.with_suffix(".tmp"), pq.read_schema(path)) as writer:
                 writer.write_table(pq.read_table(path))

@@ -17,16 +17,17 @@ import pytest
 
 import countveil as cv
 from countveil.engines.local import publish_rows, shuffle
-from countveil.maths.groups import ColumnSettings
 from countveil.publishing import publisher
+from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness, Stream
-from countveil.tables import Choices
+from countveil.tables import Shaping
 from tests.auditing import broken
 from tests.robustness.tools import run
 
 ROWS, ELL = 6_000, 4
 JOBS = [f"job {number:02d}" for number in range(16)]
 KEPT = ["row", "job", "hobby"]
+SHAPING = Shaping(keep=tuple(KEPT), drop=("person",))
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +49,8 @@ def table() -> pa.Table:
 
 
 def published(table: pa.Table, folder: Path, columns: tuple[str, ...] = ("job",)) -> None:
-    settings = {name: ColumnSettings(ELL) for name in columns}
-    publisher.run_publish(table, settings, folder, choices=choices())
-
-
-def choices() -> Choices:
-    return Choices.of(keep=KEPT, drop="person")
+    protecting = Protecting.of(columns, ELL)
+    publisher.run_publish(table, protecting, Writing.of(folder), shaping=SHAPING)
 
 
 def twice_the_truth(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None:
@@ -87,7 +84,7 @@ def whole_blocks(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> No
 
 def in_order(_patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None:
     publish = broken.rewritten(broken.writes_groups_in_order)
-    publish(table, {"job": ColumnSettings(ELL)}, folder, choices=choices())
+    publish(table, Protecting.of({"job": ELL}), Writing.of(folder), shaping=SHAPING)
     broken.reseal(folder)
 
 
@@ -186,7 +183,10 @@ def test_the_files_of_a_large_release(tmp_path: Path, monkeypatch: pytest.Monkey
             if orderly:
                 patch.setattr(shuffle, "draw_buckets", broken.buckets_in_order)
             publisher.run_publish(
-                large, {"job": ColumnSettings(ELL)}, folder, choices=Choices.of(keep=["row", "job"])
+                large,
+                Protecting.of({"job": ELL}),
+                Writing.of(folder),
+                shaping=Shaping(keep=("row", "job")),
             )
         assert len(list((folder / "data").iterdir())) == 2
         found = cv.audit(

@@ -24,11 +24,11 @@ from countveil.auditing.attacks import implementation, minimality, value_counts
 from countveil.auditing.auditor import ATTACKS
 from countveil.auditing.findings import EXCEEDS
 from countveil.engines.local import publish_rows, shuffle
-from countveil.maths.groups import ColumnSettings
 from countveil.publishing import publisher
+from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness, Stream
 from countveil.release import draft
-from countveil.tables import Choices
+from countveil.tables import Shaping
 from tests.auditing import broken
 
 pytestmark = pytest.mark.slow
@@ -37,6 +37,7 @@ ROWS, VALUES = 6_000, 16
 ELL = {"job": 4}
 BOTH = {"job": 6, "hobby": 2}
 KEPT = ["row", "job", "hobby", "hint"]
+SHAPING = Shaping(keep=tuple(KEPT), drop=("person",))
 RARE = 60
 
 
@@ -87,8 +88,7 @@ def claims(
 
 
 def publish(table: object, folder: Path, ell: dict[str, int] = ELL) -> None:
-    settings = {name: ColumnSettings(own) for name, own in ell.items()}
-    publisher.run_publish(table, settings, folder, choices=Choices.of(keep=KEPT, drop="person"))
+    publisher.run_publish(table, Protecting.of(ell), Writing.of(folder), shaping=SHAPING)
 
 
 def rewritten(
@@ -99,9 +99,8 @@ def rewritten(
     """A release whose rows were changed, and its audit."""
 
     def breaking(_patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> set[str]:
-        settings = {name: ColumnSettings(own) for name, own in ell.items()}
-        own = broken.rewritten(change)
-        own(table, settings, folder, choices=Choices.of(keep=KEPT, drop="person"))
+        publish_changed = broken.rewritten(change)
+        publish_changed(table, Protecting.of(ell), Writing.of(folder), shaping=SHAPING)
         broken.reseal(folder)
         return audited(table, folder, *attacks, ell=ell)
 
@@ -193,9 +192,8 @@ def leaks(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> set[str]:
     jobs = pa.array(rare + table["job"].to_pylist()[RARE:])
     path = folder.parent / "source of the leak.parquet"
     pq.write_table(table.set_column(4, "job", jobs), path)
-    settings = {"job": ColumnSettings(4)}
-    choices = Choices.of(keep=KEPT, drop="person")
-    publisher.run_publish(path, settings, folder, choices=choices, seed=5)
+    protecting = Protecting.of({"job": 4}, seed=5)
+    publisher.run_publish(path, protecting, Writing.of(folder), shaping=SHAPING)
     # Each of them is published by nobody with probability 0.32: at least one of 60 is.
     text = "\n".join([*rare, "Person 000017", str(path)])
     (folder / "notes.txt").write_text(text)

@@ -20,6 +20,7 @@ from countveil.auditing.attacks import implementation
 from countveil.auditing.attacks.source_traces import chance_p_value, found_in
 from countveil.engines.local.release_files import everything_in, file_notes, times_in
 from countveil.publishing.publisher import run_publish
+from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
 from countveil.release import draft
 
@@ -157,14 +158,14 @@ def test_canaries_are_planted_in_every_form_and_found(
     sound = implementation.attack_with_canaries(tmp_path / "sound", stream).findings
     assert [finding.measured for finding in sound] == [0, 0]
 
-    def leaking(table: Any, settings: Any, to: Path, **options: Any) -> Any:
+    def leaking(table: Any, protecting: Protecting, writing: Writing, **options: Any) -> Any:
         try:
-            done = run_publish(table, settings, to, **options)
+            done = run_publish(table, protecting, writing, **options)
         except cv.CountveilError as error:
             text = Path(table).read_text()
             raise type(error)(f"{error} The line is: {text.splitlines()[0]}{text[-60:]}") from None
         content = Path(table).read_bytes() if isinstance(table, str) else repr(table).encode()
-        (Path(to) / "data" / "input").write_bytes(content)
+        (Path(writing.to) / "data" / "input").write_bytes(content)
         return done
 
     monkeypatch.setattr(implementation, "run_publish", leaking)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from countveil.cli import asking, options
+from countveil.cli import options, quick_query
 from countveil.cli.commands import publish, sql
 from countveil.maths.channel import CHANNELS
 from countveil.maths.channel.group_methods import GROUP_METHODS, RESIDUES
@@ -52,7 +52,7 @@ def test_a_reference_page_is_what_the_code_says(name: str) -> None:
 def test_the_choices_on_the_command_line_are_the_ones_that_exist() -> None:
     assert tuple(options.Groups) == GROUP_METHODS
     assert tuple(options.Residue) == RESIDUES
-    assert tuple(asking.Method) == METHODS
-    assert tuple(asking.Channel) == CHANNELS
+    assert tuple(quick_query.Method) == METHODS
+    assert tuple(quick_query.Channel) == CHANNELS
     assert tuple(sql.Dialect) == DIALECTS
     assert tuple(publish.OutputFormat) == OUTPUT_FORMATS

@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.maths.groups import ColumnSettings
 from countveil.publishing.measuring import Measuring
 from countveil.publishing.prepare import open_table, prepare
 from countveil.publishing.publisher import run_publish
+from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
-from countveil.tables import Choices
+from countveil.tables import Reading, Shaping
 from tests.robustness.conftest import Quick, quick  # noqa: F401 - a fixture
 from tests.robustness.tools import assert_refused, unchanged
 
@@ -69,14 +69,15 @@ def test_it_holds_true_and_published_counts(census: Path, tmp_path: Path) -> Non
 def test_what_is_measured_is_what_an_analyst_gets(census: Path, tmp_path: Path) -> None:
     """Every cell, against the release's own answer to the same question."""
     table = pq.read_table(census).select(["gender", "education", "occupation"])
-    settings = {"occupation": ColumnSettings(4, "mixed", "drop")}
+    protecting = Protecting.of({"occupation": 4}, residue="drop", seed=3)
     table = table.slice(0, 2_999)
-    done = run_publish(table, settings, tmp_path / "release", seed=3)
+    done = run_publish(table, protecting, Writing.of(tmp_path / "release"))
     assert done.dropped == 3
     release = cv.open(tmp_path / "release")
     data = tmp_path / "release" / "data"
     # The rows that were dropped are known to the publisher only; without them it is this table.
-    kept = prepare(open_table(table, Choices()), ["occupation"], Choices())
+    source = open_table(table, Reading(), Shaping(), ["occupation"])
+    kept = prepare(source, ["occupation"], Shaping())
     without = Randomness(3).stream("residue").choose(3, 2_999)
     measuring = Measuring(kept, without, sorted(data.iterdir()))
     found = measuring.measure("occupation", 4, "mixed", Randomness(1).stream("ask"))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import countveil as cv
 from countveil.errors import IneligibleError, SettingsError
-from countveil.publishing.publisher import column_settings
+from countveil.publishing.settings import Protecting
 from tests.strategies import examples
 
 
@@ -145,20 +145,20 @@ def test_progress_reports_every_stage(tmp_path: Path) -> None:
 
 
 def test_sensitive_columns_can_be_named_in_three_ways() -> None:
-    assert column_settings({"a": 3}, None, "anatomy", "absorb")["a"].ell == 3
-    assert column_settings(["a", "b"], 4, "anatomy", "absorb")["b"].ell == 4
-    assert column_settings("a", 4, "anatomy", "absorb")["a"].ell == 4
+    assert Protecting.of({"a": 3}).ell == {"a": 3}
+    assert Protecting.of(["a", "b"], 4).ell == {"a": 4, "b": 4}
+    assert Protecting.of("a", 4).ell == {"a": 4}
 
 
 @pytest.mark.parametrize("sensitive", [{}, []])
 def test_no_sensitive_column_is_refused(sensitive: Any) -> None:
     with pytest.raises(SettingsError, match="at least one"):
-        column_settings(sensitive, 5, "anatomy", "absorb")
+        Protecting.of(sensitive, 5)
 
 
 def test_a_column_without_ell_is_refused() -> None:
     with pytest.raises(SettingsError, match="'a' has no ell"):
-        column_settings(["a"], None, "anatomy", "absorb")
+        Protecting.of(["a"])
 
 
 def test_too_many_values_are_refused(tmp_path: Path) -> None:

@@ -225,9 +225,10 @@ def test_reading_a_csv_needs_neither_duckdb_nor_pandas(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text("n,job\n" + "".join(f"{i % 9}.5,{job}\n" for i in range(30) for job in "abc"))
     code = (
-        "import sys; from countveil.publishing.publisher import column_settings, run_publish; "
-        "run_publish(sys.argv[1], column_settings({'job': 2}, None, 'mixed', 'absorb'), "
-        "sys.argv[2]); sys.exit('duckdb' in sys.modules or 'pandas' in sys.modules)"
+        "import sys; from countveil.publishing.publisher import run_publish; "
+        "from countveil.publishing.settings import Protecting, Writing; "
+        "run_publish(sys.argv[1], Protecting.of({'job': 2}), Writing.of(sys.argv[2])); "
+        "sys.exit('duckdb' in sys.modules or 'pandas' in sys.modules)"
     )
     words = [sys.executable, "-c", code, str(path), str(tmp_path / "release")]
     assert subprocess.run(words, check=False).returncode == 0

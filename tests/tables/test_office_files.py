@@ -17,8 +17,8 @@ import pytest
 
 import countveil as cv
 from countveil.errors import InputError, MissingExtraError
-from countveil.publishing.prepare import put_labels
-from countveil.tables import Choices
+from countveil.publishing.prepare import apply_labels
+from countveil.tables import Shaping
 from countveil.tables.readers import statistical as stat_files
 from tests.sample_tables import open_local
 from tests.workbooks import old_workbook, open_document, workbook
@@ -93,7 +93,7 @@ def test_every_row_is_read_with_its_types_and_labels(
     assert found["town"] == [town or None for town in truth["town"]]
     assert found["day"] == truth["day"].tolist()
     assert found["at"] == [when.to_pydatetime() for when in truth["at"]]
-    warnings = put_labels(source, Choices())
+    warnings = apply_labels(source, Shaping())
     job = values(source, ["job"])["job"]
     if ending == ".xpt":
         # The format has no labels.
@@ -138,7 +138,7 @@ def test_one_label_of_two_codes_keeps_them_apart(tmp_path: Path) -> None:
     labels: dict[int | float, str] = {1: "same", 2: "same", 3: "other"}
     pyreadstat.write_sav(table, path, variable_value_labels={"x": labels})
     source = open_local(path)
-    put_labels(source, Choices())
+    apply_labels(source, Shaping())
     assert values(source)["x"] == ["same (1)", "same (2)", "other"]
 
 

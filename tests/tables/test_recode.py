@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from countveil.errors import CountveilError, InputError, SettingsError
-from countveil.tables import Choices
+from countveil.tables import table_options
 from countveil.tables.recode import declared_values, merge_values, read_domain, read_merges
 
 
@@ -103,14 +103,16 @@ def test_declared_values_that_cannot_occur() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "told"),
+    ("options", "told"),
     [
         ({"drop": ["a"], "keep": ["a"]}, "both dropped and kept"),
         ({"bins": {"a": 10}, "merge": {"a": {"1": "x"}}}, "do not go with --bins"),
         ({"bins": {"a": 10}, "domain": {"a": ["1"]}}, "do not go with --bins"),
         ({"bins": {"a": "ten"}}, "cannot be read"),
+        ({"columns": ["a"], "drop": ["a"]}, "both among those to publish and dropped"),
+        ({"bins": {"a": 10}, "labels": {"a": {"1": "x"}}}, "both labelled and put into classes"),
     ],
 )
-def test_choices_that_contradict_each_other(wishes: dict[str, Any], told: str) -> None:
+def test_options_that_contradict_each_other(options: dict[str, Any], told: str) -> None:
     with pytest.raises(CountveilError, match=told):
-        Choices.of(**wishes)
+        table_options(**options)

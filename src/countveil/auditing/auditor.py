@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,7 +35,6 @@ from countveil.auditing.attacks import (
 from countveil.auditing.findings import Outcome, judged, too_few
 from countveil.auditing.summary import Audit
 from countveil.auditing.target import LEAST_LINKED, Target
-from countveil.engines.contract import Reading
 from countveil.engines.local.release_files import (
     everything_in,
     file_notes,
@@ -44,11 +43,12 @@ from countveil.engines.local.release_files import (
 )
 from countveil.errors import ReleaseError, SettingsError
 from countveil.maths.groups import ColumnSettings, check_eligible
-from countveil.publishing.prepare import LocalPrepared, open_table, prepare
+from countveil.publishing.prepare import LocalPreparedTable, open_table, prepare
 from countveil.publishing.publisher import run_publish
+from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
 from countveil.release import NOT_PART, Manifest, read_manifest, verify_release
-from countveil.tables import Choices, FileSource, describe_source
+from countveil.tables import FileSource, Reading, Shaping, describe_source
 from countveil.tables.progress import Progress
 
 ATTACKS = (
@@ -72,33 +72,32 @@ _NEED_ROWS = {
 
 def run_audit(
     table: object,
-    settings: Mapping[str, ColumnSettings],
+    protecting: Protecting,
     *,
     release: str | os.PathLike[str] | None = None,
     attacks: Sequence[str] = (),
-    choices: Choices | None = None,
-    seed: int | None = None,
-    progress: Progress | None = None,
+    reading: Reading | None = None,
+    shaping: Shaping | None = None,
 ) -> Audit:
-    """Attack the release of `table` that is planned with `settings`, or the one in `release`."""
+    """Attack the release of `table` that is planned so, or the one in the folder `release`."""
+    reading, shaping = reading or Reading(), shaping or Shaping()
+    settings = protecting.columns
     wanted = _checked(attacks)
     if hasattr(table, "read_next_batch"):
         raise SettingsError(
             "An audit reads the table several times, and a stream can be read only once. Give a "
             "file, or read the stream into a table first."
         )
-    tell: Progress = progress or (lambda _stage, _done, _total: None)
+    tell: Progress = reading.progress or (lambda _stage, _done, _total: None)
     tell("reading", 0, 0)
     manifest = None if release is None else _fitting_manifest(Path(release), settings)
-    chosen = choices or Choices()
-    prepared = prepare(
-        open_table(table, chosen, Reading(progress=tell), list(settings)), list(settings), chosen
-    )
+    source_table = open_table(table, reading, shaping, protecting.names)
+    prepared = prepare(source_table, protecting.names, shaping)
     for name, choice in settings.items():
         counts = prepared.source.histogram(name).counts
         check_eligible(name, counts, choice.ell, lambda _place: "its most frequent value")
     truth = linking.true_columns(prepared)
-    randomness = Randomness(seed)
+    randomness = Randomness(protecting.seed)
     with tempfile.TemporaryDirectory(prefix="audit-") as scratch:
         place = Path(scratch)
         if release is not None and manifest is not None:
@@ -115,12 +114,13 @@ def run_audit(
         else:
             tell("publishing a trial", 0, 0)
             folder = place / "trial"
-            run_publish(table, settings, folder, choices=chosen, seed=seed)
+            silent = replace(reading, progress=None)
+            run_publish(table, protecting, Writing.of(folder), reading=silent, shaping=shaping)
             manifest = read_manifest(folder)
             linked = place / "twin"
-            number = linking.publish_twin(truth, settings, linked, seed)
+            number = linking.publish_twin(truth, settings, linked, protecting.seed)
             target = linking.linked_by_number(truth, settings, linked, number)
-        source = describe_source(table, chosen.query)
+        source = describe_source(table, reading.query)
         paths = source.paths if isinstance(source, FileSource) else ()
         scene = _Scene(
             target, prepared, truth, settings, manifest, folder, linked, place, randomness, paths,
@@ -154,7 +154,7 @@ class _Scene:
     """
 
     target: Target
-    prepared: LocalPrepared
+    prepared: LocalPreparedTable
     truth: Mapping[str, linking.TrueColumn]
     settings: Mapping[str, ColumnSettings]
     manifest: Manifest
@@ -224,7 +224,7 @@ class _Scene:
         return implementation.attack_release(self.folder, sought, planned=self.planned)
 
 
-def _check_columns(prepared: LocalPrepared, manifest: Manifest) -> None:
+def _check_columns(prepared: LocalPreparedTable, manifest: Manifest) -> None:
     known = {column.name for column in prepared.source.columns}
     for column in manifest.columns:
         if column.name not in known:
@@ -264,5 +264,6 @@ def _sound(folder: Path) -> Manifest:
 def _program_text(folder: Path) -> str:
     """What the program writes into a release of anything."""
     table = pa.table({"a": list(range(4)), "b": ["0", "1", "2", "3"]})
-    run_publish(table, {"b": ColumnSettings(2)}, folder, choices=Choices.of(keep=["a", "b"]))
+    kept = Shaping(keep=("a", "b"))
+    run_publish(table, Protecting.of({"b": 2}), Writing.of(folder), shaping=kept)
     return everything_in(folder).decode(errors="replace")

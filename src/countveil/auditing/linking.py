@@ -23,10 +23,11 @@ from countveil.auditing.target import Codes, PlainColumn, SensitiveColumn, Targe
 from countveil.engines.local.release_codes import StoredColumn, stored_columns
 from countveil.errors import InputError, ReleaseError
 from countveil.maths.groups import ColumnSettings
-from countveil.publishing.prepare import LocalPrepared
+from countveil.publishing.prepare import LocalPreparedTable
 from countveil.publishing.publisher import run_publish
+from countveil.publishing.settings import Protecting, Writing
 from countveil.release import Manifest, read_manifest
-from countveil.tables import Choices
+from countveil.tables import Shaping
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class TrueColumn:
     codes: Codes
 
 
-def true_columns(prepared: LocalPrepared) -> dict[str, TrueColumn]:
+def true_columns(prepared: LocalPreparedTable) -> dict[str, TrueColumn]:
     """The columns that will be published, and whose values can be told exactly."""
     found = {}
     for column in prepared.roles.published:
@@ -70,8 +71,12 @@ def publish_twin(
     }
     rows = next(iter(truth.values())).codes.size
     columns[number] = pa.array(np.arange(rows))
-    kept = Choices.of(keep=list(columns))
-    run_publish(pa.table(columns), settings, folder, choices=kept, seed=seed)
+    run_publish(
+        pa.table(columns),
+        Protecting(settings, seed),
+        Writing.of(folder),
+        shaping=Shaping(keep=tuple(columns)),
+    )
     return number
 
 

@@ -27,10 +27,10 @@ _received: list[int] = []
 
 
 def ignore_interrupts() -> None:
-    """From here on the command finishes: what it was to leave is complete.
+    """From here on the command finishes: its result is complete.
 
-    An interrupt that some library swallowed is raised again here, at the last moment at which
-    nothing is left behind.
+    An interrupt that a library swallowed is raised again here, at the last moment at which nothing
+    is left behind.
     """
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_IGN)
@@ -62,7 +62,7 @@ def main() -> NoReturn:
             if isinstance(stream, io.TextIOWrapper):
                 # What a terminal's encoding lacks is shown by its number.
                 stream.reconfigure(errors="backslashreplace")
-        from countveil.cli.quick import answered_quickly
+        from countveil.cli.quick_query import answered_quickly
 
         if answered_quickly(sys.argv[1:]):
             sys.stdout.flush()
@@ -78,7 +78,7 @@ def main() -> NoReturn:
                 raise
             code = _explain(error)
         else:
-            # Libraries turn an interrupt into errors of their own; the signal tells the truth.
+            # Libraries turn an interrupt into other errors, so the signal decides.
             _say("Interrupted. Nothing was left behind.")
             code = 128 + _received[0]
     sys.exit(code)
@@ -89,7 +89,7 @@ def _explain(error: BaseException) -> int:
     from countveil.errors import CountveilError
 
     if isinstance(error, KeyboardInterrupt):
-        # It came before there was a handler of ours.
+        # It came before our handler was in place.
         return 128 + signal.SIGINT
     if isinstance(error, CountveilError):
         _say(f"Error: {visible(str(error))}")

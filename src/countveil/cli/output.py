@@ -34,11 +34,11 @@ class Format(StrEnum):
 
 
 def print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], style: Format) -> None:
-    """Print rows in the wished format. JSON and CSV hold the values, the table a readable form."""
+    """Print rows in the chosen format. JSON and CSV hold the values, the table a readable form."""
     if style is Format.JSON:
         print(as_json([dict(zip(columns, row, strict=True)) for row in rows]))
     elif style is Format.CSV:
-        # Into a file or a pipe the values go as they are; on a screen nothing may steer it.
+        # A file or a pipe gets the values unchanged; a screen gets no control characters.
         on_screen = sys.stdout.isatty()
         writer = csv.writer(sys.stdout, lineterminator="\n")
         for row in (columns, *rows):
@@ -48,13 +48,13 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], style: For
 
 
 def as_json(value: Any) -> str:
-    """JSON for people and programs: readable text, but nothing in it steers a terminal."""
+    """JSON for people and programs: readable text without control characters."""
     text = json.dumps(value, indent=2, default=str, ensure_ascii=False)
     return escaped_json(text)
 
 
 def escaped_json(text: str) -> str:
-    """Replace what could steer a terminal by JSON's own escapes; the meaning stays the same."""
+    """Replace control characters by JSON's escapes; the meaning stays the same."""
     return "".join(
         char if char == "\n" or visible(char) == char else json.dumps(char)[1:-1] for char in text
     )
@@ -71,7 +71,7 @@ def print_table(
 
 
 def print_paragraph(text: str, *, bullet: str = "") -> None:
-    """A paragraph, wrapped to the terminal; its lines stand under each other after a bullet."""
+    """Print a paragraph, wrapped to the terminal and indented behind its bullet."""
     import shutil
     import textwrap
 
@@ -80,8 +80,8 @@ def print_paragraph(text: str, *, bullet: str = "") -> None:
     print(textwrap.fill(visible(text), width, initial_indent=bullet, subsequent_indent=indent))
 
 
-def own_command() -> str:
-    """How to call countveil again from here: by name if the shell finds it, else by its path."""
+def command_name() -> str:
+    """How to call countveil from here: by name if the shell finds it, else by its path."""
     import os
     import shutil
 
@@ -112,19 +112,19 @@ def progress_shown() -> Iterator[Progress]:
     )  # fmt: skip
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None, rows="")
-        current, begun = "", 0.0
+        current, started = "", 0.0
 
-        def report(stage: str, done: int, total: int) -> None:
-            nonlocal current, begun
+        def show(stage: str, done: int, total: int) -> None:
+            nonlocal current, started
             if stage != current:
-                # Speed and time left are those of the stage, not of what came before.
-                current, begun = stage, time.monotonic()
+                # Speed and time left are those of the stage alone.
+                current, started = stage, time.monotonic()
                 bar.reset(task)
-            took = time.monotonic() - begun
+            took = time.monotonic() - started
             rows = f"{done:,} of {total:,} rows" if total else ""
             if done and took > _SPEED_AFTER:
                 rows += f", {done / took:,.0f} a second"
             label = Text(visible(stage, 40)).plain
             bar.update(task, description=label, completed=done, total=total or None, rows=rows)
 
-        yield report
+        yield show

@@ -12,16 +12,20 @@ import numpy as np
 
 from countveil.comparing import Compared, Comparison, Entrant, lineup
 from countveil.comparing.baselines.measure import BINS, Asked, measure
-from countveil.engines.contract import Reading
 from countveil.errors import InputError, MissingExtraError, SettingsError
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.groups import ColumnSettings, check_eligible
 from countveil.publishing.advise.adviser import number_of_predicates, plain_codes
 from countveil.publishing.advise.predicates import find_predicates
-from countveil.publishing.prepare import LocalPrepared, concerns_of, open_table, shape
-from countveil.publishing.publisher import namer
+from countveil.publishing.prepare import (
+    LocalPreparedTable,
+    concerns_of,
+    open_table,
+    shape,
+    value_namer,
+)
 from countveil.randomness import Randomness
-from countveil.tables import Choices
+from countveil.tables import Reading, Shaping
 from countveil.tables.progress import Progress
 
 MOST_ROWS, RELEASES, EPSILON, QUERIES = 200_000, 5, 0.05, 100
@@ -35,22 +39,21 @@ def run_compare(
     epsilon: float = EPSILON,
     queries: int = QUERIES,
     releases: int = RELEASES,
-    choices: Choices | None = None,
+    reading: Reading | None = None,
+    shaping: Shaping | None = None,
     seed: int | None = None,
-    progress: Progress | None = None,
 ) -> Comparison:
     """Publish by every method, several times, and ask all of them the same."""
-    report: Progress = progress or (lambda _stage, _done, _total: None)
+    reading, shaping = reading or Reading(), shaping or Shaping()
+    progress: Progress = reading.progress or (lambda _stage, _done, _total: None)
     ColumnSettings(ell)
     if isinstance(releases, bool) or not isinstance(releases, int) or releases < 1:
         raise SettingsError(f"releases must be a whole number from 1 on, got {releases!r}.")
-    report("reading", 0, 0)
-    chosen = choices or Choices()
-    prepared = shape(
-        open_table(table, chosen, Reading(progress=report), [sensitive]), [sensitive], chosen
-    )
+    progress("reading", 0, 0)
+    source = open_table(table, reading, shaping, [sensitive])
+    prepared = shape(source, [sensitive], shaping)
     histogram = prepared.source.histogram(sensitive)
-    check_eligible(sensitive, histogram.counts, ell, namer(histogram))
+    check_eligible(sensitive, histogram.counts, ell, value_namer(histogram))
     if histogram.counts.size > WHOLE_DOMAIN_LIMIT:
         raise InputError(
             f"Column {sensitive!r} has {histogram.counts.size:,} different values; at most "
@@ -78,7 +81,7 @@ def run_compare(
     entrants = lineup(counts, ell, epsilon, queries)
     lines = []
     for number, entrant in enumerate(entrants, 1):
-        report(f"{entrant.name} ({number} of {len(entrants)})", 0, 0)
+        progress(f"{entrant.name} ({number} of {len(entrants)})", 0, 0)
         lines.append(_measured(entrant, asked, sources))
     return Comparison(
         column=sensitive,
@@ -93,7 +96,7 @@ def run_compare(
     )
 
 
-def _notes(prepared: LocalPrepared, sensitive: str) -> list[str]:
+def _notes(prepared: LocalPreparedTable, sensitive: str) -> list[str]:
     """A table that `publish` would stop at is compared all the same, but somebody has to say so."""
     concerns = concerns_of(prepared.source, prepared.roles.published, [sensitive])
     giving = [found.columns for found in concerns.giveaways if found.stops]

@@ -30,21 +30,12 @@ if TYPE_CHECKING:
     from countveil.release import DataFile, Manifest, ReportFile, Signer
     from countveil.sql.query import Tally
     from countveil.sql.query.expressions import Expression
-    from countveil.tables import Choices, Column
+    from countveil.tables import Column, Reading, Shaping
     from countveil.tables.counted import CodedColumn, ColumnProfile, Histogram, Repeats
     from countveil.tables.progress import Progress
 
 Result = TypeVar("Result")
 Rows = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How to read: how much memory to use, where the rest is spilled, who hears of progress."""
-
-    memory: str | int | None = None
-    spill: Path | None = None
-    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +54,7 @@ class Engine(Protocol):
         """Whether tables are `LocalTable`s and drafts are folders on this machine."""
 
     def open_source(
-        self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
+        self, table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
     ) -> SourceTable:
         """Open a table, or the rows and columns of it that were chosen."""
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from countveil.engines.contract import LocalTable, Reading
+from countveil.engines.contract import LocalTable
 from countveil.errors import InputError
 from countveil.maths.groups import largest_ell
-from countveil.publishing.prepare import MOST_NUMBERS, open_table, put_labels
+from countveil.publishing.prepare import MOST_NUMBERS, apply_labels, open_table
 from countveil.publishing.safety import (
     Concerns,
     Giveaway,
@@ -30,9 +30,8 @@ from countveil.publishing.safety import (
 )
 from countveil.publishing.safety.concerns import find_concerns
 from countveil.release.values import NUMBER, OTHER, kind_of
-from countveil.tables import Bins, Choices, Column, check_named, put_into_classes
+from countveil.tables import Bins, Column, Reading, Shaping, check_named, put_into_classes
 from countveil.tables.counted import ColumnProfile
-from countveil.tables.progress import Progress
 
 _USUAL_ELL = 5
 _SUGGESTED_BINS = "q10"
@@ -145,16 +144,17 @@ class Inspection:
 def run_inspect(
     table: object,
     sensitive: Sequence[str] = (),
-    choices: Choices | None = None,
-    progress: Progress | None = None,
+    *,
+    reading: Reading | None = None,
+    shaping: Shaping | None = None,
 ) -> Inspection:
     """Look at a table."""
-    chosen_by = choices or Choices()
-    source = open_table(table, chosen_by, Reading(progress=progress), sensitive)
-    check_named(source.columns, [*sensitive, *chosen_by.labels])
+    shaping = shaping or Shaping()
+    source = open_table(table, reading or Reading(), shaping, sensitive)
+    check_named(source.columns, [*sensitive, *shaping.labels])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to look at.")
-    put_labels(source, chosen_by)
+    apply_labels(source, shaping)
     profiles = source.profiles([column.name for column in source.columns])
     glances = [_glance(column, profiles.get(column.name)) for column in source.columns]
     chosen = tuple(sensitive) or tuple(
@@ -166,7 +166,7 @@ def run_inspect(
     names = [glance.name for glance in glances]
     sample = source.sample(sample_size(len(glances)), names)
     sampled = [name for name in chosen if name in sample]
-    concerns = find_concerns(source.columns, sampled, sample, source.rows)
+    concerns = find_concerns(source.columns, sampled, source.rows, sample)
     columns = [_with_role(glance, chosen, concerns, guessed=not sensitive) for glance in glances]
     plain = [column.name for column in columns if column.role == "plain"]
     marks = sorted({mark for coded in sample.values() for mark in looks_missing(coded.examples)})

@@ -26,7 +26,7 @@ from countveil.maths.estimate import shrunk_counts, unbiased_counts
 from countveil.maths.groups import ColumnSettings, largest_ell
 from countveil.maths.mechanism import PublishedTable
 from countveil.publishing.advise.predicates import askable, find_predicates
-from countveil.publishing.prepare import LocalPrepared
+from countveil.publishing.prepare import LocalPreparedTable
 from countveil.randomness import Randomness, Stream
 from countveil.release.values import BOOLEAN, TEXT, kind_of
 from countveil.report.private_page import MeasuredAnswers, PrivateColumn
@@ -43,7 +43,7 @@ _LOOKED_AT = 20_000
 
 
 def measured_columns(
-    prepared: LocalPrepared,
+    prepared: LocalPreparedTable,
     settings: Mapping[str, ColumnSettings],
     counted: Mapping[str, tuple[Histogram, PublishedTable]],
     without: Codes,
@@ -71,7 +71,9 @@ def measured_columns(
 class Measuring:
     """The table and its release side by side, as codes."""
 
-    def __init__(self, prepared: LocalPrepared, without: Codes, written: Sequence[Path]) -> None:
+    def __init__(
+        self, prepared: LocalPreparedTable, without: Codes, written: Sequence[Path]
+    ) -> None:
         self._source, self._without, self._written = prepared.source, without, written
         self._rows = prepared.source.rows - without.size
         kinds = {column.name: kind_of(column.type) for column in prepared.roles.published}

@@ -1,46 +1,50 @@
-"""The publisher's table made ready: recoded, its columns in their roles, found safe.
+"""The publisher's table made ready: recoded, its columns in their roles, checked for safety.
 
     label, merge, put into classes -> roles -> person -> domains -> identifiers, giveaways
 
-Enters: an opened table and the publisher's choices. Leaves: `Prepared`, or the error that stops
-before harm. Must not know: groups, draws, where the release goes.
+Enters: an opened table and its shaping. Leaves: a `PreparedTable`, or the error that stops before
+harm. Must not know: groups, draws, where the release goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from countveil.engines.contract import LocalTable, Reading, SourceTable
+from countveil.engines.contract import LocalTable, SourceTable
 from countveil.errors import InputError, SettingsError, UnsafeError
 from countveil.publishing.safety import Concerns, check_safe, find_concerns, sample_size
 from countveil.release.values import NUMBER, kind_of
 from countveil.tables import (
-    Choices,
     Classes,
     Column,
+    Reading,
     Roles,
+    Shaping,
     assign_roles,
     check_named,
     put_into_classes,
 )
-from countveil.tables.counted import CodedColumn, Repeats
+from countveil.tables.counted import Histogram, Repeats
 from countveil.tables.labels import has_all_labels, labelled
 from countveil.tables.recode import declared_values, merge_values, value_text
 
 # A numeric sensitive column with more values than this is a measurement, not a category.
 MOST_NUMBERS = 100
+# Groups of more values would take too long to form.
+MOST_VALUES = 100_000
 Table = TypeVar("Table", bound=SourceTable)
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared(Generic[Table]):
+class PreparedTable(Generic[Table]):
     """A table ready to be published.
 
-    `domains` has the values of the columns whose values are public whatever the rows say; `classes`
-    the columns that were put into classes. `warnings` are sentences for the publisher.
+    `domains` has the values of the columns whose values are public whatever the rows hold;
+    `classes` has the columns that were put into classes. `warnings` are sentences for the
+    publisher.
     """
 
     source: Table
@@ -50,45 +54,44 @@ class Prepared(Generic[Table]):
     warnings: Sequence[str]
 
 
-LocalPrepared = Prepared[LocalTable]
+LocalPreparedTable = PreparedTable[LocalTable]
 
 
-def prepare(source: Table, sensitive: Sequence[str], choices: Choices) -> Prepared[Table]:
+def prepare(source: Table, sensitive: Sequence[str], shaping: Shaping) -> PreparedTable[Table]:
     """Do to a table's values what was asked, and stop if publishing it would harm."""
-    shaped = shape(source, sensitive, choices)
+    shaped = shape(source, sensitive, shaping)
     concerns = concerns_of(shaped.source, shaped.roles.published, sensitive)
-    return replace(shaped, warnings=[*shaped.warnings, *check_safe(concerns, choices.keep)])
+    return replace(shaped, warnings=[*shaped.warnings, *check_safe(concerns, shaping.keep)])
 
 
-def shape(source: Table, sensitive: Sequence[str], choices: Choices) -> Prepared[Table]:
+def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> PreparedTable[Table]:
     """Do to a table's values what was asked; whether it is safe is not looked at."""
-    check_named(source.columns, [*sensitive, *choices.named])
+    check_named(source.columns, [*sensitive, *shaping.named])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to publish.")
-    warnings = [*source.warnings, *put_labels(source, choices), *_merge(source, choices)]
-    classes = _classify(source, choices)
-    drop = set(choices.drop)
-    if choices.person is not None:
-        _check_persons(source.repeats(choices.person), choices.person)
-        if choices.person not in choices.keep:
-            drop.add(choices.person)
+    warnings = [*source.warnings, *apply_labels(source, shaping), *_merge(source, shaping)]
+    classes = _classify(source, shaping)
+    drop = set(shaping.drop)
+    if shaping.person is not None:
+        _check_persons(source.repeats(shaping.person), shaping.person)
+        if shaping.person not in shaping.keep:
+            drop.add(shaping.person)
     roles = assign_roles(source.columns, sensitive, drop)
-    domains: dict[str, Sequence[Any]] = {name: found.labels for name, found in classes.items()}
-    domains.update(_declared(source, choices))
+    domains: dict[str, Sequence[Any]] = {
+        name: column_classes.labels for name, column_classes in classes.items()
+    }
+    domains.update(_declared(source, shaping))
     _check_not_measured(source, roles, domains)
-    return Prepared(source, roles, domains, classes, warnings)
+    return PreparedTable(source, roles, domains, classes, warnings)
 
 
 def open_table(
-    table: object,
-    choices: Choices,
-    reading: Reading | None = None,
-    sensitive: Sequence[str] = (),
+    table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
 ) -> LocalTable:
-    """Open a table, or the part of it that was asked for, in this process."""
+    """Open a table in this process, or the rows and columns of it that were asked for."""
     from countveil.engines.local.engine import LocalEngine
 
-    return LocalEngine().open_source(table, choices, sensitive, reading or Reading())
+    return LocalEngine().open_source(table, reading, shaping, sensitive)
 
 
 def concerns_of(
@@ -96,30 +99,21 @@ def concerns_of(
 ) -> Concerns:
     """What looks like an identifier, and what gives sensitive values away, in a sample of rows."""
     names = [column.name for column in columns]
-    look = partial(_concerns_in, list(columns), list(sensitive), source.rows)
+    look = partial(find_concerns, list(columns), list(sensitive), source.rows)
     return source.on_sample(sample_size(len(columns)), names, look)
 
 
-def _concerns_in(
-    columns: Sequence[Column],
-    sensitive: Sequence[str],
-    rows: int,
-    sample: Mapping[str, CodedColumn],
-) -> Concerns:
-    return find_concerns(columns, sensitive, sample, rows)
-
-
-def put_labels(source: SourceTable, choices: Choices) -> list[str]:
+def apply_labels(source: SourceTable, shaping: Shaping) -> list[str]:
     """Put labels in place of codes: those that were named, else those of the source itself.
 
     A column that has labels for some of its values only (9 is "no answer") holds numbers.
     """
-    for name, labels in choices.labels.items():
+    for name, labels in shaping.labels.items():
         values = source.histogram(name).values
         source.recode(name, labelled(name, values, labels))
     warnings = []
     for name, labels in source.labels.items():
-        if name in choices.labels or name in choices.bins or name in choices.drop:
+        if name in shaping.labels or name in shaping.bins or name in shaping.drop:
             continue
         values = source.histogram(name).values
         if has_all_labels(values, labels):
@@ -131,9 +125,9 @@ def put_labels(source: SourceTable, choices: Choices) -> list[str]:
     return warnings
 
 
-def _merge(source: SourceTable, choices: Choices) -> list[str]:
+def _merge(source: SourceTable, shaping: Shaping) -> list[str]:
     warnings = []
-    for name, merges in choices.merge.items():
+    for name, merges in shaping.merge.items():
         values = source.histogram(name).values
         occurring = {value_text(value) for value in values if value is not None}
         absent = sum(value not in occurring for value in merges)
@@ -148,38 +142,62 @@ def _merge(source: SourceTable, choices: Choices) -> list[str]:
     return warnings
 
 
-def _classify(source: SourceTable, choices: Choices) -> dict[str, Classes]:
+def _classify(source: SourceTable, shaping: Shaping) -> dict[str, Classes]:
     classes = {}
-    for name, bins in choices.bins.items():
+    for name, bins in shaping.bins.items():
         histogram = source.histogram(name)
         labels, classes[name] = put_into_classes(name, histogram.values, histogram.counts, bins)
         source.recode(name, labels)
     return classes
 
 
-def _declared(source: SourceTable, choices: Choices) -> dict[str, Sequence[Any]]:
+def _declared(source: SourceTable, shaping: Shaping) -> dict[str, Sequence[Any]]:
     types = {column.name: column.type for column in source.columns}
     return {
         name: declared_values(name, texts, source.histogram(name).values, types[name])
-        for name, texts in choices.domain.items()
+        for name, texts in shaping.domain.items()
     }
 
 
-def _check_persons(found: Repeats, person: str) -> None:
+def _check_persons(repeats: Repeats, person: str) -> None:
     """A row must be a person: several rows are several hints about the same one."""
-    if found.missing:
+    if repeats.missing:
         raise InputError(
-            f"Column {person!r} says who a row is about, but {found.missing:,} rows have no "
+            f"Column {person!r} says who a row is about, but {repeats.missing:,} rows have no "
             f"value in it. Complete it, or take these rows out first."
         )
-    if found.several:
+    if repeats.several:
         raise UnsafeError(
-            f"Nothing was published: {found.several:,} persons in column {person!r} have more "
-            f"than one row, up to {found.most:,}. Every row gives a hint about its person, "
+            f"Nothing was published: {repeats.several:,} persons in column {person!r} have more "
+            f"than one row, up to {repeats.most:,}. Every row gives a hint about its person, "
             f"and hints add up. What works: make a table with one row per person (choose one row "
             f"of each, or summarise them), and publish that. If rows are not about persons, leave "
-            f"--person away."
+            f"--person out."
         )
+
+
+def check_number_of_values(name: str, histogram: Histogram) -> None:
+    """Refuse a column with more values than can be protected."""
+    if histogram.counts.size > MOST_VALUES:
+        raise InputError(
+            f"Column {name!r} has {histogram.counts.size:,} different values; at most "
+            f"{MOST_VALUES:,} can be protected. Put them into classes first."
+        )
+
+
+def value_namer(histogram: Histogram) -> Callable[[int], str]:
+    """A function that names the value at a position, in a sentence for the publisher."""
+
+    def name_value(position: int) -> str:
+        value = histogram.values[position]
+        return "the missing value" if value is None else f"the value {_shortened(value)}"
+
+    return name_value
+
+
+def _shortened(value: Any) -> str:
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _check_not_measured(

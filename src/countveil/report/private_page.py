@@ -7,8 +7,7 @@ published. Must not know: engines, how anything was measured.
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -204,30 +203,3 @@ def _measured(column: PrivateColumn) -> Section:
 
 def _std_error(count: int, ell: int) -> float:
     return math.sqrt(count * (1 - 1 / ell))
-
-
-class Stages:
-    """Progress that also notes how long each stage takes."""
-
-    def __init__(self, tell: Callable[[str, int, int], None] | None) -> None:
-        self._tell, self._stage, self._begun = tell, "", time.perf_counter()
-        self._taken: dict[str, float] = {}
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """One more step of a stage."""
-        if stage != self._stage:
-            self._note()
-            self._stage = stage
-        if self._tell is not None:
-            self._tell(stage, done, total)
-
-    def seconds(self) -> dict[str, float]:
-        """By stage, up to now."""
-        self._note()
-        return dict(self._taken)
-
-    def _note(self) -> None:
-        now = time.perf_counter()
-        if self._stage:
-            self._taken[self._stage] = self._taken.get(self._stage, 0.0) + now - self._begun
-        self._begun = now

@@ -15,23 +15,25 @@ from countveil.tables.locate import (
     Source,
     describe_source,
 )
-from countveil.tables.options import Choices, SourceOptions
+from countveil.tables.options import Reading, Shaping, SourceOptions, table_options
 
 __all__ = [
     "PLAIN_CSV",
     "Bins",
-    "Choices",
     "Classes",
     "Column",
     "CsvStyle",
     "DatabaseSource",
     "FileSource",
     "FrameSource",
+    "Reading",
     "Roles",
+    "Shaping",
     "Source",
     "SourceOptions",
     "assign_roles",
     "check_named",
     "describe_source",
     "put_into_classes",
+    "table_options",
 ]

@@ -1,32 +1,34 @@
-"""What the publisher wishes beside the columns to protect.
+"""How a table is read, and how its columns and values are shaped before they are published.
 
-Enters: options as written on a command line or in Python. Leaves: `Choices`, checked among
-themselves. Must not know: the table.
+Enters: options as written on a command line or in Python. Leaves: a `Reading` and a `Shaping`, each
+checked. Must not know: the table.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
 
 from countveil.errors import SettingsError
 from countveil.tables.classes import Bins
 from countveil.tables.csv_style import PLAIN_CSV, CsvStyle
 from countveil.tables.labels import read_labels
+from countveil.tables.progress import Progress
 from countveil.tables.recode import read_domain, read_merges
 
-FileOr = str | os.PathLike[str]
+FileName = str | os.PathLike[str]
 
 
 class SourceOptions(TypedDict, total=False):
-    """How a table is read, wherever one is: what every call of the publisher's side takes.
+    """The options that every function takes which reads a table.
 
-    `missing` are texts that stand for a missing value. Of CSV files: `delimiter`, `quote` ("" for
+    `missing` lists texts that mean a missing value. For CSV files: `delimiter`, `quote` ("" for
     none), `encoding`, `decimal_comma`, and `header=False` if the first line is data. `where` is an
     SQL condition that rows must meet, `columns` are the only ones to publish beside the protected
-    ones, `labels` says what the codes of columns stand for. `query` is a SELECT for a database.
+    ones, `labels` gives the labels of a column's codes. `query` is a SELECT for a database.
     """
 
     missing: Sequence[str] | str
@@ -37,13 +39,39 @@ class SourceOptions(TypedDict, total=False):
     header: bool
     where: str | None
     columns: Sequence[str] | str
-    labels: Mapping[str, Mapping[Any, str] | FileOr] | None
+    labels: Mapping[str, Mapping[Any, str] | FileName] | None
     query: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
-    """Columns left out or kept on purpose, the person, and what is done to values first."""
+class Reading:
+    """How to read a table: which rows and columns of it, how its cells are written, with what.
+
+    Without `columns`, all are read. `memory` limits how much is kept in memory; the rest goes to an
+    encrypted file in the folder `spill`.
+    """
+
+    missing: tuple[str, ...] = ()
+    csv: CsvStyle = PLAIN_CSV
+    where: str | None = None
+    columns: tuple[str, ...] = ()
+    query: str | None = None
+    memory: str | int | None = None
+    spill: Path | None = None
+    progress: Progress | None = None
+
+    def including(self, columns: Sequence[str]) -> Reading:
+        """The same, with these columns read too if only some are."""
+        return replace(self, columns=(*self.columns, *columns)) if self.columns else self
+
+
+@dataclass(frozen=True, slots=True)
+class Shaping:
+    """What is done to columns and values before they are published.
+
+    Columns in `drop` are left out; those in `keep` are published although they look unsafe. Each
+    value of the column `person` must have one row.
+    """
 
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
@@ -51,95 +79,90 @@ class Choices:
     bins: Mapping[str, Bins] = field(default_factory=dict)
     merge: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     domain: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    missing: tuple[str, ...] = ()
-    csv: CsvStyle = PLAIN_CSV
-    where: str | None = None
-    columns: tuple[str, ...] = ()
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    query: str | None = None
 
     def __post_init__(self) -> None:
         both = set(self.drop) & set(self.keep)
         if both:
             raise SettingsError(f"Column {min(both)!r} is both dropped and kept; choose one.")
-        both = set(self.drop) & set(self.columns)
-        if both:
-            raise SettingsError(
-                f"Column {min(both)!r} is both among those to publish and dropped; choose one."
-            )
         both = set(self.bins) & set(self.labels)
         if both:
             raise SettingsError(
                 f"Column {min(both)!r} is both labelled and put into classes; choose one."
             )
-        twice = (set(self.bins) & set(self.merge)) | (set(self.bins) & set(self.domain))
-        if twice:
+        both = (set(self.bins) & set(self.merge)) | (set(self.bins) & set(self.domain))
+        if both:
             raise SettingsError(
-                f"Column {min(twice)!r} is put into classes, which are its domain; --merge and "
+                f"Column {min(both)!r} is put into classes, which are its domain; --merge and "
                 f"--domain do not go with --bins."
             )
 
-    @classmethod
-    def of(
-        cls,
-        *,
-        drop: Sequence[str] | str = (),
-        keep: Sequence[str] | str = (),
-        person: str | None = None,
-        bins: Mapping[str, object] | None = None,
-        merge: Mapping[str, Mapping[Any, str] | FileOr] | None = None,
-        domain: Mapping[str, Sequence[Any] | FileOr] | None = None,
-        missing: Sequence[str] | str = (),
-        delimiter: str | None = None,
-        quote: str | None = None,
-        encoding: str | None = None,
-        decimal_comma: bool = False,
-        header: bool = True,
-        where: str | None = None,
-        columns: Sequence[str] | str = (),
-        labels: Mapping[str, Mapping[Any, str] | FileOr] | None = None,
-        query: str | None = None,
-    ) -> Choices:
-        """From what a caller may write; files are read here."""
-        return cls(
-            drop=_names(drop),
-            keep=_names(keep),
-            person=person,
-            bins={name: Bins.of(wish) for name, wish in (bins or {}).items()},
-            merge={name: read_merges(wish) for name, wish in (merge or {}).items()},
-            domain={name: read_domain(wish) for name, wish in (domain or {}).items()},
-            missing=_names(missing),
-            csv=CsvStyle.of(
-                delimiter=delimiter, quote=quote, encoding=encoding, decimal_comma=decimal_comma,
-                header=header,
-            ),
-            where=where,
-            query=query,
-            columns=_names(columns),
-            labels={name: read_labels(wish) for name, wish in (labels or {}).items()},
-        )  # fmt: skip
+    @property
+    def persons(self) -> tuple[str, ...]:
+        """The column that identifies persons, if there is one."""
+        return () if self.person is None else (self.person,)
 
-    def wanted_columns(self, sensitive: Sequence[str]) -> tuple[str, ...]:
-        """The columns to read; none named means all.
-
-        What is protected, and who a row is about, is needed whatever is published beside it.
-        """
-        person = () if self.person is None else (self.person,)
-        return (*self.columns, *sensitive, *person) if self.columns else ()
+    @property
+    def recoded(self) -> tuple[str, ...]:
+        """The columns whose values are replaced or declared."""
+        return (*self.bins, *self.merge, *self.domain, *self.labels)
 
     @property
     def named(self) -> tuple[str, ...]:
         """Every column that is named somewhere."""
-        person = () if self.person is None else (self.person,)
-        return (
-            *self.drop,
-            *self.keep,
-            *person,
-            *self.bins,
-            *self.merge,
-            *self.domain,
-            *self.labels,
+        return (*self.drop, *self.keep, *self.persons, *self.recoded)
+
+
+def table_options(
+    *,
+    drop: Sequence[str] | str = (),
+    keep: Sequence[str] | str = (),
+    person: str | None = None,
+    bins: Mapping[str, object] | None = None,
+    merge: Mapping[str, Mapping[Any, str] | FileName] | None = None,
+    domain: Mapping[str, Sequence[Any] | FileName] | None = None,
+    memory: str | int | None = None,
+    spill: FileName | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[SourceOptions],
+) -> tuple[Reading, Shaping]:
+    """How to read and shape a table, from what a caller may write; files are read here."""
+    labels = options.get("labels")
+    shaping = Shaping(
+        drop=_names(drop),
+        keep=_names(keep),
+        person=person,
+        bins={name: Bins.of(given) for name, given in (bins or {}).items()},
+        merge={name: read_merges(given) for name, given in (merge or {}).items()},
+        domain={name: read_domain(given) for name, given in (domain or {}).items()},
+        labels={name: read_labels(given) for name, given in (labels or {}).items()},
+    )
+    reading = Reading(
+        missing=_names(options.get("missing", ())),
+        csv=_csv_style(options),
+        where=options.get("where"),
+        columns=_names(options.get("columns", ())),
+        query=options.get("query"),
+        memory=memory,
+        spill=None if spill is None else Path(spill),
+        progress=progress,
+    )
+    both = set(shaping.drop) & set(reading.columns)
+    if both:
+        raise SettingsError(
+            f"Column {min(both)!r} is both among those to publish and dropped; choose one."
         )
+    return reading, shaping
+
+
+def _csv_style(options: SourceOptions) -> CsvStyle:
+    return CsvStyle.of(
+        delimiter=options.get("delimiter"),
+        quote=options.get("quote"),
+        encoding=options.get("encoding"),
+        decimal_comma=options.get("decimal_comma", False),
+        header=options.get("header", True),
+    )
 
 
 def _names(given: Sequence[str] | str) -> tuple[str, ...]:

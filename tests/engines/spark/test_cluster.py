@@ -35,7 +35,8 @@ from countveil.errors import (
 )
 from countveil.maths.channel import greedy_templates
 from countveil.maths.mechanism import draw_published
-from countveil.publishing.publisher import column_settings, run_publish
+from countveil.publishing.publisher import run_publish
+from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
 from tests.clusters import cluster
 from tests.statistical import textbook
@@ -658,13 +659,15 @@ class TestRefusals:
 
     def test_a_dry_run_writes_nothing(self, session: Any, census: Path, tmp_path: Path) -> None:
         from countveil.engines.spark.engine import SparkEngine
-        from countveil.tables import Choices
+        from countveil.tables import Shaping
 
         assert session is not None
-        settings = column_settings({"occupation": 5}, None, "mixed", "absorb")
         done = run_publish(
-            str(census), settings, tmp_path / "r", dry_run=True, engine=SparkEngine(),
-            choices=Choices.of(keep="row"),
-        )  # fmt: skip
+            str(census),
+            Protecting.of({"occupation": 5}),
+            Writing.of(tmp_path / "r", dry_run=True),
+            shaping=Shaping(keep=("row",)),
+            engine=SparkEngine(),
+        )
         assert done.rows == ROWS
         assert list(tmp_path.iterdir()) == []

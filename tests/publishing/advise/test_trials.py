@@ -24,8 +24,9 @@ from countveil.publishing.advise import adviser
 from countveil.publishing.advise.predicates import askable, find_predicates
 from countveil.publishing.advise.trials import Task, Tried, normal_tallies, try_out
 from countveil.publishing.publisher import run_publish
+from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
-from countveil.tables import Choices
+from countveil.tables import Shaping
 
 SEED = int(os.environ.get("COUNTVEIL_TEST_SEED", "1"))
 SHARES = (0.001, 0.005, 0.01, 0.05)
@@ -111,9 +112,12 @@ def written_and_read(column: pa.ChunkedArray, task: Task, folder: Path) -> NDArr
     values = pa.array(sorted(set(column.to_pylist())))
     estimates = []
     for number in range(8):
-        kept = Choices.of(keep=["row", "occupation"])
-        settings = {"occupation": ColumnSettings(5)}
-        run_publish(twin, settings, folder / str(number), choices=kept, seed=100 * SEED + number)
+        run_publish(
+            twin,
+            Protecting.of({"occupation": 5}, seed=100 * SEED + number),
+            Writing.of(folder / str(number)),
+            shaping=Shaping(keep=("row", "occupation")),
+        )
         found = pq.read_table(folder / str(number) / "data").sort_by("row")
         codes = pc.index_in(found["occupation"], values).to_numpy().astype(np.int64)
         view = view_of_release(np.bincount(codes, minlength=50), len(column), 5, "mixed")

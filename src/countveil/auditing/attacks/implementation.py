@@ -28,11 +28,11 @@ from countveil.auditing.findings import Finding, Outcome
 from countveil.auditing.linking import read_stored
 from countveil.engines.local.release_files import everything_in
 from countveil.errors import InputError
-from countveil.maths.groups import ColumnSettings
 from countveil.publishing.publisher import run_publish
+from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Stream
 from countveil.release import read_manifest
-from countveil.tables import Choices
+from countveil.tables import Shaping
 
 NAME = "implementation"
 _KNOWS = "every byte of the release"
@@ -75,8 +75,12 @@ def attack_with_canaries(folder: Path, stream: Stream) -> Outcome:
         # Every other release is seeded, and must say so.
         seed = int(stream.below(1 << 62, 1)[0]) if forms % 2 else None
         try:
-            run_publish(table, {"job": ColumnSettings(_ELL)}, target,
-                        choices=Choices.of(drop="person"), seed=seed)  # fmt: skip
+            run_publish(
+                table,
+                Protecting.of({"job": _ELL}, seed=seed),
+                Writing.of(target),
+                shaping=Shaping(drop=("person",)),
+            )
         except InputError as refused:
             # The publisher's own path may be named to him; a cell of his file may not.
             left = everything_in(target) if target.exists() else b""

@@ -21,8 +21,9 @@ from countveil.auditing.findings import Finding, Outcome
 from countveil.auditing.linking import TrueColumn, read_stored
 from countveil.maths.groups import ColumnSettings, largest_ell
 from countveil.publishing.publisher import run_publish
+from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Stream
-from countveil.tables import Choices
+from countveil.tables import Shaping
 
 _ROWS = 5_000
 _MOST_PLAIN = 8
@@ -79,8 +80,12 @@ def _published(
     columns: dict[str, Any] = {name: codes[name][order] for name in plain}
     columns |= {name: np.char.mod("v%07d", codes[name]) for name in settings}
     columns[number] = np.arange(order.size)
-    kept = Choices.of(keep=list(columns))
-    run_publish(pa.table(columns), settings, folder, choices=kept, seed=seed)
+    run_publish(
+        pa.table(columns),
+        Protecting(settings, seed),
+        Writing.of(folder),
+        shaping=Shaping(keep=tuple(columns)),
+    )
     stored = read_stored(folder, [number, *settings])
     place = np.argsort(np.array(stored[number].values)[stored[number].codes])
     return {name: np.array(stored[name].values)[stored[name].codes][place] for name in settings}

@@ -23,7 +23,7 @@ import numpy as np
 
 from countveil.auditing.linking import TrueColumn
 from countveil.auditing.target import Target
-from countveil.publishing.prepare import LocalPrepared
+from countveil.publishing.prepare import LocalPreparedTable
 
 _TEXT = ("string", "large_string")
 _WHOLE = ("int", "uint")
@@ -76,7 +76,7 @@ def own_names(paths: Sequence[Path]) -> list[str]:
 
 
 def secrets(
-    prepared: LocalPrepared,
+    prepared: LocalPreparedTable,
     truth: Mapping[str, TrueColumn],
     target: Target,
     paths: Sequence[Path],

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from countveil.cli.options import (
-    BinsOption,
-    DomainOption,
-    DropOption,
+    NOTHING_GIVEN,
     FormatOption,
+    Given,
     InputArgument,
-    MergeOption,
-    choices_of,
+    SensitiveOption,
+    reading_and_shaping,
+    with_table_options,
 )
 from countveil.cli.output import (
     Format,
@@ -25,63 +25,54 @@ from countveil.cli.output import (
     print_table,
     progress_shown,
 )
-from countveil.cli.source_options import NOTHING_SAID, with_source_options
 from countveil.display import visible
 
 if TYPE_CHECKING:
     from countveil.publishing.advise.column import ColumnAdvice
 
 
-@with_source_options
+@with_table_options
 def command(
     table: InputArgument,
-    sensitive: Annotated[
-        list[str],
-        typer.Option(
-            "-s", "--sensitive", metavar="COL", help="A column to protect. May be repeated."
-        ),
-    ],
+    sensitive: SensitiveOption,
     accuracy: Annotated[
         str | None,
         typer.Option(
             "--accuracy",
             metavar="SHARE:ERROR",
-            help="A wish: counts of this share of the table within this error, such as 1%:10%.",
+            help="A goal: counts of this share of the table within this error, such as 1%:10%.",
         ),
     ] = None,
     hide: Annotated[
         int | None,
-        typer.Option("--hide", metavar="COUNT", help="A wish: counts up to this one hidden."),
+        typer.Option("--hide", metavar="COUNT", help="A goal: counts up to this one hidden."),
     ] = None,
-    drop: DropOption = None,
-    bins: BinsOption = None,
-    domain: DomainOption = None,
-    merge: MergeOption = None,
+    recoding: Given = NOTHING_GIVEN,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="The same seed tries the same things.")
+        int | None, typer.Option("--seed", help="The same seed gives the same figures.")
     ] = None,
-    source: dict[str, Any] = NOTHING_SAID,
+    source: Given = NOTHING_GIVEN,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Find an ell: what each one costs in accuracy and gains in protection.
 
     Every feasible ell is tried out on the table: how far counts of different sizes would be off,
-    which small counts stay hidden, how much a single published row tells. Then, in words, a
-    recommendation for what you wish, why no larger ell is feasible, and what it would take.
+    which small counts stay hidden, how much a single published row reveals. Then follow, in words,
+    a recommendation for your goals, why no larger ell is feasible, and what would make it so.
     Nothing is written.
 
     Example: countveil advise census.csv -s occupation --accuracy 1%:10% --hide 20
     """
-    # Threads of the algebra library spin while they wait, and gain nothing on such matrices.
+    # The algebra library's threads burn time while they wait, and gain nothing on such matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from countveil.publishing.advise.adviser import run_advise
     from countveil.publishing.advise.recommend import Wish
 
     wish = Wish(None if accuracy is None else _accuracy(accuracy), hide)
-    choices = choices_of(drop=drop, bins=bins, domain=domain, merge=merge, source=source)
-    with progress_shown() as report:
+    with progress_shown() as progress:
+        reading, shaping = reading_and_shaping(source, recoding, progress)
         advice = run_advise(
-            table, sensitive, choices=choices, wish=wish, seed=seed, progress=report
+            table, sensitive, reading=reading, shaping=shaping, wish=wish, seed=seed
         )
     if style is Format.JSON:
         print(as_json(advice.as_dict()))
@@ -93,7 +84,7 @@ def command(
         _print_column(column)
     if len(advice.columns) > 1:
         print_paragraph(
-            "Every column has its own groups. Columns that are closely associated tell more "
+            "Every column has its own groups. Columns that are closely associated reveal more "
             "together than each figure says."
         )
 
@@ -142,11 +133,11 @@ def _accuracy(text: str) -> tuple[float, float]:
     from countveil.errors import SettingsError
 
     number = r"\s*(\d+\.?\d*|\.\d+)(%?)\s*"
-    found = re.fullmatch(f"{number}:{number}", text, re.ASCII)
-    if found is None:
+    match = re.fullmatch(f"{number}:{number}", text, re.ASCII)
+    if match is None:
         raise SettingsError(
             "--accuracy takes a share of the table and a relative error, such as 1%:10% or "
             "0.01:0.1."
         )
-    share, of_share, error, of_error = found.groups()
+    share, of_share, error, of_error = match.groups()
     return float(share) / (100 if of_share else 1), float(error) / (100 if of_error else 1)

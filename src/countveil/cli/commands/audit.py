@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from countveil.cli.options import (
-    BinsOption,
-    DomainOption,
-    DropOption,
+    NOTHING_GIVEN,
     EllOption,
     FormatOption,
+    Given,
     Groups,
     GroupsOption,
     InputArgument,
-    KeepOption,
-    MergeOption,
-    PersonOption,
     ProtectedOption,
+    ReportOption,
     Residue,
     ResidueOption,
-    choices_of,
+    reading_and_shaping,
     with_ell,
+    with_table_options,
 )
 from countveil.cli.output import (
     Format,
@@ -33,13 +31,12 @@ from countveil.cli.output import (
     print_table,
     progress_shown,
 )
-from countveil.cli.source_options import NOTHING_SAID, with_source_options
 
 if TYPE_CHECKING:
     from countveil.auditing.summary import Audit
 
 
-@with_source_options
+@with_table_options
 def command(
     table: InputArgument,
     sensitive: ProtectedOption,
@@ -59,19 +56,11 @@ def command(
             "repetition, correlation, implementation. May be repeated, or separated by commas.",
         ),
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Also write an HTML page with charts."),
-    ] = None,
-    drop: DropOption = None,
-    keep: KeepOption = None,
-    person: PersonOption = None,
-    bins: BinsOption = None,
-    domain: DomainOption = None,
-    merge: MergeOption = None,
+    report: ReportOption = None,
+    shaping: Given = NOTHING_GIVEN,
     groups: GroupsOption = Groups.MIXED,
     residue: ResidueOption = Residue.ABSORB,
-    source: dict[str, Any] = NOTHING_SAID,
+    source: Given = NOTHING_GIVEN,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Attack a release of INPUT and report what was learnt against what is promised.
@@ -88,40 +77,38 @@ def command(
     Example: countveil audit census.csv -s occupation --ell 5 --report audit.html
     """
     from countveil.auditing.auditor import run_audit
-    from countveil.publishing.publisher import column_settings
+    from countveil.publishing.settings import Protecting
     from countveil.report.whole_file import check_file, write_file
 
     if report is not None:
         check_file(report, "the report", replace=True)
-    settings = column_settings(with_ell(sensitive, ell), None, groups, residue)
+    protecting = Protecting.of(with_ell(sensitive, ell), groups=groups, residue=residue)
     named = [name for text in attacks or () for name in text.split(",") if name]
-    choices = choices_of(
-        drop=drop, keep=keep, person=person, bins=bins, domain=domain, merge=merge, source=source
-    )
-    with progress_shown() as tell:
-        found = run_audit(
-            table, settings, release=release, attacks=named, choices=choices, progress=tell
+    with progress_shown() as progress:
+        reading, shape = reading_and_shaping(source, shaping, progress)
+        audit = run_audit(
+            table, protecting, release=release, attacks=named, reading=reading, shaping=shape
         )
     if report is not None:
-        write_file(report, found.to_html(), "the report", private=True)
-    _print(found, style)
-    if not found.passed:
+        write_file(report, audit.to_html(), "the report", private=True)
+    _print(audit, style)
+    if not audit.passed:
         raise typer.Exit(1)
 
 
-def _print(found: Audit, style: Format) -> None:
-    names, rows = found.table()
+def _print(audit: Audit, style: Format) -> None:
+    names, rows = audit.table()
     if style is Format.JSON:
-        print(as_json(found.as_dict()))
+        print(as_json(audit.as_dict()))
         return
     if style is Format.CSV:
         print_rows(names, rows, style)
         return
-    print_paragraph(found.sentences()[0])
-    for heading, lines in found.by_adversary():
+    print_paragraph(audit.sentences()[0])
+    for heading, lines in audit.by_adversary():
         print()
         print_paragraph(heading)
         print_table(("attack", "claimed", "measured", "verdict"), lines, widths=(28, 22, 24, 11))
     print()
-    for sentence in found.sentences()[1:]:
+    for sentence in audit.sentences()[1:]:
         print_paragraph(sentence)

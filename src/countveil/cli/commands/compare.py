@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from countveil.cli.options import (
-    BinsOption,
-    DomainOption,
-    DropOption,
+    NOTHING_GIVEN,
     EllOption,
     FormatOption,
+    Given,
     InputArgument,
-    MergeOption,
     ProtectedOption,
-    choices_of,
+    ReportOption,
+    reading_and_shaping,
     with_ell,
+    with_table_options,
 )
 from countveil.cli.output import (
     Format,
@@ -27,14 +26,13 @@ from countveil.cli.output import (
     print_table,
     progress_shown,
 )
-from countveil.cli.source_options import NOTHING_SAID, with_source_options
 from countveil.errors import SettingsError
 
 if TYPE_CHECKING:
     from countveil.comparing import Comparison
 
 
-@with_source_options
+@with_table_options
 def command(
     table: InputArgument,
     sensitive: ProtectedOption,
@@ -46,21 +44,20 @@ def command(
         int, typer.Option("--queries", help="How many predicates that budget has to pay for.")
     ] = 100,
     releases: Annotated[
-        int, typer.Option("--releases", help="How often each method publishes; more is exacter.")
+        int,
+        typer.Option(
+            "--releases", help="How often each method publishes; more give more exact figures."
+        ),
     ] = 5,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="FILE", help="Also write an HTML page with charts."),
-    ] = None,
-    drop: DropOption = None,
-    bins: BinsOption = None,
-    domain: DomainOption = None,
-    merge: MergeOption = None,
+    report: ReportOption = None,
+    recoding: Given = NOTHING_GIVEN,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", help="The same seed tries the same things (but for Laplace noise)."),
+        typer.Option(
+            "--seed", help="The same seed gives the same figures, except for Laplace noise."
+        ),
     ] = None,
-    source: dict[str, Any] = NOTHING_SAID,
+    source: Given = NOTHING_GIVEN,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Compare ways to publish on INPUT: how far off counts are, and what is given away.
@@ -83,38 +80,38 @@ def command(
     if len(sensitive) > 1:
         raise SettingsError(
             f"Methods are compared on one sensitive column at a time; {len(sensitive)} were named. "
-            f"Name one; the others can stay as ordinary columns, or go with --drop."
+            f"Name one; the others can stay as ordinary columns, or be left out with --drop."
         )
-    ((column, own),) = with_ell(sensitive, ell).items()
-    choices = choices_of(drop=drop, bins=bins, domain=domain, merge=merge, source=source)
-    with progress_shown() as tell:
-        found = run_compare(
-            table, column, own, epsilon=epsilon, queries=queries, releases=releases,
-            choices=choices, seed=seed, progress=tell,
+    ((column, number),) = with_ell(sensitive, ell).items()
+    with progress_shown() as progress:
+        reading, shaping = reading_and_shaping(source, recoding, progress)
+        comparison = run_compare(
+            table, column, number, epsilon=epsilon, queries=queries, releases=releases,
+            reading=reading, shaping=shaping, seed=seed,
         )  # fmt: skip
     if report is not None:
-        write_file(report, found.to_html(), "the report", private=True)
-    _print(found, style)
+        write_file(report, comparison.to_html(), "the report", private=True)
+    _print(comparison, style)
 
 
-def _print(found: Comparison, style: Format) -> None:
+def _print(comparison: Comparison, style: Format) -> None:
     from countveil.comparing.outcome import ACCURACY, PROTECTION
 
     if style is Format.JSON:
-        print(as_json(found.as_dict()))
+        print(as_json(comparison.as_dict()))
         return
     if style is Format.CSV:
-        print_rows(*found.table(), style)
+        print_rows(*comparison.table(), style)
         return
-    print_paragraph(found.head())
+    print_paragraph(comparison.head())
     print()
     print_paragraph(ACCURACY)
-    print_table(*found.accuracy_table())
-    print_paragraph(found.basis())
+    print_table(*comparison.accuracy_table())
+    print_paragraph(comparison.basis())
     print()
     print_paragraph(PROTECTION)
-    print_table(*found.protection_table())
-    print_paragraph(found.terms())
+    print_table(*comparison.protection_table())
+    print_paragraph(comparison.terms())
     print()
-    for text in found.abouts():
+    for text in comparison.abouts():
         print_paragraph(text, bullet="- ")

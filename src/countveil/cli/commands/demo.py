@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from countveil.cli.output import (
-    own_command,
+    command_name,
     print_paragraph,
     print_table,
     progress_shown,
@@ -58,9 +58,11 @@ def command(
 
     from countveil.asking.release import Release
     from countveil.errors import SettingsError
-    from countveil.publishing.publisher import column_settings, run_publish
+    from countveil.publishing.publisher import run_publish
+    from countveil.publishing.settings import Protecting, Writing
     from countveil.randomness import Randomness
     from countveil.synthetic import generate
+    from countveil.tables import Reading
 
     if rows < 1_000:
         raise SettingsError(f"The demo needs at least 1,000 rows to show anything, got {rows}.")
@@ -72,28 +74,29 @@ def command(
     print(f"2. Publishing it with ell = {_ELL}: occupation is the sensitive column.")
     if folder.exists():
         shutil.rmtree(folder)
-    settings = column_settings({"occupation": _ELL}, None, "mixed", "absorb")
-    with progress_shown() as report:
-        run_publish(census, settings, folder, progress=report)
+    protecting = Protecting.of({"occupation": _ELL})
+    with progress_shown() as progress:
+        reading = Reading(progress=progress)
+        run_publish(census, protecting, Writing.of(folder), reading=reading)
     print("3. Asking the release ten questions, from large to tiny:")
     release = Release(folder)
     lines = []
     for words, where in QUESTIONS:
-        found = release.count(where)
-        interval = f"{shown(found.low)} - {shown(found.high)}"
-        estimate = "hidden" if found.verdict == "hidden" else shown(found.estimate)
-        lines.append((words, _true_count(census, where), estimate, interval, found.verdict))
+        estimate = release.count(where)
+        interval = f"{shown(estimate.low)} - {shown(estimate.high)}"
+        number = "hidden" if estimate.verdict == "hidden" else shown(estimate.estimate)
+        lines.append((words, _true_count(census, where), number, interval, estimate.verdict))
     print_table(
         ("how many ...", "truth", "estimate", "95% interval", "verdict"),
         lines,
         widths=(26, 8, 8, 17, 10),
     )
     print_paragraph(
-        "Only the release was asked; the truth is printed beside it for you. What is hidden is too "
-        "small, or too uncertain, to say anything about. The occupation in a single published row "
-        f"is the person's own in about one of {_ELL} cases."
+        "Only the release was asked; the truth is printed beside it for you. A hidden count is too "
+        "small or too uncertain to say anything about. The occupation in a single published row "
+        f"is the person's true one in about one of {_ELL} cases."
     )
-    name = own_command()
+    name = command_name()
     print(f"""
 The release:       {folder}
 The made-up table: {census}
@@ -121,7 +124,7 @@ def plant(table: pa.Table, stream: Stream) -> pa.Table:
 
 
 def _true_count(census: Path, where: str) -> int:
-    """Count in the made-up table itself, with the same reader of conditions."""
+    """Count in the made-up table itself, with the same conditions."""
     import pyarrow.parquet as pq
 
     from countveil.engines.local.release_table import LocalRelease

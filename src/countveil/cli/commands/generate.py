@@ -26,12 +26,12 @@ def command(
     """
     from countveil.synthetic import generate
 
-    with progress_shown() as report:
+    with progress_shown() as progress:
         generate(
             rows,
             to,
             seed=seed,
             force=force,
-            progress=lambda done, total: report("writing", done, total),
+            progress=lambda done, total: progress("writing", done, total),
         )
     print(f"Wrote {rows:,} made-up people to {to}.")

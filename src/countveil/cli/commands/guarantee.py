@@ -23,7 +23,7 @@ app = typer.Typer(
 
 _COLUMNS = ("way", "count", "error", "probability", "truly")
 
-EllOption = Annotated[
+RequiredEllOption = Annotated[
     int, typer.Option("--ell", help="How many different values a row hides among (2 or more).")
 ]
 ErrorOption = Annotated[
@@ -56,7 +56,7 @@ PlotOption = Annotated[
 
 @app.command()
 def utility(
-    ell: EllOption,
+    ell: RequiredEllOption,
     error: ErrorOption = None,
     probability: ProbabilityOption = None,
     count: CountOption = None,
@@ -83,7 +83,7 @@ def utility(
 
 @app.command()
 def privacy(
-    ell: EllOption,
+    ell: RequiredEllOption,
     count: CountOption = None,
     error: ErrorOption = None,
     probability: ProbabilityOption = None,
@@ -160,13 +160,12 @@ class _Asked:
         if rows is None or size is None or share is None:
             raise SettingsError(
                 "A predicate needs all of --rows (of the table), --size (rows that meet it) and "
-                "--share (of the value in the table). Leave all three away for the value over the "
+                "--share (of the value in the table). Leave all three out for the value over the "
                 "whole table."
             )
         if plot is not None:
             raise SettingsError(
-                "--plot draws the figures of the whole table; leave --rows, --size and --share "
-                "away."
+                "--plot draws the figures of the whole table; leave --rows, --size and --share out."
             )
         return guarantee.predicate(rows=rows, size=size, share=share)
 

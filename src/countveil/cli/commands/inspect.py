@@ -2,67 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
-
-from countveil.cli.options import FormatOption, InputArgument, choices_of
+from countveil.cli.options import (
+    NOTHING_GIVEN,
+    FormatOption,
+    Given,
+    InputArgument,
+    SensitiveIfAnyOption,
+    as_typed,
+    reading_and_shaping,
+    with_table_options,
+)
 from countveil.cli.output import (
     Format,
     as_json,
-    own_command,
+    command_name,
     print_paragraph,
     print_rows,
     print_table,
     progress_shown,
 )
-from countveil.cli.source_options import NOTHING_SAID, with_source_options, words
 from countveil.display import visible
 
 _MOST_LINES = 200
 
 
-@with_source_options
+@with_table_options
 def command(
     table: InputArgument,
-    sensitive: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-s", "--sensitive", metavar="COL", help="A column to protect. May be repeated."
-        ),
-    ] = None,
-    source: dict[str, Any] = NOTHING_SAID,
+    sensitive: SensitiveIfAnyOption = None,
+    source: Given = NOTHING_GIVEN,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Look at a table: who could be recognised, what gives sensitive values away.
 
     For every column: what it holds, how many different values, how many rows without one, the
-    largest ell it is eligible for, a little histogram, and a role. Then, in words, columns that
-    look like direct identifiers, columns or pairs of columns from which a sensitive value is known,
-    and how many rows are alone with their combination of values. Ends with a command to copy.
+    largest ell it is eligible for, a little histogram, and a role. Then follow, in words, columns
+    that look like direct identifiers, columns or pairs of columns that reveal a sensitive value,
+    and how many rows have a unique combination of values. The last line is a command to copy.
     Nothing is written.
 
     Example: countveil inspect census.csv -s occupation
     """
     from countveil.publishing.inspect import run_inspect
 
-    with progress_shown() as report:
-        report("looking", 0, 0)
-        found = run_inspect(table, sensitive or (), choices_of(source=source), report)
-    line = found.publish_line(table, own_command(), words(source))
+    with progress_shown() as progress:
+        progress("looking", 0, 0)
+        reading, shaping = reading_and_shaping(source, {}, progress)
+        inspection = run_inspect(table, sensitive or (), reading=reading, shaping=shaping)
+    line = inspection.publish_line(table, command_name(), as_typed(source))
     if style is Format.JSON:
-        print(as_json({**found.as_dict(), "publish": line}))
+        print(as_json({**inspection.as_dict(), "publish": line}))
         return
     if style is Format.CSV:
-        rows = [tuple(column.values()) for column in found.as_dict()["columns"]]
-        print_rows(tuple(found.as_dict()["columns"][0]), rows, style)
+        rows = [tuple(column.values()) for column in inspection.as_dict()["columns"]]
+        print_rows(tuple(inspection.as_dict()["columns"][0]), rows, style)
         return
-    print(visible(f"{table}: {found.rows:,} rows, {len(found.columns):,} columns"))
-    names, lines = found.table()
+    print(visible(f"{table}: {inspection.rows:,} rows, {len(inspection.columns):,} columns"))
+    names, lines = inspection.table()
     print_table(names, lines[:_MOST_LINES], widths=(24, 12, 12, 10, 6, 8, 10))
     if len(lines) > _MOST_LINES:
         print(f"... and {len(lines) - _MOST_LINES:,} more columns; --format csv lists them all.")
-    for sentence in found.sentences():
+    for sentence in inspection.sentences():
         print_paragraph(sentence, bullet="- ")
     print("\nTo publish it, check the roles and adapt:")
     print(visible(f"  {line}"))

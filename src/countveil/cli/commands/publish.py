@@ -9,42 +9,38 @@ import shlex
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from countveil.cli.commands.show import print_manifest
 from countveil.cli.entry import ignore_interrupts
 from countveil.cli.options import (
-    BinsOption,
-    DomainOption,
-    DropOption,
+    NOTHING_GIVEN,
     EllOption,
     EngineName,
     EngineOption,
     FormatOption,
+    Given,
     Groups,
     GroupsOption,
     InputArgument,
-    KeepOption,
     MasterOption,
-    MergeOption,
-    PersonOption,
     ProtectedOption,
     Residue,
     ResidueOption,
-    choices_of,
+    reading_and_shaping,
     with_ell,
+    with_table_options,
 )
 from countveil.cli.output import (
     Format,
     as_json,
-    own_command,
+    command_name,
     print_paragraph,
     progress_shown,
     warn,
 )
-from countveil.cli.source_options import NOTHING_SAID, with_source_options
 from countveil.display import visible
 
 if TYPE_CHECKING:
@@ -62,7 +58,7 @@ class OutputFormat(StrEnum):
     SPSS = "spss"
 
 
-@with_source_options
+@with_table_options
 def command(
     table: InputArgument,
     sensitive: ProtectedOption,
@@ -73,17 +69,14 @@ def command(
         ),
     ],
     ell: EllOption = None,
-    drop: DropOption = None,
-    keep: KeepOption = None,
-    person: PersonOption = None,
-    bins: BinsOption = None,
-    domain: DomainOption = None,
-    merge: MergeOption = None,
+    shaping: Given = NOTHING_GIVEN,
     groups: GroupsOption = Groups.MIXED,
     residue: ResidueOption = Residue.ABSORB,
     seed: Annotated[
         int | None,
-        typer.Option(help="For experiments only: who knows the seed can undo the protection."),
+        typer.Option(
+            help="For experiments only: anybody who knows the seed can undo the protection."
+        ),
     ] = None,
     force: Annotated[
         bool,
@@ -102,8 +95,8 @@ def command(
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help="How much memory to use, such as 1GB; without it, half of what is free. More rows "
-            "go through an encrypted file.",
+            help="How much memory to use, such as 1GB; without it, half of what is free. Rows that "
+            "do not fit go through an encrypted file.",
         ),
     ] = None,
     spill: Annotated[
@@ -120,7 +113,7 @@ def command(
         typer.Option(
             "--private-report",
             metavar="FILE",
-            help="Also write an HTML page for your own eyes: true beside published counts, errors "
+            help="Also write an HTML page for you only: true beside published counts, errors "
             "measured in this release, eligibility, timings. Not inside DIR.",
         ),
     ] = None,
@@ -133,7 +126,7 @@ def command(
     ] = None,
     engine: EngineOption = EngineName.EMBEDDED,
     master: MasterOption = None,
-    source: dict[str, Any] = NOTHING_SAID,
+    source: Given = NOTHING_GIVEN,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Publish a table so that large counts stay right and small counts stay hidden.
@@ -143,43 +136,32 @@ def command(
     columns are published unchanged, the rows in random order. The release is a folder with data
     files, a report.html for people and a manifest; it appears when it is complete.
 
-    Columns that look like direct identifiers, and columns from which a sensitive value is known,
-    stop the publication until each is named with --drop or --keep. Look at the table first:
-    countveil inspect.
+    Columns that look like direct identifiers, and columns that reveal a sensitive value, stop the
+    publication until each is named with --drop or --keep. Look at the table first: countveil
+    inspect.
 
     Example: countveil publish census.csv -s occupation:5 --to census-release
     """
-    # The cores are for our own threads; those of the algebra library spin while they wait.
+    # The cores are for our threads; those of the algebra library burn time while they wait.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from countveil.engines.choice import chosen_engine
-    from countveil.publishing.publisher import Output, column_settings, run_publish
-    from countveil.release import Signer
+    from countveil.publishing.publisher import run_publish
+    from countveil.publishing.settings import Protecting, Writing
 
     started = time.monotonic()
-    settings = column_settings(with_ell(sensitive, ell), None, groups, residue)
-    choices = choices_of(
-        drop=drop, keep=keep, person=person, bins=bins, domain=domain, merge=merge, source=source
-    )
-    with progress_shown() as report:
-        report("starting", 0, 0)
-        where = chosen_engine(engine, table, master)
+    protecting = Protecting.of(with_ell(sensitive, ell), groups=groups, residue=residue, seed=seed)
+    with progress_shown() as progress:
+        reading, shape = reading_and_shaping(source, shaping, progress, memory=memory, spill=spill)
+        progress("starting", 0, 0)
+        chosen = chosen_engine(engine, table, master)
+        writing = Writing.of(
+            to, force=force, dry_run=dry_run, output_format=output_format,
+            rows_per_file=rows_per_file, sign=sign, private_report=private_report,
+        )  # fmt: skip
         done = run_publish(
-            table,
-            settings,
-            to,
-            choices=choices,
-            seed=seed,
-            force=force,
-            dry_run=dry_run,
-            sign=None if sign is None else Signer.from_file(sign),
-            progress=report,
+            table, protecting, writing, reading=reading, shaping=shape, engine=chosen,
             before_commit=ignore_interrupts,
-            memory=memory,
-            spill=spill,
-            private_report=private_report,
-            output=Output(output_format, rows_per_file),
-            engine=where,
-        )
+        )  # fmt: skip
     seconds = round(time.monotonic() - started, 3)
     for warning in done.warnings:
         warn(warning)
@@ -191,7 +173,7 @@ def command(
         _print_done(done, seconds, private_report)
 
 
-def _print_done(done: Published, seconds: float, own: Path | None) -> None:
+def _print_done(done: Published, seconds: float, private_report: Path | None) -> None:
     protected = ", ".join(f"{name} (ell {ell})" for name, ell in done.ell.items())
     print(visible(f"Published {done.rows:,} rows to {done.folder} in {seconds:.1f} s."))
     print(f"Protected: {visible(protected)}.")
@@ -199,16 +181,16 @@ def _print_done(done: Published, seconds: float, own: Path | None) -> None:
         print(f"Dropped: {done.dropped} rows, so that the rest divides by ell.")
     if done.seeded:
         print_paragraph(
-            "SEEDED: this release was drawn with a seed and is for experiments only. Who knows or "
-            "guesses the seed can undo the protection."
+            "SEEDED: this release was drawn with a seed and is for experiments only. Anybody who "
+            "knows or guesses the seed can undo the protection."
         )
-    if own is not None:
-        print(visible(f"For you only, true counts stand in it: {own}"))
-    print(visible(f"Next: {own_command()} {_next_step(done.folder)}"))
+    if private_report is not None:
+        print(visible(f"For you only, because it shows true counts: {private_report}"))
+    print(visible(f"Next: {command_name()} {_next_step(done.folder)}"))
 
 
 def _next_step(folder: str) -> str:
-    """What to do with a release: look at it, or where only a cluster reaches it, ask it there."""
+    """What to do with a release: show it, or query it where only a cluster reaches it."""
     if re.match(r"(?!file:)[a-z][a-z0-9+.-]*://", folder):
         question = shlex.quote("SELECT count(*) FROM release")
         return f"query {shlex.quote(folder)} {question} --engine spark"

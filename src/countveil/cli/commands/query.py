@@ -6,9 +6,16 @@ from typing import Annotated
 
 import typer
 
-from countveil.cli.asking import Asked, Channel, Method, ask
-from countveil.cli.options import EngineName, EngineOption, FormatOption, MasterOption
+from countveil.cli.options import (
+    RELEASE_HELP,
+    EngineName,
+    EngineOption,
+    FormatOption,
+    MasterOption,
+    QuestionArgument,
+)
 from countveil.cli.output import Format
+from countveil.cli.quick_query import Channel, Method, QueryOptions, ask
 
 
 def command(
@@ -16,25 +23,24 @@ def command(
         str,
         typer.Argument(
             metavar="DIR",
-            help="The release: a folder, postgresql://user@host/db#table or duckdb:FILE#table; "
-            "with --engine spark any address that Spark reads.",
+            help=f"{RELEASE_HELP}; with --engine spark any address that Spark reads.",
         ),
     ],
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")],
+    sql: QuestionArgument,
     method: Annotated[
         Method,
         typer.Option(help="Estimator: shrunk (the best guess), unbiased, or the paper's Bayes."),
-    ] = Asked.method,
+    ] = QueryOptions.method,
     channel: Annotated[
         Channel,
         typer.Option(
             help="The exact channel, or the one the paper prints (Bayes only, no errors)."
         ),
-    ] = Asked.channel,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = Asked.level,
+    ] = QueryOptions.channel,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = QueryOptions.level,
     within: Annotated[
         float, typer.Option(help="Relative standard error up to which a count is reliable.")
-    ] = Asked.within,
+    ] = QueryOptions.within,
     engine: EngineOption = EngineName.EMBEDDED,
     master: MasterOption = None,
     style: FormatOption = Format.TABLE,
@@ -49,4 +55,4 @@ def command(
     Example: countveil query census-release "SELECT gender, count(*) FROM release WHERE age >= 60
     AND occupation = 'nurse' GROUP BY gender"
     """
-    ask(folder, sql, Asked(method, channel, level, within, style), engine, master)
+    ask(folder, sql, QueryOptions(method, channel, level, within, style), engine, master)

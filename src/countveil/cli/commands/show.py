@@ -1,18 +1,16 @@
-"""`countveil show`: a release in words."""
+"""`countveil show`: describe a release in words."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from countveil.cli.options import FormatOption
+from countveil.cli.options import FormatOption, ReleaseArgument
 from countveil.cli.output import (
     Format,
+    command_name,
     escaped_json,
-    own_command,
     print_paragraph,
     print_rows,
     print_table,
@@ -24,13 +22,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    folder: Annotated[
-        str,
-        typer.Argument(
-            metavar="DIR",
-            help="The release: a folder, postgresql://user@host/db#table or duckdb:FILE#table.",
-        ),
-    ],
+    folder: ReleaseArgument,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Say what a release holds, what it promises and what it does not.
@@ -50,7 +42,7 @@ def command(
     name = sensitive.replace('"', '""')
     sql = f'SELECT "{name}", count(*) FROM release GROUP BY ALL'
     print("Ask it:")
-    print(visible(f"  {own_command()} query {shlex.quote(folder)} {shlex.quote(sql)}"))
+    print(visible(f"  {command_name()} query {shlex.quote(folder)} {shlex.quote(sql)}"))
 
 
 def _manifest(folder: str) -> Manifest:

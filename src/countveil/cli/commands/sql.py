@@ -1,4 +1,4 @@
-"""`countveil sql`: plain SQL for a database of one's own."""
+"""`countveil sql`: plain SQL that answers a question in any database."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
+from countveil.cli.options import QuestionArgument, ReleaseArgument
 from countveil.display import visible
 
 
 class Dialect(StrEnum):
-    """Whose SQL."""
+    """The database whose SQL is written."""
 
     POSTGRES = "postgres"
     SQLITE = "sqlite"
@@ -20,14 +21,8 @@ class Dialect(StrEnum):
 
 
 def command(
-    folder: Annotated[
-        str,
-        typer.Argument(
-            metavar="DIR",
-            help="The release: a folder, postgresql://user@host/db#table or duckdb:FILE#table.",
-        ),
-    ],
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")],
+    folder: ReleaseArgument,
+    sql: QuestionArgument,
     dialect: Annotated[
         Dialect, typer.Option("--dialect", help="The database that will run it.")
     ] = Dialect.POSTGRES,
@@ -51,6 +46,6 @@ def command(
     from countveil.asking.release import Release
 
     text = Release(folder).plain_sql(sql, dialect=dialect, table=table)
-    # Into a file or a pipe it goes as it is; on a screen nothing may steer it.
+    # A file or a pipe gets the text unchanged; a screen gets no control characters.
     lines = text.split("\n")
     print("\n".join(map(visible, lines)) if sys.stdout.isatty() else text)

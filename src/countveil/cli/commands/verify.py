@@ -43,9 +43,9 @@ def command(
             "exported. The number of rows in a database is compared when a release is opened there."
         )
     folder = Path(place)
-    with progress_shown() as report:
+    with progress_shown() as progress:
         findings = verify_release(
-            folder, lambda done, total: report("checking", done, total), signed_by
+            folder, lambda done, total: progress("checking", done, total), signed_by
         )
     if style is not Format.TABLE:
         rows = [(finding.file, finding.problem) for finding in findings]

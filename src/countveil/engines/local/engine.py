@@ -11,11 +11,10 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from countveil.engines.contract import Reading
 from countveil.engines.local.source_table import LocalSource
 from countveil.engines.local.surveyed_table import SurveyedTable
 from countveil.release.draft import Draft, check_target, open_draft
-from countveil.tables import Choices, describe_source
+from countveil.tables import Reading, Shaping, describe_source
 from countveil.tables.readers.open import open_blocks
 from countveil.tables.storage.kept import KeptColumns
 from countveil.tables.storage.memory_limit import memory_shares
@@ -27,18 +26,18 @@ class LocalEngine:
     local = True
 
     def open_source(
-        self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
+        self, table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
     ) -> LocalSource:
         """Open a table, or the rows and columns of it that were chosen."""
-        source = describe_source(table, choices.query)
-        columns = choices.wanted_columns(sensitive)
-        memory = memory_shares(reading.memory, with_duckdb=choices.where is not None)
+        source = describe_source(table, reading.query)
+        columns = reading.including([*sensitive, *shaping.persons]).columns
+        memory = memory_shares(reading.memory, with_duckdb=reading.where is not None)
         kept = KeptColumns(memory.columns, reading.spill or Path(tempfile.gettempdir()))
-        blocks = open_blocks(source, choices.missing, kept, reading.progress, choices.csv)
-        if choices.where is not None or columns:
+        blocks = open_blocks(source, reading.missing, kept, reading.progress, reading.csv)
+        if reading.where is not None or columns:
             from countveil.tables.readers.row_filter import filter_blocks
 
-            blocks = filter_blocks(blocks, choices.where, columns)
+            blocks = filter_blocks(blocks, reading.where, columns)
         surveyed = SurveyedTable(blocks, memory.columns, reading.progress)
         return LocalSource(surveyed, memory, reading.spill)
 

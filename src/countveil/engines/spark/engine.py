@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 
-from countveil.engines.contract import Reading
 from countveil.engines.spark import jobs
 from countveil.engines.spark.draft import SparkDraft, check_target, open_draft
 from countveil.engines.spark.pinned import pinned
@@ -20,7 +19,7 @@ from countveil.engines.spark.session import (
     session_of,
 )
 from countveil.engines.spark.source_table import SparkSource
-from countveil.tables import Choices, check_named
+from countveil.tables import Reading, Shaping, check_named
 from countveil.tables.locate import is_spark_frame
 
 
@@ -34,30 +33,29 @@ class SparkEngine:
         self.session = session_of(table) if self._given else find_session(master)
 
     def open_source(
-        self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
+        self, table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
     ) -> SparkSource:
         """Open a table, or the rows and columns of it that were chosen."""
         with our_settings(self.session, own_zone=not self._given):
-            return self._open(table, choices, sensitive, reading)
+            return self._open(table, reading, shaping, sensitive)
 
     def _open(
-        self, table: object, choices: Choices, sensitive: Sequence[str], reading: Reading
+        self, table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
     ) -> SparkSource:
-        frame = open_frame(self.session, table, choices)
-        check_named(columns_of(frame), [*sensitive, *choices.named])
+        reading = reading.including([*sensitive, *shaping.persons])
+        frame = open_frame(self.session, table, reading)
+        check_named(columns_of(frame), [*sensitive, *shaping.named])
         check_cases(frame)
         # A frame may have to be computed first, by whatever its owner wrote.
         part = jobs.run(
             self.session,
-            lambda: pinned(part_of(frame, choices, sensitive)),
+            lambda: pinned(part_of(frame, reading)),
             lambda _share: None,
         )
         # All that will have to be counted, in one pass.
-        counted = dict.fromkeys(
-            [*sensitive, *choices.bins, *choices.merge, *choices.labels, *choices.domain]
-        )
+        counted = dict.fromkeys([*sensitive, *shaping.recoded])
         return SparkSource(
-            part, list(counted), choices.missing, reading.progress, own_zone=not self._given
+            part, list(counted), reading.missing, reading.progress, own_zone=not self._given
         )
 
     @contextlib.contextmanager

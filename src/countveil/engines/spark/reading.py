@@ -20,7 +20,7 @@ from countveil.release import PublishedColumn
 from countveil.sql.dialects.portable import SPARK, words_for
 from countveil.sql.query.names import ReleaseColumns
 from countveil.sql.query.parse import parse_condition
-from countveil.tables import PLAIN_CSV, Choices, Column, CsvStyle, check_named
+from countveil.tables import PLAIN_CSV, Column, CsvStyle, Reading, check_named
 from countveil.tables.locate import is_spark_frame
 
 _FORMATS = {
@@ -43,9 +43,9 @@ _TYPES = {
 _DECIMAL = re.compile(r"^decimal\((\d+),(-?\d+)\)$")
 
 
-def open_frame(session: Any, table: object, choices: Choices) -> Any:
+def open_frame(session: Any, table: object, reading: Reading) -> Any:
     """The data frame that was named."""
-    if choices.query is not None:
+    if reading.query is not None:
         raise SettingsError("--query is for databases; with --engine spark name a table or files.")
     if is_spark_frame(table):
         return table
@@ -56,7 +56,7 @@ def open_frame(session: Any, table: object, choices: Choices) -> Any:
     try:
         if _TABLE.match(table) and session.catalog.tableExists(table):
             return session.table(table)
-        return _read_files(session, table, choices.csv)
+        return _read_files(session, table, reading.csv)
     except java_errors() as error:
         raise InputError(
             f"Spark cannot read {table} ({condition(error)}). What works: {WHAT_WORKS}."
@@ -159,15 +159,14 @@ def _ending(name: str) -> str | None:
     return None
 
 
-def part_of(frame: Any, choices: Choices, sensitive: Sequence[str]) -> Any:
+def part_of(frame: Any, reading: Reading) -> Any:
     """The rows that meet the condition and the columns that were named."""
     known = columns_of(frame)
-    wanted = choices.wanted_columns(sensitive)
-    check_named(known, wanted)
-    if choices.where is not None:
-        frame = frame.where(_condition(choices.where, known))
-    if wanted:
-        frame = frame.select([quoted(c.name) for c in known if c.name in wanted])
+    check_named(known, reading.columns)
+    if reading.where is not None:
+        frame = frame.where(_condition(reading.where, known))
+    if reading.columns:
+        frame = frame.select([quoted(c.name) for c in known if c.name in reading.columns])
     return frame
 
 

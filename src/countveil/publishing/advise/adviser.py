@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from countveil.engines.contract import Reading
-from countveil.errors import InputError, SettingsError
+from countveil.errors import SettingsError
 from countveil.maths.groups import largest_ell
 from countveil.publishing.advise.column import ColumnAdvice
 from countveil.publishing.advise.figures import SHARES, figures_of
@@ -27,11 +26,16 @@ from countveil.publishing.advise.remedies import (
     why_not_larger,
 )
 from countveil.publishing.advise.trials import Task, Tried, try_out
-from countveil.publishing.prepare import LocalPrepared, open_table, shape
-from countveil.publishing.publisher import MOST_VALUES, namer
+from countveil.publishing.prepare import (
+    LocalPreparedTable,
+    check_number_of_values,
+    open_table,
+    shape,
+    value_namer,
+)
 from countveil.randomness import Randomness
 from countveil.release.values import BOOLEAN, TEXT, kind_of
-from countveil.tables import Choices
+from countveil.tables import Reading, Shaping
 from countveil.tables.counted import CodedColumn, Histogram
 from countveil.tables.progress import Progress
 
@@ -73,19 +77,19 @@ def run_advise(
     table: object,
     sensitive: Sequence[str],
     *,
-    choices: Choices | None = None,
+    reading: Reading | None = None,
+    shaping: Shaping | None = None,
     wish: Wish | None = None,
     seed: int | None = None,
-    progress: Progress | None = None,
 ) -> Advice:
     """Try every feasible ell."""
-    report: Progress = progress or (lambda _stage, _done, _total: None)
+    reading, shaping = reading or Reading(), shaping or Shaping()
+    progress: Progress = reading.progress or (lambda _stage, _done, _total: None)
     if not sensitive:
         raise SettingsError("Name at least one sensitive column: without one, there is no ell.")
-    report("reading", 0, 0)
+    progress("reading", 0, 0)
     names = list(dict.fromkeys(sensitive))
-    chosen = choices or Choices()
-    prepared = shape(open_table(table, chosen, Reading(progress=report), names), names, chosen)
+    prepared = shape(open_table(table, reading, shaping, names), names, shaping)
     published = [column.name for column in prepared.roles.published]
     sample = prepared.source.sample(_MOST_ROWS, published)
     plain = plain_codes(prepared, sample, names)
@@ -93,13 +97,9 @@ def run_advise(
     found = {}
     for name in names:
         histogram = prepared.source.histogram(name)
-        if histogram.counts.size > MOST_VALUES:
-            raise InputError(
-                f"Column {name!r} has {histogram.counts.size:,} different values; at most "
-                f"{MOST_VALUES:,} can be protected. Put them into classes first."
-            )
+        check_number_of_values(name, histogram)
         task = _task(histogram, sample[name], plain, randomness)
-        found[name] = _advise(name, histogram, task, wish or Wish(), randomness, report)
+        found[name] = _advise(name, histogram, task, wish or Wish(), randomness, progress)
     return Advice(found)
 
 
@@ -121,7 +121,7 @@ def _advise(
     task: Task | None,
     wish: Wish,
     randomness: Randomness,
-    report: Progress,
+    progress: Progress,
 ) -> ColumnAdvice:
     counts = histogram.counts
     ells = feasible_ells(largest_ell(counts), counts.size)
@@ -130,14 +130,14 @@ def _advise(
     releases, more = (_RELEASES, _MORE) if few else (_FEWER_RELEASES, _FEWER_MORE)
     lines = []
     for number, ell in enumerate(ells, 1):
-        report(f"{name}: trying ell = {ell} ({number} of {len(ells)})", 0, 0)
+        progress(f"{name}: trying ell = {ell} ({number} of {len(ells)})", 0, 0)
         tried: Tried | None = None
         if task is not None and task.predicates:
             stream = randomness.stream("try", name, str(ell))
             tried = try_out(task, ell, releases, shares, stream, more)
         lines.append(figures_of(counts, ell, tried, shares))
     chosen = recommend(lines, wish)
-    call = namer(histogram)
+    call = value_namer(histogram)
     notes = about_frequent_values(counts, call)
     if lines:
         notes += about_rare_values(counts, chosen.ell or lines[-1].ell, wish.hide)
@@ -153,7 +153,7 @@ def _advise(
 
 
 def plain_codes(
-    prepared: LocalPrepared, sample: Mapping[str, CodedColumn], sensitive: Sequence[str]
+    prepared: LocalPreparedTable, sample: Mapping[str, CodedColumn], sensitive: Sequence[str]
 ) -> dict[str, Any]:
     """The columns that predicates are made of: their codes."""
     kinds = {column.name: kind_of(column.type) for column in prepared.roles.published}

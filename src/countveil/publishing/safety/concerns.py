@@ -37,8 +37,8 @@ def sample_size(n_columns: int) -> int:
 def find_concerns(
     columns: Sequence[Column],
     sensitive: Sequence[str],
-    sample: Mapping[str, CodedColumn],
     rows: int,
+    sample: Mapping[str, CodedColumn],
 ) -> Concerns:
     """Look at the columns that would be published."""
     seen = [column for column in columns if column.name in sample]

@@ -16,9 +16,8 @@ import pytest
 import countveil as cv
 from countveil.asking import release as analyst
 from countveil.cli import app
-from countveil.cli.asking import Asked
 from countveil.cli.commands import query
-from countveil.cli.quick import answered_quickly
+from countveil.cli.quick_query import QueryOptions, answered_quickly
 
 SQL = "SELECT gender, count(*) FROM release WHERE occupation = 'nurse' GROUP BY gender"
 
@@ -82,8 +81,8 @@ def test_the_options_are_those_of_the_command() -> None:
     # An engine and its master are not for the quick way.
     other = ("folder", "sql", "engine", "master")
     described = {name: p.default for name, p in parameters.items() if name not in other}
-    assert described == {field.name: field.default for field in fields(Asked)}
-    defaults = Asked()
+    assert described == {field.name: field.default for field in fields(QueryOptions)}
+    defaults = QueryOptions()
     assert defaults.method == analyst.DEFAULT_METHOD
     assert defaults.channel == analyst.DEFAULT_CHANNEL
     assert (defaults.level, defaults.within) == (analyst.DEFAULT_LEVEL, analyst.DEFAULT_WITHIN)
@@ -92,7 +91,7 @@ def test_the_options_are_those_of_the_command() -> None:
 @pytest.mark.parametrize("style", ["table", "json"])
 def test_a_query_loads_nothing_that_it_does_not_need(folder: str, style: str) -> None:
     program = (
-        "import sys; from countveil.cli.quick import answered_quickly\n"
+        "import sys; from countveil.cli.quick_query import answered_quickly\n"
         f"assert answered_quickly(['query', {folder!r}, {SQL!r}, '--format', {style!r}])\n"
         "heavy = {'typer', 'pydantic', 'rich', 'pandas', 'polars', 'cryptography', 'scipy',\n"
         "         'pyarrow.compute', 'pyarrow.parquet', 'numpy.random',\n"

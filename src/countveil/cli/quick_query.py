@@ -1,0 +1,114 @@
+"""`countveil query` without the library that reads command lines.
+
+Enters: a release, SQL and options. Leaves: a printed answer. Must not know: typer, any other
+command.
+
+Loading typer takes as long as answering a question, and `query` is run most often. So a plain
+`query DIR SQL [--option value ...]` is read here; anything else, such as help or a mistake, is left
+to typer.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from countveil.cli.output import Format, print_rows, warn
+
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}", re.ASCII)
+
+
+class Method(StrEnum):
+    """How counts are estimated."""
+
+    SHRUNK = "shrunk"
+    UNBIASED = "unbiased"
+    BAYES = "bayes"
+
+
+class Channel(StrEnum):
+    """Which transition probabilities are used."""
+
+    EXACT = "exact"
+    PRINTED = "printed"
+
+
+@dataclass(frozen=True)
+class QueryOptions:
+    """How to answer, and how to print it: the options of the command with their defaults."""
+
+    method: Method = Method.SHRUNK
+    channel: Channel = Channel.EXACT
+    level: float = 0.95
+    within: float = 0.10
+    style: Format = Format.TABLE
+
+
+def ask(
+    folder: str,
+    sql: str,
+    options: QueryOptions,
+    engine: str = "embedded",
+    master: str | None = None,
+) -> None:
+    """Ask a release and print its answer."""
+    from countveil.asking.release import Release
+
+    answer = Release(folder, engine=engine, master=master).sql(
+        sql,
+        method=options.method,
+        channel=options.channel,
+        level=options.level,
+        within=options.within,
+    )
+    for warning in answer.warnings:
+        warn(f"Note: {warning}")
+    rows = answer.readable_rows() if options.style is Format.TABLE else answer.rows()
+    print_rows(answer.columns, rows, options.style)
+
+
+def answered_quickly(words: Sequence[str]) -> bool:
+    """Run the command if it is a plain query; else do nothing and return False."""
+    plain = _plain_query(words)
+    if plain is None:
+        return False
+    # The process ends after the answer, so nothing has to be collected.
+    gc.disable()
+    ask(*plain)
+    return True
+
+
+def _plain_query(words: Sequence[str]) -> tuple[str, str, QueryOptions] | None:
+    """The release, the SQL and the options; None if anything needs a closer look."""
+    if words[:1] != ["query"]:
+        return None
+    texts: dict[str, str] = {}
+    arguments: list[str] = []
+    remaining = iter(words[1:])
+    for word in remaining:
+        if not word.startswith("-"):
+            arguments.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        if name in texts or not name.startswith("--"):
+            return None
+        texts[name] = value if equals else next(remaining, "-")
+    values: dict[str, Any] = {}
+    for field in fields(QueryOptions):
+        text = texts.pop("--format" if field.name == "style" else f"--{field.name}", None)
+        if text is not None:
+            values[field.name] = _value(text, type(field.default))
+    if texts or None in values.values() or len(arguments) != 2 or not all(arguments):
+        return None
+    return arguments[0], arguments[1], QueryOptions(**values)
+
+
+def _value(text: str, kind: Any) -> Any:
+    """The text as a value of an option; None if it needs a closer look."""
+    if kind is float:
+        return float(text) if _NUMBER.fullmatch(text) else None
+    return kind(text) if text in set(kind) else None

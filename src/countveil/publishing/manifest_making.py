@@ -1,0 +1,77 @@
+"""The manifest of a release in the making, without its files.
+
+Enters: the prepared table's columns, the settings, how many rows publish which value. Leaves: a
+`Manifest` that names nothing but what was published or declared. Must not know: true counts, where
+the release goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import countveil
+from countveil.engines.contract import SourceTable
+from countveil.maths.guarantees import guarantee_table, statement
+from countveil.publishing.prepare import PreparedTable
+from countveil.publishing.settings import Protecting
+from countveil.release import ClassEdges, Manifest, PublishedColumn, SensitiveColumn
+from countveil.tables import Classes
+
+
+def make_manifest(
+    rows: int,
+    prepared: PreparedTable[SourceTable],
+    protecting: Protecting,
+    published: Mapping[str, Mapping[Any, int]],
+    *,
+    seeded: bool,
+) -> Manifest:
+    """Everything that the release says about itself; the draft adds its files."""
+    sensitive = {
+        name: SensitiveColumn(
+            settings.ell,
+            settings.groups,
+            settings.residue,
+            domain=_domain(list(published[name]), prepared.domains.get(name)),
+            guarantee=tuple(guarantee_table(settings.ell)),
+            declared=name in prepared.domains,
+            classes=_class_edges(prepared.classes.get(name)),
+        )
+        for name, settings in protecting.columns.items()
+    }
+    columns = tuple(
+        PublishedColumn(
+            column.name, column.type, "sensitive" if column.name in sensitive else "plain"
+        )
+        for column in prepared.roles.published
+    )
+    counts = {name: values.values() for name, values in published.items()}
+    return Manifest(
+        rows=rows,
+        columns=columns,
+        sensitive=sensitive,
+        files=(),
+        randomness="seeded" if seeded else "cryptographic",
+        statement=tuple(statement(rows, protecting.ell, counts)),
+        written_by=f"countveil {countveil.__version__}",
+    )
+
+
+def _domain(published: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, ...]:
+    """The values that the manifest names.
+
+    Of a column whose values were not declared, only those that were drawn: naming another one would
+    reveal that somebody has it.
+    """
+    if declared is None:
+        return tuple(published)
+    # The missing value cannot be declared; it is named if it was drawn.
+    return (*(value for value in published if value is None), *declared)
+
+
+def _class_edges(classes: Classes | None) -> ClassEdges | None:
+    if classes is None:
+        return None
+    edges = (int(edge) if float(edge).is_integer() else edge for edge in classes.edges)
+    return ClassEdges(tuple(edges), classes.whole)

@@ -1,0 +1,113 @@
+"""What is protected and how, and where the release is written and how.
+
+Enters: options as written on a command line or in Python. Leaves: a `Protecting` and a `Writing`,
+each checked. Must not know: the table.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from countveil.errors import SettingsError
+from countveil.maths.groups import ColumnSettings
+from countveil.release import Signer
+from countveil.release.formats.data_files import PARQUET
+
+
+@dataclass(frozen=True, slots=True)
+class Protecting:
+    """The sensitive columns, each with its settings; a `seed` makes the same draws again."""
+
+    columns: Mapping[str, ColumnSettings]
+    seed: int | None = None
+
+    @classmethod
+    def of(
+        cls,
+        sensitive: Mapping[str, int] | Sequence[str] | str,
+        ell: int | None = None,
+        groups: str = "mixed",
+        residue: str = "absorb",
+        seed: int | None = None,
+    ) -> Protecting:
+        """From what a caller may write; `ell` is for the columns without an ell of their own."""
+        if isinstance(sensitive, str):
+            sensitive = [sensitive]
+        given: dict[str, int | None] = (
+            dict(sensitive) if isinstance(sensitive, Mapping) else dict.fromkeys(sensitive)
+        )
+        if not given:
+            raise SettingsError(
+                "Name at least one sensitive column: without one, nothing is hidden."
+            )
+        columns = {}
+        for name, number in given.items():
+            chosen = ell if number is None else number
+            if chosen is None:
+                raise SettingsError(
+                    f"Column {name!r} has no ell. Say how many different values a group should "
+                    f"have, such as ell = 5."
+                )
+            columns[name] = ColumnSettings(chosen, groups, residue)
+        return cls(columns, seed)
+
+    @property
+    def names(self) -> list[str]:
+        """The sensitive columns."""
+        return list(self.columns)
+
+    @property
+    def ell(self) -> dict[str, int]:
+        """The ell of each column."""
+        return {name: settings.ell for name, settings in self.columns.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """Where the release is written, and how.
+
+    `private_report` is a file for the publisher's page: the truth beside what is published.
+    """
+
+    to: str
+    force: bool = False
+    dry_run: bool = False
+    format: str = PARQUET
+    rows_per_file: int | None = None
+    sign: Signer | None = None
+    private_report: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows_per_file is not None and self.rows_per_file < 1:
+            raise SettingsError(f"A file has at least one row; got {self.rows_per_file}.")
+
+    @classmethod
+    def of(
+        cls,
+        to: str | os.PathLike[str],
+        *,
+        force: bool = False,
+        dry_run: bool = False,
+        output_format: str = PARQUET,
+        rows_per_file: int | None = None,
+        sign: str | os.PathLike[str] | None = None,
+        private_report: str | os.PathLike[str] | None = None,
+    ) -> Writing:
+        """From what a caller may write; the file with the key is read here."""
+        return cls(
+            os.fspath(to),
+            force,
+            dry_run,
+            output_format,
+            rows_per_file,
+            None if sign is None else Signer.from_file(Path(sign)),
+            None if private_report is None else Path(private_report),
+        )
+
+    @property
+    def plain(self) -> bool:
+        """Whether data files stay as an engine writes them."""
+        return self.format == PARQUET and self.rows_per_file is None
