@@ -27,7 +27,7 @@ demo: setup  ## publish a made-up census and query it
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 test: setup  ## the tests (about four minutes on two cores)
-	$(PYTEST) --dist worksteal -m "not slow"
+	$(PYTEST) --dist worksteal -m "not slow" --cov --cov-report=
 
 test-slow: setup  ## the tests that take longer, and property tests with all of their examples
 	COUNTVEIL_THOROUGH=1 $(PYTEST) --dist loadgroup -m "slow or hypothesis"
@@ -72,4 +72,4 @@ lock:  ## pin the newest dependencies anew (needs uv)
 	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links --upgrade -o requirements/dev.txt
 
 clean:  ## remove what make setup and the tests left
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis countveil-demo
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage countveil-demo

