@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from countveil.comparing import Comparison as _Comparison
     from countveil.maths.estimate import Estimate
     from countveil.maths.guarantees import Guarantee as _Guarantee
-    from countveil.publishing.advise.adviser import Advice as _Advice
-    from countveil.publishing.inspect import Inspection as _Inspection
+    from countveil.publishing.advise.advise import Advice as _Advice
+    from countveil.publishing.advise.inspect import Inspection as _Inspection
     from countveil.release import Finding as _Finding
     from countveil.synthetic import generate
     from countveil.tables import SourceOptions as _SourceOptions
@@ -72,7 +72,7 @@ def inspect(
     Without `sensitive`, columns whose names sound like it are taken. `options` say how to read the
     table: see `publish`. Print what comes back.
     """
-    from countveil.publishing.inspect import run_inspect
+    from countveil.publishing.advise.inspect import run_inspect
     from countveil.tables import table_options
 
     named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
@@ -99,7 +99,7 @@ def advise(
     `accuracy=(0.01, 0.1)` wishes for counts of 1% of the table within 10%, `hide=20` for counts up
     to 20 hidden. The other options bring the table into shape as `publish` does.
     """
-    from countveil.publishing.advise.adviser import run_advise
+    from countveil.publishing.advise.advise import run_advise
     from countveil.publishing.advise.recommend import Wish
     from countveil.tables import table_options
 

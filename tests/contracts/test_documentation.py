@@ -14,7 +14,7 @@ from countveil.display import shown
 from countveil.maths.channel import ChannelView
 from countveil.maths.estimate import bayes_counts, unbiased_counts
 from countveil.maths.guarantees import statement
-from countveil.publishing.advise.words import accuracy_table, protection_table
+from countveil.publishing.advise.advice import accuracy_table, protection_table
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,7 +15,7 @@ from countveil.comparing.baselines.measure import BINS, Asked, measure
 from countveil.errors import InputError, MissingExtraError, SettingsError
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.groups import ColumnSettings, check_eligible
-from countveil.publishing.advise.adviser import number_of_predicates, plain_codes
+from countveil.publishing.advise.advise import number_of_predicates, plain_codes
 from countveil.publishing.advise.predicates import find_predicates
 from countveil.publishing.prepare import (
     LocalPreparedTable,

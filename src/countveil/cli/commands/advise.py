@@ -65,7 +65,7 @@ def command(
     """
     # The algebra library's threads burn time while they wait, and gain nothing on such matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from countveil.publishing.advise.adviser import run_advise
+    from countveil.publishing.advise.advise import run_advise
     from countveil.publishing.advise.recommend import Wish
 
     wish = Wish(None if accuracy is None else _accuracy(accuracy), hide)
@@ -90,7 +90,7 @@ def command(
 
 
 def _print_column(column: ColumnAdvice) -> None:
-    from countveil.publishing.advise.words import accuracy_table, basis_sentence, protection_table
+    from countveil.publishing.advise.advice import accuracy_table, basis_sentence, protection_table
 
     print(visible(f"{column.column}: {column.rows:,} rows"))
     if column.lines:

@@ -65,7 +65,7 @@ class Advice:
         return {name: column.as_dict() for name, column in self.columns.items()}
 
     def __str__(self) -> str:
-        from countveil.publishing.advise.words import advice_text
+        from countveil.publishing.advise.advice import advice_text
 
         return "\n".join(advice_text(column) for column in self.columns.values())
 
