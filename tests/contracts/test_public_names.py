@@ -36,6 +36,15 @@ def test_every_public_name_can_be_used_and_is_on_the_map() -> None:
         assert name.startswith("__") or f"`{name}`" in (countveil.__doc__ or "")
 
 
+def test_every_function_is_documented_where_it_lives() -> None:
+    for name in PUBLIC:
+        value = getattr(countveil, name)
+        if callable(value):
+            assert value.__name__ == name
+            assert value.__doc__
+            assert name in dir(countveil)
+
+
 def test_no_module_shares_its_name_with_a_public_function() -> None:
     """Importing such a module would put it in the function's place."""
     rooms = {path.stem for path in Path(countveil.__file__).parent.iterdir()}

@@ -6,6 +6,7 @@ the publisher's side.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from countveil.address import DATABASES, DatabaseAddress, parse_release_address
@@ -16,6 +17,17 @@ from countveil.engines.databases.connections import (
 )
 from countveil.errors import ReleaseError, SettingsError, TargetError
 from countveil.release import MANIFEST_NAME, Manifest, read_manifest, verify_release
+
+
+def export(folder: str | os.PathLike[str], to: str, *, force: bool = False) -> None:
+    """Load a release into a database.
+
+    `to` is `postgresql://user@host/db#schema.table`, `duckdb:FILE#table` or `sqlite:FILE#table`.
+
+    Its manifest goes into a side table; both appear together or not at all. `force` replaces a
+    release that is there already.
+    """
+    run_export(Path(folder), to, force=force)
 
 
 def run_export(folder: Path, to: str, *, force: bool = False) -> Manifest:

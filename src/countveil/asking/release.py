@@ -261,3 +261,13 @@ def _options(method: str, channel: str, level: float, within: float) -> Options:
     if not within > 0:
         raise SettingsError(f"within must be positive, such as 0.10; got {within}.")
     return Options(method, channel, level, within)
+
+
+def open(  # noqa: A001 - cv.open reads as it should
+    folder: str | os.PathLike[str], *, engine: str = "embedded", master: str | None = None
+) -> Release:
+    """Open a release: a folder, `postgresql://user@host/db#table` or `duckdb:FILE#table`.
+
+    With `engine="spark"`, also on any file system that Spark reads; it is tallied on the cluster.
+    """
+    return Release(folder, engine=engine, master=master)

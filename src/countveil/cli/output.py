@@ -84,9 +84,14 @@ def command_name() -> str:
     """How to call countveil from here: by name if the shell finds it, else by its path."""
     import os
     import shutil
+    from pathlib import Path
 
-    called = sys.argv[0] if os.path.basename(sys.argv[0]) == "countveil" else "countveil"  # noqa: PTH119
-    return "countveil" if shutil.which("countveil") else os.path.relpath(called)
+    if shutil.which("countveil"):
+        return "countveil"
+    name = Path(sys.argv[0]).name
+    if name == "__main__.py":
+        return "python -m countveil"
+    return os.path.relpath(sys.argv[0]) if name == "countveil" else "countveil"
 
 
 def warn(text: str) -> None:

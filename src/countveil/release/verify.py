@@ -34,6 +34,17 @@ class Finding:
     problem: str
 
 
+def verify(
+    folder: str | os.PathLike[str], *, signed_by: str | os.PathLike[str] | None = None
+) -> list[Finding]:
+    """What is wrong with a release: a list of findings, empty when it is sound.
+
+    With `signed_by`, a file with the publisher's Ed25519 public key, its signature is checked too.
+    """
+    key = None if signed_by is None else Path(signed_by)
+    return verify_release(Path(folder), signed_by=key)
+
+
 def verify_release(
     folder: Path,
     progress: Callable[[int, int], None] | None = None,

@@ -235,3 +235,13 @@ def check_between(name: str, value: float) -> float:
             f"{name} must be more than 0 and less than 1, such as 0.1, got {value!r}.{percent}"
         )
     return float(value)
+
+
+def guarantee(ell: int) -> Guarantee:
+    """What `ell` promises: `.utility(...)` of large counts, `.privacy(...)` of small ones.
+
+    Each takes two of `count`, `error` and `probability` and finds the third: a number, which also
+    has the ways to compute it beside it (`.exact`, `.chebyshev`, `.printed`, `.ways`).
+    `.predicate(rows=, size=, share=)` is about counts that combine a value with other columns.
+    """
+    return Guarantee(ell)

@@ -8,9 +8,10 @@ reads, how groups are formed. Nothing is written.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -35,7 +36,7 @@ from countveil.publishing.prepare import (
 )
 from countveil.randomness import Randomness
 from countveil.release.values import BOOLEAN, TEXT, kind_of
-from countveil.tables import Reading, Shaping
+from countveil.tables import Reading, Shaping, SourceOptions, table_options
 from countveil.tables.counted import CodedColumn, Histogram
 from countveil.tables.progress import Progress
 
@@ -71,6 +72,38 @@ class Advice:
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def advise(
+    table: object,
+    sensitive: Sequence[str] | str,
+    *,
+    accuracy: tuple[float, float] | None = None,
+    hide: int | None = None,
+    drop: Sequence[str] | str = (),
+    bins: Mapping[str, object] | None = None,
+    domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
+    merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[SourceOptions],
+) -> Advice:
+    """Which ell for a table: every feasible one is tried out on it. Print what comes back.
+
+    `accuracy=(0.01, 0.1)` wishes for counts of 1% of the table within 10%, `hide=20` for counts up
+    to 20 hidden. The other options bring the table into shape as `publish` does.
+    """
+    reading, shaping = table_options(
+        drop=drop, bins=bins, merge=merge, domain=domain, progress=progress, **options
+    )
+    return run_advise(
+        table,
+        (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
+        reading=reading,
+        shaping=shaping,
+        wish=Wish(accuracy, hide),
+        seed=seed,
+    )
 
 
 def run_advise(

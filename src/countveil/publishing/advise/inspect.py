@@ -11,7 +11,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -30,7 +30,16 @@ from countveil.publishing.safety import (
 )
 from countveil.publishing.safety.concerns import find_concerns
 from countveil.release.values import NUMBER, OTHER, kind_of
-from countveil.tables import Bins, Column, Reading, Shaping, check_named, put_into_classes
+from countveil.tables import (
+    Bins,
+    Column,
+    Reading,
+    Shaping,
+    SourceOptions,
+    check_named,
+    put_into_classes,
+    table_options,
+)
 from countveil.tables.counted import ColumnProfile
 
 _USUAL_ELL = 5
@@ -139,6 +148,22 @@ class Inspection:
             f"somebody finds the row."
         )
         return [*said, *self.hints]
+
+
+def inspect(
+    table: object,
+    *,
+    sensitive: Sequence[str] | str = (),
+    **options: Unpack[SourceOptions],
+) -> Inspection:
+    """Look at a table before publishing it: roles, identifiers, giveaways, eligible ell.
+
+    Without `sensitive`, columns whose names sound like it are taken. `options` say how to read the
+    table: see `publish`. Print what comes back.
+    """
+    named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
+    reading, shaping = table_options(**options)
+    return run_inspect(table, named, reading=reading, shaping=shaping)
 
 
 def run_inspect(

@@ -1,0 +1,55 @@
+"""The public function `audit`.
+
+Enters: a table and flat keyword options. Leaves: an `Audit`. Must not know: how attacks work.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Unpack
+
+from countveil.auditing.auditor import run_audit
+from countveil.auditing.summary import Audit
+from countveil.publishing.settings import Protecting
+from countveil.tables import SourceOptions, table_options
+from countveil.tables.progress import Progress
+
+
+def audit(
+    table: object,
+    sensitive: Mapping[str, int] | Sequence[str] | str,
+    *,
+    ell: int | None = None,
+    release: str | os.PathLike[str] | None = None,
+    attacks: Sequence[str] | str = (),
+    drop: Sequence[str] | str = (),
+    keep: Sequence[str] | str = (),
+    person: str | None = None,
+    bins: Mapping[str, object] | None = None,
+    domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
+    merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
+    groups: str = "mixed",
+    residue: str = "absorb",
+    seed: int | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[SourceOptions],
+) -> Audit:
+    """Attack a release of `table`: what was learnt, beside what is promised.
+
+    Without `release` a trial is published into a temporary place and attacked; with it, the folder
+    of a finished release of this table, as a real adversary would. The other options are those of
+    `publish`. What comes back has `.passed`, `.findings`, `.table()` and `.to_html()`; print it.
+    """
+    reading, shaping = table_options(
+        drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
+        progress=progress, **options,
+    )  # fmt: skip
+    return run_audit(
+        table,
+        Protecting.of(sensitive, ell, groups, residue, seed),
+        release=release,
+        attacks=(attacks,) if isinstance(attacks, str) else tuple(attacks),
+        reading=reading,
+        shaping=shaping,
+    )

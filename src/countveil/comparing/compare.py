@@ -1,0 +1,61 @@
+"""The public function `compare`.
+
+Enters: a table and flat keyword options. Leaves: a `Comparison`. Must not know: how methods work.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Unpack
+
+from countveil.comparing import Comparison
+from countveil.comparing.comparer import run_compare
+from countveil.errors import SettingsError
+from countveil.publishing.settings import Protecting
+from countveil.tables import SourceOptions, table_options
+from countveil.tables.progress import Progress
+
+
+def compare(
+    table: object,
+    sensitive: Mapping[str, int] | str,
+    *,
+    ell: int | None = None,
+    epsilon: float = 0.05,
+    queries: int = 100,
+    releases: int = 5,
+    drop: Sequence[str] | str = (),
+    bins: Mapping[str, object] | None = None,
+    domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
+    merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[SourceOptions],
+) -> Comparison:
+    """Compare ways to publish one sensitive column: errors by selectivity, and what is given away.
+
+    Every method publishes `releases` times and is asked the same predicates. `epsilon` is the whole
+    budget of differential privacy for `queries` predicates. The other options bring the table into
+    shape as `publish` does. What comes back has `.methods`, `.table()` and `.to_html()`; print it.
+    """
+    ells = Protecting.of(sensitive, ell).ell
+    if len(ells) != 1:
+        raise SettingsError(
+            f"Methods are compared on one sensitive column at a time; {len(ells)} were named."
+        )
+    ((column, number),) = ells.items()
+    reading, shaping = table_options(
+        drop=drop, bins=bins, merge=merge, domain=domain, progress=progress, **options
+    )
+    return run_compare(
+        table,
+        column,
+        number,
+        epsilon=epsilon,
+        queries=queries,
+        releases=releases,
+        reading=reading,
+        shaping=shaping,
+        seed=seed,
+    )

@@ -1,0 +1,90 @@
+"""The public function `publish`.
+
+Enters: a table and flat keyword options. Leaves: the release, opened. Must not know: how any of it
+is done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Unpack
+from warnings import warn
+
+from countveil.asking.release import Release, open  # noqa: A004 - the public function
+from countveil.engines.choice import chosen_engine
+from countveil.publishing.publisher import run_publish
+from countveil.publishing.settings import Protecting, Writing
+from countveil.tables import SourceOptions, table_options
+from countveil.tables.progress import Progress
+
+
+def publish(
+    table: object,
+    sensitive: Mapping[str, int] | Sequence[str] | str,
+    to: str | os.PathLike[str],
+    *,
+    ell: int | None = None,
+    drop: Sequence[str] | str = (),
+    keep: Sequence[str] | str = (),
+    person: str | None = None,
+    bins: Mapping[str, object] | None = None,
+    domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
+    merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
+    groups: str = "mixed",
+    residue: str = "absorb",
+    seed: int | None = None,
+    force: bool = False,
+    sign: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    memory: str | int | None = None,
+    spill: str | os.PathLike[str] | None = None,
+    private_report: str | os.PathLike[str] | None = None,
+    output_format: str = "parquet",
+    rows_per_file: int | None = None,
+    engine: str = "embedded",
+    master: str | None = None,
+    **options: Unpack[SourceOptions],
+) -> Release:
+    """Publish a table as a release in the folder `to`, and open the release.
+
+    `table` is a path, folder or glob (CSV, Parquet, Arrow, SPSS, Stata, SAS, Excel), a database
+    ("sqlite:FILE#table", "duckdb:FILE#table", "postgresql://user@host/database#schema.table"), a
+    pandas frame (without its index), a Polars frame (eager or lazy), an Arrow table, reader or
+    dataset, a DuckDB relation, or anything else that exports Arrow.
+    `sensitive` maps columns to their ell, or lists columns that share `ell`. `seed` is for
+    experiments: a seeded release says so.
+
+    Columns that look like identifiers or give a sensitive value away stop it until each is named in
+    `drop` or `keep`. `person` is the column that identifies the person of a row. `bins` puts
+    numbers into classes (10, "q10" or edges), `merge` gives values common labels (a mapping, or a
+    CSV file), `domain` declares a column's values (a list, or a file), `sign` is the file of an
+    Ed25519 private key.
+    `memory` ("1GB") limits the memory used; what does not fit goes to an encrypted file in `spill`.
+    `private_report` is an HTML file for you only: the truth beside what was published.
+    Data are written as `output_format` (parquet, csv, csv.gz, arrow, stata, spss), with
+    `rows_per_file` rows each.
+    With `engine="spark"` (the extra `spark`), and for a data frame of Spark, the rows stay on its
+    cluster: `table` is what Spark reads, `to` an address that it can write to, `master` the address
+    of a cluster, if there is no session yet.
+
+    How the table is read, in every function that takes one: `missing` lists texts that mean a
+    missing value; for CSV files, `delimiter`, `quote` ("" for none), `encoding`, `decimal_comma`,
+    and `header=False` if the first line is data. `where` ("age >= 18") keeps the rows that meet
+    it, `columns` publishes these and the protected ones alone, `labels` ({"sex": {1: "F", 2: "M"}},
+    or a CSV file per column) puts labels in place of codes. `query` is a SELECT for a database.
+    """
+    protecting = Protecting.of(sensitive, ell, groups, residue, seed)
+    chosen = chosen_engine(engine, table, master)
+    reading, shaping = table_options(
+        drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
+        memory=memory, spill=spill, progress=progress, **options,
+    )  # fmt: skip
+    writing = Writing.of(
+        to, force=force, output_format=output_format, rows_per_file=rows_per_file, sign=sign,
+        private_report=private_report,
+    )  # fmt: skip
+    done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=chosen)
+    for text in done.warnings:
+        warn(text, stacklevel=2)
+    return open(to, engine="embedded" if chosen.local else "spark")
