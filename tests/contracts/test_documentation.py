@@ -17,6 +17,8 @@ from countveil.maths.guarantees import statement
 from countveil.publishing.advise.advice import accuracy_table, protection_table
 
 ROOT = Path(__file__).parents[2]
+PACKAGE = Path(cv.__file__).parent
+CONTRIBUTING_PAGES = ["docs/contributing/extending.md", "docs/contributing/releasing.md"]
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -157,3 +159,14 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in pages:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", *CONTRIBUTING_PAGES])
+def test_pages_for_contributors_name_files_that_exist(name: str) -> None:
+    text = (ROOT / name).read_text()
+    paths = {
+        path for path in re.findall(r"`([\w./-]+)`", text) if "/" in path or path[-3:] == ".py"
+    }
+    assert paths
+    missing = {path for path in paths if not any((top / path).exists() for top in (ROOT, PACKAGE))}
+    assert not missing
