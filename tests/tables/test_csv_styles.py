@@ -190,9 +190,9 @@ def zipped(path: Path, files: dict[str, str]) -> Path:
 
 def test_archives_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     two = zipped(tmp_path / "two.zip", {"a.csv": "x\n1\n", "b.csv": "x\n2\n"})
-    with pytest.raises(InputError, match="holds 2 files"):
+    with pytest.raises(InputError, match="contains 2 files"):
         read(two)
-    with pytest.raises(InputError, match="not called like a CSV"):
+    with pytest.raises(InputError, match="not that of a CSV"):
         read(zipped(tmp_path / "odd.zip", {"a.exe": "x\n1\n"}))
     cut = tmp_path / "cut.zip"
     cut.write_bytes(two.read_bytes()[:40])

@@ -84,8 +84,8 @@ def test_statistical_programs(place: Path, ending: str, table: Any) -> None:
 @pytest.mark.parametrize(
     ("ending", "shown", "number", "said"),
     [
-        ("sav", "TIME8", 90_000.0, "a length of time that is no time of day"),
-        ("sav", "DTIME20", -1.0, "a length of time that is no time of day"),
+        ("sav", "TIME8", 90_000.0, "a duration that is not a time of day"),
+        ("sav", "DTIME20", -1.0, "a duration that is not a time of day"),
         ("sav", "DATE11", 1e14, "a date or time that no calendar has"),
         ("sav", "DATETIME20", 1e14, "a date or time that no calendar has"),
         ("dta", "%td", 1e10, "a date or time that no calendar has"),

@@ -1,4 +1,4 @@
-"""Progress of long work, as whoever waits is told of it.
+"""Reports of progress during long work.
 
 Enters: nothing. Leaves: the type of the function that is called. Must not know: how it is shown.
 """

@@ -52,7 +52,7 @@ def to_numpy(array: Any, fill: int = 0) -> NDArray[Any]:
         raw = np.frombuffer(buffer, dtype) if buffer is not None else np.zeros(0, dtype)
         values = raw[start : start + size]
     if missing is not None:
-        # Whatever lies in memory in place of a missing value must not be passed on.
+        # What memory has in place of a missing value must not be passed on.
         values = np.where(missing, values.dtype.type(fill), values)
     return values
 

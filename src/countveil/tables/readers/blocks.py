@@ -41,7 +41,7 @@ class Blocks(Protocol):
 
     @property
     def labels(self) -> Labels:
-        """By column, what the source says that codes stand for."""
+        """By column, the labels that the source itself has for codes."""
 
     @property
     def in_memory(self) -> bool:
@@ -52,7 +52,7 @@ class Blocks(Protocol):
     ) -> Iterator[Batch]:
         """The columns of a span in batches, each in the form that is asked for.
 
-        A caller who says `few` will stop after about so many rows.
+        With `few`, about so many rows are enough.
         """
 
 

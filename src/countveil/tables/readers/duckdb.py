@@ -5,7 +5,7 @@ know: what the columns are for.
 
 The file is opened for reading only. The connection can reach no other file, loads no extension and
 may not spill: what does not fit into memory is an error, not a file with plain values. Types that
-Arrow has no other type for come as text.
+Arrow does not have become text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from countveil.tables.readers.sqlite import chosen_table
 
 _BATCH = 1 << 16
 _LEAST_BYTES = 128 << 20
-# Through Arrow, DuckDB cuts off a zone and large numbers, and gives bits as it keeps them.
+# Through Arrow, DuckDB would cut off zones and large numbers, and give bits as it stores them.
 _AS_TEXT = frozenset({"uhugeint", "bignum", "bit", "time with time zone", "union"})
 _NESTED = frozenset({"list", "struct", "map", "array"})
 _TABLES = (
@@ -77,10 +77,10 @@ def _close(talk: Conversation, connection: Any) -> None:
 
 
 def _table(connection: Any, source: DatabaseSource) -> tuple[str, ...]:
-    found = connection.execute(_TABLES).fetchall()
     # A table of the main schema needs no schema before its name.
     names = {
-        name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in found
+        name if schema == "main" else f"{schema}.{name}": (schema, name)
+        for schema, name in connection.execute(_TABLES).fetchall()
     }
     if len(source.table) == 2 and source.table in names.values():
         return source.table
@@ -88,9 +88,9 @@ def _table(connection: Any, source: DatabaseSource) -> tuple[str, ...]:
 
 
 def _only_as_text(kind: Any) -> bool:
-    """Whether Arrow has no such type, or DuckDB gives another one for it."""
+    """Whether Arrow has no such type, or DuckDB passes on another one."""
     if kind.id in _NESTED:
-        return any(_only_as_text(part) for _, part in kind.children if hasattr(part, "id"))
+        return any(_only_as_text(inner) for _, inner in kind.children if hasattr(inner, "id"))
     return kind.id in _AS_TEXT
 
 
@@ -102,7 +102,7 @@ def _check_select(connection: Any, text: str) -> None:
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turn what DuckDB says into one sentence; it may quote a value, and is not repeated."""
+    """Replace DuckDB's message by a sentence of ours: it may quote a value."""
     try:
         yield
     except duckdb.InterruptException:
@@ -116,7 +116,9 @@ def _explained(path: Path) -> Iterator[None]:
         reason = str(error).split("\n", 1)[0][:160]
         raise InputError(f"DuckDB does not understand the query: {reason}") from None
     except duckdb.PermissionException:
-        raise InputError("--query may read the tables of its own database, nothing else.") from None
+        raise InputError(
+            "--query may read the tables of its own database, and nothing else."
+        ) from None
     except duckdb.Error as error:
         if "lock" in str(error):
             why = f"{path} is locked: another program has it open. Try again when it is closed."

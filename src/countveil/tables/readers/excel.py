@@ -11,7 +11,7 @@ are read as the values that were stored for them.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,21 +84,25 @@ def _check_header(path: Path, names: Sequence[str]) -> None:
 
 
 def _column(cells: Sequence[Any]) -> Any:
+    """A column of the one type that its cells have, or else of text."""
     values = [None if cell == "" else cell for cell in cells]
-    kinds = frozenset(type(value) for value in values if value is not None)
+    known = [value for value in values if value is not None]
+    kinds = frozenset(map(type, known))
     if kinds and kinds <= {float, int}:
-        whole = all(v is None or (float(v).is_integer() and abs(v) < _WHOLE_BELOW) for v in values)
-        turn: Any = int if whole else float
-        return pa.array([None if value is None else turn(value) for value in values])
+        whole = all(float(v).is_integer() and abs(v) < _WHOLE_BELOW for v in known)
+        return _converted(values, int if whole else float, None)
     if kinds == {dt.date, dt.datetime}:
-        return pa.array([_as_time(value) for value in values], pa.timestamp("us"))
+        return _converted(values, _as_time, pa.timestamp("us"))
     if kinds in _KINDS:
         return pa.array(values, _KINDS[kinds])
-    texts = [None if value is None else code_text(value) for value in values]
-    return pa.array(texts, pa.string())
+    return _converted(values, code_text, pa.string())
+
+
+def _converted(values: Sequence[Any], convert: Callable[[Any], Any], kind: Any) -> Any:
+    return pa.array([None if value is None else convert(value) for value in values], kind)
 
 
 def _as_time(value: Any) -> Any:
-    if value is None or isinstance(value, dt.datetime):
+    if isinstance(value, dt.datetime):
         return value
     return dt.datetime(value.year, value.month, value.day)  # noqa: DTZ001 - a workbook has no zones

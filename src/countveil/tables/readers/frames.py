@@ -26,7 +26,7 @@ from countveil.tables.storage.kept import KeptColumns
 _BATCH = 1 << 16
 
 
-def open_frame(
+def open_object(
     frame: Any, missing: Sequence[str], kept: KeptColumns, progress: Progress | None = None
 ) -> Blocks:
     """The rows of an object."""
@@ -91,7 +91,7 @@ def _converted() -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.split(".")[0] in ("polars", "duckdb", "_duckdb"):
             raise InputError(
-                f"The plan of the table fails when it is carried out: {type(error).__name__}."
+                f"Running the plan of the table failed: {type(error).__name__}."
             ) from None
         raise
 

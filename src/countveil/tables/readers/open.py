@@ -31,9 +31,9 @@ def open_blocks(
     if csv.said and not (isinstance(source, FileSource) and source.format == "csv"):
         raise SettingsError(f"{csv.said[0]} is for CSV files, and this table is not one.")
     if isinstance(source, FrameSource):
-        from countveil.tables.readers.frames import open_frame
+        from countveil.tables.readers.frames import open_object
 
-        return open_frame(source.frame, missing, kept, progress)
+        return open_object(source.frame, missing, kept, progress)
     if isinstance(source, DatabaseSource):
         from countveil.tables.readers.streams import StreamBlocks
 

@@ -3,9 +3,9 @@
 Enters: a description. Leaves: a schema and batches, in one read-only transaction at the level of
 repeatable read. Must not know: what the columns are for.
 
-Everything is read with one COPY through ADBC, batch by batch. Types that Arrow has no other type
-for come as text. What the server or its library say is never repeated: it may quote the address, or
-a value of the table.
+Everything is read with one COPY through ADBC, batch by batch. Types that Arrow does not have become
+text. Messages of the server or its library are never repeated: they may quote the address, or a
+value of the table.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _AS_THEY_ARE = frozenset({
     "date", "time", "timestamp", "timestamptz", "bytea",
 })  # fmt: skip
 _MOST_DIGITS = 38
-# PostgreSQL begins in 4713 BC; what is infinite, or beyond Arrow's end, arrives as still earlier.
+# PostgreSQL begins in 4713 BC; an infinite date, or one beyond Arrow's range, arrives as earlier.
 _EARLIEST_DAY, _DAY_MICROSECONDS = -2_500_000, 86_400_000_000
 
 
@@ -36,7 +36,7 @@ _EARLIEST_DAY, _DAY_MICROSECONDS = -2_500_000, 86_400_000_000
 def postgres_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any]]]:
     """The schema, and the batches while the connection is open."""
     try:
-        import adbc_driver_postgresql  # noqa: F401 - asked for here, where its absence is explained
+        import adbc_driver_postgresql  # noqa: F401 - imported here, where its absence is explained
     except ImportError:
         raise MissingExtraError("adbc-driver-postgresql", "postgres") from None
     from countveil.sql.postgres_connection import PostgresReading
@@ -61,7 +61,7 @@ def postgres_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any
             for field in fields
         )
         link.ask(f"SELECT {listed} FROM ({asked}\n) AS asked")
-        schema = pa.schema([pa.field(field.name, _wished(field)) for field in fields])
+        schema = pa.schema([pa.field(field.name, _published_type(field)) for field in fields])
         yield schema, _cast(link.batches(), schema)
 
 
@@ -77,7 +77,7 @@ def _cast(batches: Iterator[Any], schema: Any) -> Iterator[Any]:
 
 
 def _check_dates(column: Any, name: str) -> None:
-    """Refuse what came out wrong because Arrow has no such date."""
+    """Refuse dates and times that came out wrong because Arrow does not have them."""
     if pa.types.is_date32(column.type):
         least = pc.min(column.cast(pa.int32())).as_py()
         earliest = _EARLIEST_DAY
@@ -88,8 +88,8 @@ def _check_dates(column: Any, name: str) -> None:
         return
     if least is not None and least < earliest:
         raise InputError(
-            f"Column {name!r} holds an infinite date or time, or one too far off for Arrow. Ask "
-            f"for something else in its place, with --query \"SELECT NULLIF({name}, 'infinity') "
+            f"Column {name!r} holds an infinite date or time, or one too far away for Arrow. "
+            f"Replace it, with --query \"SELECT NULLIF({name}, 'infinity') "
             f'AS {name}, ..." for instance.'
         )
 
@@ -98,7 +98,7 @@ def _type(field: Any) -> str:
     return str((field.metadata or {}).get(b"POSTGRESQL:type", b"").decode())
 
 
-def _wished(field: Any) -> Any:
+def _published_type(field: Any) -> Any:
     """The type of a column: decimals as they are declared, or else floating point."""
     kind = _type(field)
     if kind in _AS_THEY_ARE:
@@ -114,16 +114,16 @@ def _wished(field: Any) -> Any:
 
 @contextlib.contextmanager
 def _explained() -> Iterator[None]:
-    """Turn what the server says into one sentence; nothing of it is repeated, nothing chained."""
+    """Replace the server's message by a sentence of ours; it is neither repeated nor chained."""
     try:
         yield
     except Exception as error:
-        if not _is_theirs(error):
+        if not _is_from_server(error):
             raise
         raise InputError(f"PostgreSQL: {postgres_reason(error)}") from None
 
 
-def _is_theirs(error: Exception) -> bool:
-    """Whether an error comes from the server, its library or what carries the rows."""
+def _is_from_server(error: Exception) -> bool:
+    """Whether an error comes from the server, its library or Arrow."""
     owner = type(error).__module__.split(".")[0]
     return owner in ("adbc_driver_manager", "pyarrow") or isinstance(error, OSError)

@@ -4,9 +4,9 @@ Enters: a description. Leaves: a schema and batches, in one read transaction. Mu
 the columns are for.
 
 The file is opened for reading only, and an authorizer allows a query to read and nothing else: no
-other file, no setting. SQLite keeps the type with every value, so the values of a column are asked
-for their types first; whole numbers beside others become floating point, anything else that mixes
-is refused. Columns declared as dates, times or truth values are these if every value of them is.
+other file, no setting. SQLite stores a type with every value, so the types in a column are queried
+first; whole numbers beside other numbers become floating point, any other mixture is refused. A
+column declared as dates, times or true/false gets that type if every value fits.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _KINDS: dict[frozenset[str], Any] = {
     frozenset({"blob"}): pa.binary(),
 }
 
-# What SQLite gives for a type that is not its own.
-_STARTS: dict[type, Any] = {bool: pa.int64(), str: pa.string()}
+# How SQLite stores values of a type that it does not have.
+_STORED: dict[type, Any] = {bool: pa.int64(), str: pa.string()}
 
 
 @contextlib.contextmanager
@@ -55,7 +55,7 @@ def sqlite_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any]]
         address = f"file:{quote(str(path.resolve()))}?mode=ro"
         connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         stack.callback(connection.close)
-        # Python's own code runs now and then, and hears of Ctrl-C.
+        # Python runs from time to time, and can react to Ctrl-C.
         connection.set_progress_handler(lambda: 0, _STEPS)
         connection.execute("BEGIN")
         asked = source.query
@@ -102,15 +102,15 @@ def chosen_table(source: DatabaseSource, names: Sequence[str]) -> str:
 def _declared(connection: sqlite3.Connection, source: DatabaseSource) -> dict[str, str]:
     connection.set_authorizer(None)
     name = _table(connection, source)[0]
-    found = connection.execute("SELECT name, type FROM pragma_table_info(?)", (name,)).fetchall()
+    columns = connection.execute("SELECT name, type FROM pragma_table_info(?)", (name,)).fetchall()
     connection.set_authorizer(_allow)
-    return {column: str(kind).upper() for column, kind in found}
+    return {column: str(kind).upper() for column, kind in columns}
 
 
 def _field(
     connection: sqlite3.Connection, asked: str, name: str, declared: str
 ) -> tuple[Any, type | None]:
-    """The type of a column, and how Arrow gets it from text or numbers."""
+    """The type of a column, and the Python type that its values are stored as, if another one."""
     column = quoted_name((name,))
     text = f"SELECT DISTINCT typeof({column}) FROM ({asked}\n) WHERE {column} IS NOT NULL"
     kinds = frozenset(kind for (kind,) in connection.execute(text))
@@ -119,28 +119,27 @@ def _field(
             f"Column {name!r} mixes {' and '.join(sorted(kinds))}. Give every value one type, with "
             f'--query "SELECT CAST({name} AS TEXT) AS {name}, ..." for instance.'
         )
-    found = _KINDS[kinds]
+    stored = _KINDS[kinds]
     different = f"SELECT DISTINCT {column} FROM ({asked}\n) WHERE {column} IS NOT NULL"
-    if found == pa.int64() and declared.startswith("BOOL"):
+    if stored == pa.int64() and declared.startswith("BOOL"):
         few = {value for (value,) in connection.execute(f"{different} LIMIT 3")}
-        return (
-            (pa.field(name, pa.bool_()), bool) if few <= {0, 1} else (pa.field(name, found), None)
-        )
-    if found == pa.string() and kinds and declared.startswith(("DATE", "TIMESTAMP")):
-        wished = pa.date32() if declared == "DATE" else pa.timestamp("us")
+        if few <= {0, 1}:
+            return pa.field(name, pa.bool_()), bool
+    if stored == pa.string() and kinds and declared.startswith(("DATE", "TIMESTAMP")):
+        kind = pa.date32() if declared == "DATE" else pa.timestamp("us")
         cursor = connection.execute(different)
-        while part := cursor.fetchmany(_BATCH):
-            if wished not in fitting(pa.array([value for (value,) in part], pa.string())):
-                return pa.field(name, found), None
-        return pa.field(name, wished), str
-    return pa.field(name, found), None
+        while rows := cursor.fetchmany(_BATCH):
+            if kind not in fitting(pa.array([value for (value,) in rows], pa.string())):
+                return pa.field(name, stored), None
+        return pa.field(name, kind), str
+    return pa.field(name, stored), None
 
 
 def _batches(cursor: sqlite3.Cursor, schema: Any, turns: Sequence[type | None]) -> Iterator[Any]:
     while rows := cursor.fetchmany(_BATCH):
         arrays = []
         for field, turn, values in zip(schema, turns, zip(*rows, strict=True), strict=True):
-            start = field.type if turn is None else _STARTS[turn]
+            start = field.type if turn is None else _STORED[turn]
             arrays.append(pa.array(values, start, from_pandas=False).cast(field.type))
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -151,24 +150,24 @@ def _allow(action: int, *_: Any) -> int:
 
 @contextlib.contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into one sentence; it may quote a value, and is not repeated."""
+    """Replace SQLite's message by a sentence of ours: it may quote a value."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        said = str(error).lower()
-        if said == "interrupted":
+        message = str(error).lower()
+        if message == "interrupted":
             raise KeyboardInterrupt from None
-        if "locked" in said or "busy" in said:
+        if "locked" in message or "busy" in message:
             why = f"{path} is locked: another program writes to it. Try again when it is done."
-        elif "not a database" in said or "malformed" in said:
+        elif "not a database" in message or "malformed" in message:
             why = f"{path} is not a readable SQLite file."
-        elif "not authorized" in said or "prohibited" in said:
+        elif "not authorized" in message or "prohibited" in message:
             why = "--query may read the tables of its own database, and nothing else."
-        elif "one statement" in said:
-            why = "--query holds more than one statement; one SELECT is needed."
-        elif "no such" in said or "syntax" in said or "incomplete" in said:
+        elif "one statement" in message:
+            why = "--query has more than one statement; one SELECT is needed."
+        elif "no such" in message or "syntax" in message or "incomplete" in message:
             why = f"SQLite does not understand the query: {_reason(str(error))}."
-        elif "unable to open" in said:
+        elif "unable to open" in message:
             why = f"No permission to read {path}, or to read it beside its journal."
         else:
             why = (

@@ -63,8 +63,8 @@ def times_of(values: Any, name: str, kind: Any, counting: Counting) -> Any:
         microseconds = microseconds % (_DAY * _MICROSECONDS)
     elif bool(np.any((microseconds < 0) | (microseconds >= _DAY * _MICROSECONDS))):
         raise InputError(
-            f"Column {name!r} holds a length of time that is no time of day: less than nothing, or "
-            f"a day and more. Save it as a number, of hours for instance."
+            f"Column {name!r} holds a duration that is not a time of day: it is negative, or a day "
+            f"or longer. Save it as a number, for instance of hours."
         )
     return pa.array(microseconds, pa.int64(), mask=missing).cast(kind)
 

@@ -1,1 +1,1 @@
-"""Where rows wait: in memory, or encrypted on a disk."""
+"""Where rows are kept until they are written: in memory, or encrypted on disk; and threads."""

@@ -1,6 +1,6 @@
 """How much memory a publication may take, and for what.
 
-Enters: what the publisher said, or nothing. Leaves: numbers of bytes. Must not know: the table.
+Enters: a limit that the publisher set, or none. Leaves: numbers of bytes. Must not know: the table.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Rows put aside on disk, where nobody can read them.
+"""Rows spilled to disk, where nobody can read them.
 
 Enters: bytes, and a folder. Leaves: the same bytes again, or an error. Must not know: what they
 are.
 
-Every piece is encrypted (AES-256-GCM) under a key that lives in this process alone, and the file
-has no name: it is gone when the process is, however that ends. What a disk may still hold is noise.
+Every entry is encrypted (AES-256-GCM) under a key that only this process has, and the file has no
+name: it is gone when the process is, however that ends. What remains on a disk is noise.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Spill:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        # Not from the publication's own key: a seed must not open what true values lie in.
+        # Not derived from the publication's key: a seed must not decrypt true values.
         self._cipher = AESGCM(fresh_key())
         self._places: list[tuple[int, int]] = []
         self._end = 0
@@ -49,8 +49,8 @@ class Spill:
         try:
             written = 0
             while written < size:
-                part = memoryview(sealed)[written:]
-                written += os.pwrite(self._file.fileno(), part, place + written)
+                remaining = memoryview(sealed)[written:]
+                written += os.pwrite(self._file.fileno(), remaining, place + written)
         except OSError as error:
             raise self._failed(error) from error
         return number
@@ -60,24 +60,24 @@ class Spill:
         place, size = self._places[number]
         sealed = bytearray()
         while len(sealed) < size:
-            part = os.pread(self._file.fileno(), size - len(sealed), place + len(sealed))
-            if not part:
-                raise TargetError(f"Rows put aside in {self._folder} cannot be read any more.")
-            sealed += part
+            block = os.pread(self._file.fileno(), size - len(sealed), place + len(sealed))
+            if not block:
+                raise TargetError(f"Rows spilled to {self._folder} cannot be read any more.")
+            sealed += block
         return self._cipher.decrypt(number.to_bytes(12, "little"), bytes(sealed), None)
 
     def close(self) -> None:
-        """Give the space back."""
+        """Free the space."""
         self._file.close()
 
     def _failed(self, error: OSError) -> TargetError:
         if error.errno in _FULL:
             return TargetError(
-                f"The disk is full, or a size limit was reached, while rows were put aside in "
+                f"The disk is full, or a size limit was reached, while rows were spilled to "
                 f"{self._folder}. Name another folder with --spill, or allow more --memory. "
                 f"Nothing was left behind."
             )
         return TargetError(
-            f"Rows cannot be put aside in {self._folder}: {error.strerror or error}. Name another "
+            f"Rows cannot be spilled to {self._folder}: {error.strerror or error}. Name another "
             f"folder with --spill."
         )

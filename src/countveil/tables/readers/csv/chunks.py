@@ -1,15 +1,15 @@
-"""A CSV file cut into records and parsed on both cores.
+"""A CSV file cut into chunks of records, which are parsed in threads.
 
-Enters: a path, the header, how it is written, what stands for a missing value. Leaves: chunks of
-rows, every column as codes into its different texts, with the types that fit these. Must not know:
-what the columns are for, where chunks are kept.
+Enters: a path, the header, how the file is written, which texts mean a missing value. Leaves:
+chunks of rows, every column as codes into its different texts, with the types that fit these. Must
+not know: what the columns are for, where chunks are kept.
 
-The file is cut after a line end before which the quotes are even in number; each piece is parsed by
-itself. That is where a record ends unless a quote stands inside an unquoted cell. To be sure, every
-piece gets one more record at its end, of marks that were drawn: only if that comes out as a record
-of its own did the piece end where a record ends. If not, or if Arrow refuses a piece, the file is
-read once more from its beginning and in order: Arrow's own reader then decides what a record is,
-and which line is at fault. An error has the number of the line and never its content.
+The file is cut after a line end with an even number of quotes before it, and each chunk is parsed
+on its own. A record ends there unless an unquoted cell contains a quote. To be sure, a record of
+random marks is appended to every chunk: only if it comes out as a record of its own did the chunk
+end where a record ends. If not, or if Arrow refuses a chunk, the file is read once more from its
+beginning and in order: Arrow's reader then decides what a record is, and which line is wrong. An
+error names the number of the line and never its content.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from countveil.tables.readers.csv.types import fitting
 from countveil.tables.storage.parallel import in_order
 
 _LONGEST = 1 << 24
-LEAST_BYTES, MOST_BYTES, _PIECES = 1 << 20, 1 << 23, 16
+LEAST_BYTES, MOST_BYTES, _CHUNKS = 1 << 20, 1 << 23, 16
 LEAST_BYTES_A_COLUMN = 1 << 11
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class IrregularError(Exception):
-    """The pieces cannot be trusted, or hold a mistake: read the file in order."""
+    """Chunks may have been cut inside a record, or contain a mistake: read the file in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """Some bytes of a file, in parts, and how many of the file were read by then."""
+class _Unparsed:
+    """The bytes of a chunk, to be joined, and how many bytes of the file were read by then."""
 
     number: int
-    parts: list[bytes | memoryview]
+    content: list[bytes | memoryview]
     passed: int
 
 
@@ -73,18 +73,18 @@ class CsvFile:
     style: CsvStyle = PLAIN_CSV
 
     def chunks(self) -> Iterator[Chunk]:
-        """The rows, parsed in threads; an `IrregularError` takes back what was given so far."""
+        """The rows, parsed in threads; after an `IrregularError` earlier chunks are not valid."""
         mark = fresh_key().hex()
         ending = (self.delimiter.join([mark] * len(self.header)) + "\n").encode()
 
-        def parse(piece: _Piece) -> Chunk:
-            columns = self._parsed(b"".join([*piece.parts, ending]), first=piece.number == 0)
+        def parse(chunk: _Unparsed) -> Chunk:
+            columns = self._parsed(b"".join([*chunk.content, ending]), first=chunk.number == 0)
             if any(column.dictionary[-1].as_py() != mark for column in columns):
                 raise IrregularError
             rows = [_without_mark(column) for column in columns]
-            return _chunk(rows, piece.passed, decimal_comma=self.style.decimal_comma)
+            return _chunk(rows, chunk.passed, decimal_comma=self.style.decimal_comma)
 
-        yield from in_order(parse, self._pieces())
+        yield from in_order(parse, self._unparsed())
 
     def chunks_in_order(self) -> Iterator[Chunk]:
         """The rows, parsed one after the other."""
@@ -109,10 +109,10 @@ class CsvFile:
         except pa.ArrowInvalid as error:
             self._explain(str(error), bad)
 
-    def _pieces(self) -> Iterator[_Piece]:
-        """The pieces: whole records, unless quotes mislead."""
+    def _unparsed(self) -> Iterator[_Unparsed]:
+        """The chunks: whole records, unless a quote is inside an unquoted cell."""
         number, quotes, rest = 0, 0, b""
-        size = min(max(self.path.stat().st_size // _PIECES, LEAST_BYTES), MOST_BYTES)
+        size = min(max(self.path.stat().st_size // _CHUNKS, LEAST_BYTES), MOST_BYTES)
         size = max(size, min(LEAST_BYTES_A_COLUMN * len(self.header), MOST_BYTES))
         with self._readable(), self._opened() as (stream, raw):
             while block := stream.read(size):
@@ -120,9 +120,9 @@ class CsvFile:
                 end = _record_end(block, quotes, self.style.quote.encode())
                 if end:
                     if number and (rest + block[:3]).startswith(_BYTE_ORDER_MARK):
-                        # Arrow would take it for the mark of a file.
+                        # Arrow would take it for the mark at the beginning of a file.
                         raise IrregularError
-                    yield _Piece(number, [rest, memoryview(block)[:end]], raw.tell())
+                    yield _Unparsed(number, [rest, memoryview(block)[:end]], raw.tell())
                     number, rest = number + 1, block[end:]
                 else:
                     rest += block
@@ -132,10 +132,10 @@ class CsvFile:
                 raise self._never_closed()
             if rest:
                 # The last record may lack its line end.
-                yield _Piece(number, [rest, b"\n"], raw.tell())
+                yield _Unparsed(number, [rest, b"\n"], raw.tell())
 
     def _parsed(self, text: bytes, *, first: bool) -> list[Any]:
-        # The header, if there is one, is part of the first piece.
+        # The header, if there is one, is in the first chunk.
         first = first and self.style.header
         names = [str(place) for place in range(len(self.header))]
         options = pa.csv.ReadOptions(
@@ -149,7 +149,7 @@ class CsvFile:
                 self._convert_options(self.header if first else names),
             )
         except pa.ArrowInvalid:
-            # The cause quotes a line of the table.
+            # Not chained: the cause quotes a line of the table.
             raise IrregularError from None
         if table.num_columns != len(self.header) or any(c.num_chunks != 1 for c in table.columns):
             raise IrregularError
@@ -172,7 +172,7 @@ class CsvFile:
         )
 
     def _check_whole(self) -> None:
-        """Read the file to its end: a quote left open would swallow rows."""
+        """Read the file to its end: an open quote would hide rows."""
         quotes = 0
         with self._readable(), self._opened() as (stream, _):
             while block := stream.read(_LONGEST):
@@ -200,7 +200,7 @@ class CsvFile:
 
     def _never_closed(self) -> InputError:
         return InputError(
-            f"{self.path}: a quoted cell is never closed (the quotes are odd in number)."
+            f"{self.path}: a quoted cell is never closed (the number of quotes is odd)."
         )
 
     def _explain(self, message: str, bad: Sequence[Any]) -> NoReturn:
@@ -212,7 +212,7 @@ class CsvFile:
             why = f"the line has {bad[0].actual_columns} cells, the {first} {len(self.header)}"
         elif "UTF8" in message:
             why = (
-                "it is not UTF-8 text. Say which encoding it has, such as --encoding latin-1, "
+                "it is not UTF-8 text. Name its encoding, such as --encoding latin-1, "
                 "windows-1252 or utf-16"
             )
         elif "straddl" in message:
@@ -230,7 +230,7 @@ def _chunk(columns: Sequence[Any], passed: int, *, decimal_comma: bool) -> Chunk
 
 
 def _without_mark(column: Any) -> Any:
-    """All rows but the last, whose text is no other row's."""
+    """All rows but the last, whose text no other row has."""
     indices, texts = column.indices, column.dictionary
     return pa.DictionaryArray.from_arrays(
         indices.slice(0, len(indices) - 1), texts.slice(0, len(texts) - 1), safe=False
@@ -249,7 +249,7 @@ def _record_end(block: bytes, quotes: int, quote: bytes) -> int:
         quotes -= block.count(quote, line_end, end)
         if quotes % 2 == 0:
             return line_end + 1
-        # Inside a quoted cell: go on before the quote that opens it.
+        # Inside a quoted cell: continue before the quote that opens it.
         end = line_end
         opening = block.rfind(quote, 0, end)
         if opening < 0:

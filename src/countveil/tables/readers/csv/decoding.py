@@ -1,11 +1,11 @@
 """The bytes of a CSV file, decompressed and in UTF-8.
 
-Enters: a path, the encoding if it was said. Leaves: a stream of UTF-8 bytes, and the file under it,
-which tells how far it was read. Must not know: what a record is.
+Enters: a path, and perhaps an encoding. Leaves: a stream of UTF-8 bytes, and the file under it,
+whose position shows the progress. Must not know: what a record is.
 
-Plain, gzip and Zstandard files in UTF-8 are Arrow's own streams. A ZIP archive and any other
-encoding go through Python, a block at a time; nothing is written anywhere. An error has the place
-of the first byte that does not fit and never the byte.
+Plain, gzip and Zstandard files in UTF-8 are read by Arrow. A ZIP archive and any other encoding go
+through Python, a block at a time; nothing is written anywhere. An error names the position of the
+first byte that does not fit and never the byte.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _CSV_ENDINGS = (".csv", ".tsv", ".txt", ".tab")
 def csv_bytes(path: Path, encoding: str | None = None) -> Iterator[tuple[Any, Any]]:
     """The content of a file in UTF-8, and the file itself.
 
-    Without `encoding` it is UTF-8, unless the file begins with the mark of UTF-16.
+    Without `encoding` it is UTF-8, unless the file begins with the byte order mark of UTF-16.
     """
     with contextlib.ExitStack() as stack:
         stream, raw = stack.enter_context(_decompressed(path))
@@ -43,28 +43,28 @@ def csv_bytes(path: Path, encoding: str | None = None) -> Iterator[tuple[Any, An
             yield stream, raw
             return
         if encoding is None or encoding.startswith("utf-16"):
-            found = _marked(path)
-            if found is None and encoding is None:
+            marked = _marked_encoding(path)
+            if marked is None and encoding is None:
                 yield stream, raw
                 return
-            # Without a mark and without saying more, the order of bytes of nearly all machines.
-            encoding = found or ("utf-16-le" if encoding == "utf-16" else encoding)
+            # Without a mark, the byte order of nearly all machines.
+            encoding = marked or ("utf-16-le" if encoding == "utf-16" else encoding)
         transcoded = Transcoded(stream, encoding or "", path)
         stack.callback(transcoded.stop)
         yield transcoded, raw
 
 
 def native(stream: Any) -> Any:
-    """A stream that Arrow can read by itself."""
+    """A stream that Arrow can read from its own threads."""
     return pa.PythonFile(stream, mode="r") if isinstance(stream, Transcoded | _Unzipped) else stream
 
 
 def not_the_encoding(path: Path, encoding: str, byte: int, line: int) -> InputError:
-    """What to say of a byte that no text of this encoding has."""
+    """The error for a byte that no text of this encoding has."""
     hint = (
-        "Say which one it has, such as --encoding latin-1, windows-1252 or utf-16."
+        "Name its encoding, such as --encoding latin-1, windows-1252 or utf-16."
         if encoding.startswith("utf")
-        else "Say another one with --encoding."
+        else "Name another one with --encoding."
     )
     return InputError(
         f"{path} is not {encoding.upper()} text: line {line:,}, byte {byte:,} of the file, does "
@@ -75,7 +75,7 @@ def not_the_encoding(path: Path, encoding: str, byte: int, line: int) -> InputEr
 class _Stoppable(ABC):
     """A stream whose reads end at once when it was stopped.
 
-    Arrow reads ahead in a thread of its own; after an interrupt nothing must wait for it.
+    Arrow reads ahead in another thread; after an interrupt nothing must wait for that thread.
     """
 
     def __init__(self) -> None:
@@ -83,12 +83,12 @@ class _Stoppable(ABC):
         self._lock = threading.Lock()
 
     def read(self, size: int = _BLOCK) -> bytes:
-        """So many bytes, fewer at the end."""
+        """At most so many bytes; fewer only at the end."""
         with self._lock:
             return b"" if self.closed else self._read(size)
 
     def stop(self) -> None:
-        """Nothing more is read; a read that goes on is waited for."""
+        """Read nothing more; a read in progress is waited for."""
         with self._lock:
             self.closed = True
 
@@ -96,7 +96,7 @@ class _Stoppable(ABC):
 
     @abstractmethod
     def _read(self, size: int) -> bytes:
-        """The same, while nobody has stopped it."""
+        """The same, for a stream that was not stopped."""
 
 
 class Transcoded(_Stoppable):
@@ -110,27 +110,27 @@ class Transcoded(_Stoppable):
         self._passed, self._lines, self._ended = 0, 1, False
 
     def _read(self, size: int) -> bytes:
-        parts, got = [self._rest], len(self._rest)
+        texts, got = [self._rest], len(self._rest)
         while got < size and not self._ended:
             block = self._stream.read(min(max(size - got, 1 << 12), _BLOCK))
             self._ended = not block
             text = self._decoded(block).encode()
             self._passed += len(block)
-            parts.append(text)
+            texts.append(text)
             got += len(text)
-        content = b"".join(parts)
+        content = b"".join(texts)
         self._rest = content[size:]
         return content[:size]
 
     def _decoded(self, block: bytes) -> str:
-        # Decoders that hold back bytes say which; others hold back none.
-        held = self._decoder.getstate()[0]
+        # The bytes of an incomplete character, which the decoder kept from the last block.
+        incomplete = self._decoder.getstate()[0]
         try:
             text = self._decoder.decode(block, final=self._ended)
         except UnicodeDecodeError as error:
             before = bytes(error.object[: error.start]).decode(self._encoding, "ignore")
-            byte = self._passed - len(held) + error.start + 1
-            # Not chained: the cause quotes the bytes, which may be a person's.
+            byte = self._passed - len(incomplete) + error.start + 1
+            # Not chained: the cause quotes the bytes, which may be about a person.
             raise not_the_encoding(
                 self._path, self._encoding, byte, self._lines + before.count("\n")
             ) from None
@@ -147,11 +147,11 @@ class _Unzipped(_Stoppable):
 
     def _read(self, size: int) -> bytes:
         try:
-            parts, got = [], 0
+            blocks, got = [], 0
             while got < size and (block := self._member.read(size - got)):
-                parts.append(block)
+                blocks.append(block)
                 got += len(block)
-            return b"".join(parts)
+            return b"".join(blocks)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
             raise _damaged(self._path) from error
 
@@ -160,11 +160,11 @@ class _Unzipped(_Stoppable):
 def _decompressed(path: Path) -> Iterator[tuple[Any, Any]]:
     ending = path.suffix.lower()
     if ending == ".zip":
-        with _unzipped(path) as found:
-            yield found
+        with _unzipped(path) as stream_and_file:
+            yield stream_and_file
         return
     method = {".gz": "gzip", ".zst": "zstd"}.get(ending)
-    # Not Python objects: Arrow's thread would wait for ever for an interpreter that has ended.
+    # Not Python objects: Arrow's thread would wait forever for an interpreter that has ended.
     with pa.OSFile(str(path)) as raw:
         if method is None:
             yield raw, raw
@@ -182,13 +182,13 @@ def _unzipped(path: Path) -> Iterator[tuple[Any, Any]]:
             names = [entry for entry in archive.infolist() if _is_data(entry)]
             if len(names) != 1:
                 raise InputError(
-                    f"{path} holds {len(names)} files. An archive with one CSV file can be read; "
-                    f"unpack this one and name its files or their folder."
+                    f"{path} contains {len(names)} files. An archive with one CSV file can be "
+                    f"read; unpack this one and name its files or their folder."
                 )
             if not names[0].filename.lower().endswith(_CSV_ENDINGS):
                 raise InputError(
-                    f"The file in {path} is not called like a CSV ({', '.join(_CSV_ENDINGS)}). "
-                    f"Unpack it first."
+                    f"The name of the file in {path} is not that of a CSV file "
+                    f"({', '.join(_CSV_ENDINGS)}). Unpack it first."
                 )
             if names[0].flag_bits & 1:
                 raise InputError(f"{path} is encrypted. Unpack it first.")
@@ -208,8 +208,8 @@ def _damaged(path: Path) -> InputError:
     return InputError(f"{path}: the compressed file is damaged or cut off.")
 
 
-def _marked(path: Path) -> str | None:
-    """The encoding of which a file has the mark at its beginning."""
+def _marked_encoding(path: Path) -> str | None:
+    """The encoding that the byte order mark of a file stands for."""
     with _decompressed(path) as (stream, _):
         start = bytes(stream.read(4))
     if start.startswith(_UTF32) and start[2:] != b"":

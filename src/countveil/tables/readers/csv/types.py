@@ -1,11 +1,11 @@
 """The type of a column that was read as text.
 
-Enters: the different texts of some of its rows. Leaves: the types that fit them all, and texts as
-such a type. Must not know: files, rows, other columns.
+Enters: the different texts of some of its rows. Leaves: the types that fit them all. Must not know:
+files, rows, other columns.
 
-A type fits a text that is written as the type writes it: 007 and +1 stay text, so do codes with
-leading zeros, and a number with more digits than a number can hold. What fits is asked part by
-part, and holds for the column if it holds for every part.
+A type fits a text that is written as the type writes it: +1 stays text, and so do codes with
+leading zeros such as 007, and numbers with more digits than floating point has. Each chunk of rows
+is examined on its own; a type fits the column if it fits every chunk.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NUMBER = r"\A-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?\z"
 _DATE = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
 _TIME = r"\A[0-9-]{10}[ T][0-9:]{8}([.][0-9]{1,6})?\z"
 _TRUTHS = ("true", "false", "True", "False", "TRUE", "FALSE")
-# At most so many digits, with a point or without: more would not survive as a number.
+# At most so many digits, with a point or without: more would be lost in a number.
 _DIGITS, _WHOLE_DIGITS = 17, 15
 AT_ONCE = 1 << 22
 
@@ -37,15 +37,15 @@ def fitting(texts: Any, *, decimal_comma: bool = False) -> frozenset[Any]:
     """The types that fit all of these texts; every type if there are none."""
     if not len(texts):
         return frozenset(_FITS)
-    found = _fitting(texts, frozenset(_FITS))
+    kinds = _fitting(texts, frozenset(_FITS))
     if decimal_comma:
         number = frozenset([pa.float64()])
-        found = (found - number) | _fitting(with_point(texts), number)
-    return found
+        kinds = (kinds - number) | _fitting(with_point(texts), number)
+    return kinds
 
 
 def _fitting(texts: Any, kinds: frozenset[Any]) -> frozenset[Any]:
-    # A quick look at a few rules most types out.
+    # The first few texts rule most types out.
     few = set(texts.slice(0, _SAMPLE).to_pylist())
     return frozenset(
         kind
@@ -55,31 +55,31 @@ def _fitting(texts: Any, kinds: frozenset[Any]) -> frozenset[Any]:
 
 
 def with_point(texts: Any) -> Any:
-    """Numbers with a decimal comma as those with a point; what has a point is none of them."""
+    """Numbers with a decimal comma rewritten with a point; what has a point is not a number."""
     return pc.replace_substring(pc.replace_substring(texts, ".", "_"), ",", ".")
 
 
 def first_fitting(fits: Iterable[frozenset[Any]]) -> Any:
-    """The type of a column, from what fits its parts; text if nothing else."""
+    """The type of a column, from the types that fit its chunks; text if there is no other."""
     common = frozenset(_FITS).intersection(*fits)
     return next((kind for kind in _FITS if kind in common), TEXT)
 
 
-def merges(parts: Callable[[], Iterator[Any]], n_texts: int) -> bool:
+def merges(chunks: Callable[[], Iterator[Any]], n_texts: int) -> bool:
     """Whether different texts would become one number: 250.0 and 250.00 are codes, not numbers.
 
-    `parts` gives the texts, part by part, `n_texts` in all, some of them several times. Texts that
-    become one number fall into the same turn, so that few need to be held at once.
+    `chunks` gives the texts, chunk by chunk, `n_texts` in all, some of them several times. They are
+    examined in several turns, to save memory; texts of one number are in the same turn.
     """
     turns = max(1, -(-n_texts // AT_ONCE))
     for turn in range(turns):
         texts, bits = [text_array([])], [np.zeros(0, np.uint64)]
-        for part in parts():
-            own = _bits(part)
-            chosen = (own * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(33)
-            chosen = chosen % np.uint64(turns) == turn
-            texts.append(part.filter(from_numpy(chosen)))
-            bits.append(own[chosen])
+        for chunk in chunks():
+            chunk_bits = _bits(chunk)
+            hashes = (chunk_bits * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(33)
+            chosen = hashes % np.uint64(turns) == turn
+            texts.append(chunk.filter(from_numpy(chosen)))
+            bits.append(chunk_bits[chosen])
         different = pa.concat_arrays(texts).unique()
         if len(different) > np.unique(np.concatenate(bits)).size:
             return True
@@ -136,7 +136,7 @@ def _any(truths: Any) -> bool:
     return bool(pc.any(truths).as_py())
 
 
-# In this order, the first that fits is the type. Each with what its texts must at least look like.
+# The first type that fits is the column's. Each has a pattern that all of its texts match.
 _FITS: dict[Any, tuple[re.Pattern[str], Callable[[Any], bool]]] = {
     pa.int64(): (re.compile(r"-?[0-9]{1,19}"), _fits_whole),
     pa.float64(): (re.compile(r"-?[0-9]*([.][0-9]+)?([eE][+-]?[0-9]+)?"), _fits_number),
