@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from countveil.engines.local.engine import LocalEngine
 from countveil.engines.local.source_table import LocalSource
-from countveil.tables import describe_source, table_options
+from countveil.tables import Reading, describe_source, table_options
 from countveil.tables.encoded.encoding import Form
 from countveil.tables.readers.blocks import Blocks
 from countveil.tables.readers.open import open_blocks
@@ -92,7 +92,7 @@ def open_local(
 def read_source(source: Any, query: str | None = None) -> pa.Table:
     """All rows of a source, as our readers give them."""
     kept = KeptColumns(1 << 28, Path(tempfile.gettempdir()))
-    return table_of_blocks(open_blocks(describe_source(source, query), (), kept))
+    return table_of_blocks(open_blocks(describe_source(source, query), Reading(), kept))
 
 
 def table_of_blocks(blocks: Blocks) -> pa.Table:

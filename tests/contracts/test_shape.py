@@ -34,7 +34,7 @@ LOST_WORDS = {
 STILL_USED = {
     "Found", "Held", "HeldColumn", "HeldRelease", "NotHeldError",
     "OwnColumn", "Parcel", "Waiting", "_Held", "_found",
-    "_glance", "_hold", "_own_report", "_own_signals", "_signals_held",
+    "_glance", "_hold", "_own_report", "_own_signals", "_pieces", "_signals_held",
     "found", "found_in", "held_file", "hold_column", "own_command", "own_names", "own_part",
     "own_share", "pieces", "tickets", "tickets_left", "told",
 }  # fmt: skip

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.errors import InputError
+from countveil.tables import Reading
 from countveil.tables.readers.csv import chunks as csv_chunks
 from countveil.tables.readers.csv import types as csv_types
 from countveil.tables.readers.csv.reader import open_csv_files
@@ -33,7 +34,7 @@ def _small_chunks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 def read(path: Path, *, missing: tuple[str, ...] = (), most_bytes: int = PLENTY) -> pa.Table:
-    blocks = open_csv_files([path], missing, KeptColumns(most_bytes, path.parent))
+    blocks = open_csv_files([path], Reading(missing=missing), KeptColumns(most_bytes, path.parent))
     assert sum(span.rows for span in blocks.spans) == blocks.rows
     assert [span.first for span in blocks.spans] == np.cumsum(
         [0, *(span.rows for span in blocks.spans)]
@@ -130,7 +131,8 @@ def test_progress_counts_rows_while_they_are_parsed(tmp_path: Path, odd_cell: st
         path.write_text("a,b\n" + f'1,"x\ny"\n{odd_cell},z"\n' * 60)
     reports: list[tuple[str, int, int]] = []
     kept = KeptColumns(PLENTY, tmp_path)
-    blocks = open_csv_files(paths, (), kept, lambda *report: reports.append(report))
+    reading = Reading(progress=lambda *report: reports.append(report))
+    blocks = open_csv_files(paths, reading, kept)
     stages, rows, totals = zip(*reports, strict=True)
     assert set(stages) == {"parsing"}
     assert rows[-1] == totals[-1] == blocks.rows == 240

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import countveil as cv
 from countveil.errors import CountveilError, InputError, SettingsError
-from countveil.tables import CsvStyle, FileSource, describe_source
+from countveil.tables import CsvStyle, FileSource, Reading, describe_source
 from countveil.tables.readers.csv import chunks as csv_chunks
 from countveil.tables.readers.csv.reader import open_csv_files
 from countveil.tables.storage.kept import KeptColumns
@@ -27,7 +27,7 @@ from tests.strategies import examples
 
 def read(path: Path, **style: Any) -> pa.Table:
     kept = KeptColumns(1 << 40, path.parent)
-    return table_of_blocks(open_csv_files([path], (), kept, None, CsvStyle.of(**style)))
+    return table_of_blocks(open_csv_files([path], Reading(csv=CsvStyle.of(**style)), kept))
 
 
 @pytest.fixture(params=[41, 1 << 20])

@@ -33,7 +33,7 @@ class LocalEngine:
         columns = reading.including([*sensitive, *shaping.persons]).columns
         memory = memory_shares(reading.memory, with_duckdb=reading.where is not None)
         kept = KeptColumns(memory.columns, reading.spill or Path(tempfile.gettempdir()))
-        blocks = open_blocks(source, reading.missing, kept, reading.progress, reading.csv)
+        blocks = open_blocks(source, reading, kept)
         if reading.where is not None or columns:
             from countveil.tables.readers.row_filter import filter_blocks
 

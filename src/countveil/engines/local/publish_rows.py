@@ -60,7 +60,8 @@ def publish_rows(
     }
     stream = randomness.stream("shuffle")
     table.survey(names)
-    schema = pa.schema([pa.field(name, table.kind(name)) for name in names])
+    fields = {field.name: field for field in table.published_schema}
+    schema = pa.schema([fields[name] for name in names])
     packer = _Packer(table, names, dealers, without)
     layout = packer.layout
     rows = table.rows - without.size

@@ -56,7 +56,7 @@ class LocalSource:
     @property
     def columns(self) -> Sequence[Column]:
         """Names and types."""
-        return [Column(name, str(self._table.kind(name))) for name in self._table.schema.names]
+        return [Column(field.name, str(field.type)) for field in self._table.published_schema]
 
     @property
     def labels(self) -> Mapping[str, Mapping[str, str]]:

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.tables.encoded.arrow_arrays import from_numpy
 from countveil.tables.encoded.encoding import DictionaryColumn, EncodedColumn, Form, row_count
 from countveil.tables.encoded.survey import Survey
 from countveil.tables.progress import Progress
@@ -58,10 +57,12 @@ class SurveyedTable:
         """The spans of the source."""
         return self._blocks.spans
 
-    def kind(self, name: str) -> Any:
-        """The type of a column, as it will be published."""
-        survey = self.surveys.get(name)
-        return self.schema.field(name).type if survey is None else survey.kind
+    @property
+    def published_schema(self) -> Any:
+        """Names and types as they will be published: a recoded column is text."""
+        recoded = {name: survey.kind for name, survey in self.surveys.items()}
+        fields = [(field.name, recoded.get(field.name, field.type)) for field in self.schema]
+        return pa.schema(fields)
 
     def counted(self, names: Sequence[str]) -> dict[str, Survey]:
         """Surveys with the values of these columns and their counts, whatever the types."""
@@ -144,17 +145,9 @@ class SurveyedTable:
                 self._kept.pop((span.number, name), None)
 
     def values(self, name: str, batches: Sequence[EncodedColumn]) -> Any:
-        """Some rows of a column as an array."""
-        survey = self.surveys.get(name)
-        arrays = [
-            survey.values.take(from_numpy(survey.places(batch)[batch.codes]))
-            if survey is not None
-            and isinstance(batch, DictionaryColumn)
-            and survey.values is not None
-            else batch.array()
-            for batch in batches
-        ]
-        return pa.concat_arrays(arrays) if arrays else pa.nulls(0, self.kind(name))
+        """Some rows of a column that was not recoded as an array."""
+        empty = pa.nulls(0, self.schema.field(name).type)
+        return pa.concat_arrays([empty, *(batch.array() for batch in batches)])
 
     def recoded(self, name: str, batch: DictionaryColumn) -> DictionaryColumn:
         """A batch with the texts that were put in place of its values, if any were."""

@@ -10,15 +10,15 @@ The index of a pandas frame is not part of the table.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from countveil.errors import InputError
+from countveil.tables import Reading
 from countveil.tables.encoded.arrow_arrays import plain_table
 from countveil.tables.locate import is_pandas, is_polars_plan
-from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Blocks, TableBlocks
 from countveil.tables.readers.streams import StreamBlocks
 from countveil.tables.storage.kept import KeptColumns
@@ -26,9 +26,7 @@ from countveil.tables.storage.kept import KeptColumns
 _BATCH = 1 << 16
 
 
-def open_object(
-    frame: Any, missing: Sequence[str], kept: KeptColumns, progress: Progress | None = None
-) -> Blocks:
+def open_object(frame: Any, reading: Reading, kept: KeptColumns) -> Blocks:
     """The rows of an object."""
     if type(frame).__module__.split(".")[0] == "polars":
         _check_polars(frame)
@@ -37,9 +35,9 @@ def open_object(
     with _converted():
         table = _in_memory(frame)
         if table is not None:
-            return TableBlocks(plain_table(table, missing))
+            return TableBlocks(plain_table(table, reading.missing))
         schema, batches = _stream(frame)
-        return StreamBlocks(schema, batches, kept, missing=missing, progress=progress)
+        return StreamBlocks(schema, batches, reading, kept)
 
 
 def _in_memory(frame: Any) -> Any:

@@ -19,8 +19,8 @@ from typing import Any
 import pyarrow as pa
 
 from countveil.errors import InputError, MissingExtraError
+from countveil.tables import Reading
 from countveil.tables.labels import code_text
-from countveil.tables.progress import Progress
 from countveil.tables.readers.statistical_times import SAS, SPSS, STATA, Counting, times_of
 from countveil.tables.readers.streams import StreamBlocks
 from countveil.tables.storage.kept import KeptColumns
@@ -38,12 +38,7 @@ _KINDS: Sequence[tuple[type, Any]] = (
 )
 
 
-def open_stat_file(
-    paths: Sequence[Path],
-    missing: Sequence[str],
-    kept: KeptColumns,
-    progress: Progress | None = None,
-) -> StreamBlocks:
+def open_stat_file(paths: Sequence[Path], reading: Reading, kept: KeptColumns) -> StreamBlocks:
     """The rows of a file."""
     path = paths[0]
     if len(paths) > 1:
@@ -56,15 +51,8 @@ def open_stat_file(
     with _explained(path, pyreadstat):
         file = _StatFile(getattr(pyreadstat, reader), path, counting)
         schema = pa.schema([pa.field(name, file.kind(name)) for name in file.names])
-        return StreamBlocks(
-            schema,
-            file.batches(schema),
-            kept,
-            missing=missing,
-            progress=progress,
-            labels=file.labels(),
-            whole_numbers=True,
-        )
+        batches, labels = file.batches(schema), file.labels()
+        return StreamBlocks(schema, batches, reading, kept, labels=labels, whole_numbers=True)
 
 
 class _StatFile:

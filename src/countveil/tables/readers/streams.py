@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from countveil.tables import Reading
 from countveil.tables.encoded.arrow_arrays import decoded, plain_array, plain_schema
 from countveil.tables.encoded.encoding import EncodedColumn, Form, RawColumn, encode, in_form
-from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import NO_LABELS, Batch, Labels, Span
 from countveil.tables.storage.kept import KeptColumns
 
@@ -32,10 +32,9 @@ class StreamBlocks:
         self,
         schema: Any,
         batches: Iterable[Any],
+        reading: Reading,
         kept: KeptColumns,
         *,
-        missing: Sequence[str] = (),
-        progress: Progress | None = None,
         labels: Labels = NO_LABELS,
         whole_numbers: bool = False,
     ) -> None:
@@ -49,15 +48,15 @@ class StreamBlocks:
         pending: list[list[Any]] = []
         rows = size = 0
         for batch in batches:
-            columns = [plain_array(column, missing) for column in batch.columns]
+            columns = [plain_array(column, reading.missing) for column in batch.columns]
             pending.append(columns)
             rows += batch.num_rows
             size += sum(column.nbytes for column in columns)
             if rows >= SPAN_ROWS or size >= SPAN_BYTES:
                 self._add(pending, rows)
                 pending, rows, size = [], 0, 0
-            if progress is not None:
-                progress("reading", self.rows + rows, 0)
+            if reading.progress is not None:
+                reading.progress("reading", self.rows + rows, 0)
         if rows:
             self._add(pending, rows)
         for name in self._whole:

@@ -23,9 +23,8 @@ from typing import Any
 import pyarrow as pa
 
 from countveil.errors import InputError
-from countveil.tables import PLAIN_CSV, CsvStyle
+from countveil.tables import CsvStyle, Reading
 from countveil.tables.encoded.encoding import DictionaryColumn, Form, in_form
-from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import NO_LABELS, Batch, Span
 from countveil.tables.readers.csv.chunks import Chunk, CsvFile, IrregularError
 from countveil.tables.readers.csv.decoding import csv_bytes, not_the_encoding
@@ -35,14 +34,9 @@ from countveil.tables.storage.kept import KeptColumns
 _FIRST_LOOK, _HEADER_LIMIT = 1 << 16, 1 << 22
 
 
-def open_csv_files(
-    paths: Sequence[Path],
-    missing: Sequence[str],
-    kept: KeptColumns,
-    progress: Progress | None = None,
-    style: CsvStyle = PLAIN_CSV,
-) -> CsvBlocks:
-    """Read files of one layout. Cells with one of the texts `missing` are empty."""
+def open_csv_files(paths: Sequence[Path], reading: Reading, kept: KeptColumns) -> CsvBlocks:
+    """Read files of one layout."""
+    style = reading.csv
     header, delimiter = _read_header(paths[0], style)
     for other in paths[1:]:
         if _read_header(other, style) != (header, delimiter):
@@ -51,14 +45,14 @@ def open_csv_files(
     sizes = [path.stat().st_size for path in paths]
 
     def report(passed: int) -> None:
-        if progress is not None:
+        if reading.progress is not None:
             # The share of the bytes read so far shows how many rows to expect.
             share = max(passed, 1) / max(sum(sizes), 1)
-            progress("parsing", blocks.rows, int(blocks.rows / share))
+            reading.progress("parsing", blocks.rows, int(blocks.rows / share))
 
     for number, path in enumerate(paths):
         before = sum(sizes[:number])
-        file = CsvFile(path, tuple(header), delimiter, tuple(missing), style)
+        file = CsvFile(path, tuple(header), delimiter, reading.missing, style)
         start = len(blocks.spans)
         try:
             for chunk in file.chunks():
