@@ -20,7 +20,7 @@ import countveil as cv
 from benchmarks.tables import Table, prepare, tables
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.estimate import bayes_counts, shrunk_counts, unbiased_counts
-from countveil.maths.estimate.bayes import PAPER_TOLERANCE
+from countveil.maths.paper.bayes import PAPER_TOLERANCE
 from countveil.maths.estimate.products import product_signal
 from countveil.maths.groups import ColumnSettings, largest_ell
 from tests.repeated_releases import acs_2024, releases

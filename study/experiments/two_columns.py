@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from countveil.comparing.baselines import DecoyGroups
 from countveil.maths.channel import ChannelView
 from countveil.maths.estimate import bayes_counts, shrunk_counts
-from countveil.maths.estimate.bayes import PAPER_TOLERANCE
+from countveil.maths.paper.bayes import PAPER_TOLERANCE
 from countveil.maths.estimate.products import product_signal
 from study.data import PLAIN, StudyTable
 from study.experiments.common import Parameters, Row, Scale, eligible, labelled, randomness_of

@@ -12,7 +12,7 @@ from countveil.maths.channel import CHANNELS
 from countveil.maths.channel.group_methods import GROUP_METHODS, RESIDUES
 from countveil.maths.estimate import METHODS
 from countveil.release.formats.data_files import OUTPUT_FORMATS
-from countveil.sql.dialects.portable import DIALECTS
+from countveil.sql.dialects.translated import DIALECTS
 from docs.reference_pages import COMMANDS, PAGES, help_text
 
 ROOT = Path(__file__).parents[2]

@@ -160,7 +160,7 @@ def test_a_product_of_domains_that_is_too_large_is_refused_with_its_size() -> No
 
 
 def test_every_operation_has_a_text_in_the_engine() -> None:
-    from countveil.sql.dialects.duckdb import Statement
+    from countveil.sql.dialects.dialect import Statement
 
     names = {"age": "c0"}
     for name, kind in OPERATIONS.items():

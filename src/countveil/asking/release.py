@@ -16,7 +16,7 @@ from typing import Any
 
 from countveil.asking.answer import Known, Options, answer_question
 from countveil.asking.crosstab import Crosstab
-from countveil.asking.many import ManyCounts, count_question
+from countveil.asking.batch import ManyCounts, count_question
 from countveil.asking.result import Answer, Block, Cells
 from countveil.engines.choice import EMBEDDED, open_release
 from countveil.engines.contract import ReleaseTable
@@ -43,7 +43,7 @@ from countveil.sql.query.expressions import (
     Plain,
     SensitiveTest,
 )
-from countveil.sql.query.names import as_kind
+from countveil.sql.query.release_columns import as_kind
 
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
@@ -170,7 +170,7 @@ class Release:
         holds all weights, so countveil is not needed where it is run.
         """
         from countveil.asking.portable import portable_sql
-        from countveil.sql.dialects.portable import DIALECTS, table_text, words_for
+        from countveil.sql.dialects.translated import DIALECTS, table_text, words_for
 
         if dialect not in DIALECTS:
             listed = ", ".join(DIALECTS)

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from countveil.asking.portable.numbers import QuestionNumbers
+from countveil.asking.portable.weights import QuestionNumbers
 from countveil.maths.channel import ChannelView
-from countveil.sql.dialects.portable import Words
+from countveil.sql.dialects.translated import Words
 from countveil.sql.query import Plan, Question
 from countveil.sql.query.question import (
     Aggregate,

@@ -22,7 +22,7 @@ from countveil.engines.databases.connections import (
 )
 from countveil.errors import QueryError, ReleaseError
 from countveil.release import PublishedColumn
-from countveil.sql.dialects.portable import POSTGRES, words_for
+from countveil.sql.dialects.translated import POSTGRES, words_for
 from countveil.sql.interruptible import Conversation, Waiting
 from countveil.sql.postgres_errors import postgres_reason
 

@@ -22,7 +22,7 @@ from countveil.engines.contract import TallyResult
 from countveil.engines.local.in_memory.column import NotHeldError
 from countveil.engines.pivot import pivot
 from countveil.errors import QueryError, ReleaseError
-from countveil.sql.dialects.duckdb import Statement
+from countveil.sql.dialects.dialect import Statement
 from countveil.sql.locked_duckdb import connect, quoted, without_pattern
 from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Expression

@@ -17,8 +17,8 @@ from countveil.engines.spark.files import Files
 from countveil.engines.spark.jobs import condition, java_errors
 from countveil.errors import InputError, QueryError, SettingsError
 from countveil.release import PublishedColumn
-from countveil.sql.dialects.portable import SPARK, words_for
-from countveil.sql.query.names import ReleaseColumns
+from countveil.sql.dialects.translated import SPARK, words_for
+from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.sql.query.parse import parse_condition
 from countveil.tables import PLAIN_CSV, Column, CsvStyle, Reading, check_named
 from countveil.tables.locate import is_spark_frame

@@ -23,7 +23,7 @@ from countveil.engines.spark.session import find_session, our_settings
 from countveil.errors import EngineError, QueryError, ReleaseError
 from countveil.release import Manifest
 from countveil.release.formats.data_files import PARQUET, format_of
-from countveil.sql.dialects.portable import SPARK, words_for
+from countveil.sql.dialects.translated import SPARK, words_for
 from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Expression
 

@@ -5,10 +5,10 @@ standard errors, intervals, verdicts. Must not know: SQL, files, engines, or any
 has not published.
 """
 
-from countveil.maths.estimate.aggregates import Tallies, Total
-from countveil.maths.estimate.answer import Estimate, Estimates, IteratedEstimates, Rounds, verdicts
-from countveil.maths.estimate.bayes import BayesResult, bayes_counts
-from countveil.maths.estimate.measures import estimate_ratio, estimate_total
+from countveil.maths.estimate.totals import Tallies, Total
+from countveil.maths.estimate.estimates import Estimate, Estimates, IteratedEstimates, Rounds, verdicts
+from countveil.maths.paper.bayes import BayesResult, bayes_counts
+from countveil.maths.estimate.methods import estimate_ratio, estimate_total
 from countveil.maths.estimate.methods import METHODS, check_method
 from countveil.maths.estimate.shrunk import shrunk_counts
 from countveil.maths.estimate.unbiased import unbiased_counts, unbiased_variance

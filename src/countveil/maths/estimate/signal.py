@@ -21,7 +21,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.maths.estimate.answer import Estimates
+from countveil.maths.estimate.estimates import Estimates
 
 Floats = NDArray[np.float64]
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel.conditions import NEVER
-from countveil.maths.estimate.aggregates import Tallies, Total
-from countveil.maths.estimate.answer import Estimates
+from countveil.maths.estimate.totals import Tallies, Total
+from countveil.maths.estimate.estimates import Estimates
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]

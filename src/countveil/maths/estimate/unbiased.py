@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate.answer import Estimates
+from countveil.maths.estimate.estimates import Estimates
 from countveil.maths.estimate.signal import Signal, quadratic
 
 Floats = NDArray[np.float64]

@@ -23,7 +23,7 @@ import numpy as np
 from countveil.errors import SettingsError
 from countveil.maths.channel import ChannelView, keep_probability
 from countveil.maths.estimate import unbiased_variance
-from countveil.maths.estimate.answer import HIDDEN_ABOVE
+from countveil.maths.estimate.estimates import HIDDEN_ABOVE
 from countveil.maths.estimate.signal import quadratic
 from countveil.maths.guarantees.guarantee import (
     GuaranteeAnswer,

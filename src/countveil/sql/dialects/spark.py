@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN, DATE, TEXT, TIMESTAMP
-from countveil.sql.dialects.portable import Translated
+from countveil.sql.dialects.translated import Translated
 from countveil.sql.query.expressions import Constant, Operation
 
 _ESCAPE = "\x01"

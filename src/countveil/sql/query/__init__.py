@@ -7,7 +7,7 @@ estimator.
 
 from countveil.sql.query.conditions import ConditionReader
 from countveil.sql.query.formulas import as_condition, split
-from countveil.sql.query.names import ReleaseColumns
+from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.sql.query.parse import parse_question, parse_where
 from countveil.sql.query.plan import Plan, Tally, plan_question
 from countveil.sql.query.question import Question

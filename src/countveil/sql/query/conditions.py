@@ -16,7 +16,7 @@ from collections import OrderedDict
 
 from countveil.errors import QueryError
 from countveil.sql.query.expressions import AllOf, Formula
-from countveil.sql.query.names import ReleaseColumns
+from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.sql.query.parse import LONGEST_QUERY, parse_where
 
 _REMEMBERED = 4096

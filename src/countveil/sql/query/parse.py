@@ -13,7 +13,7 @@ from countveil.errors import QueryError
 from countveil.release.values import BOOLEAN
 from countveil.sql.query.aggregations import MeasureReader
 from countveil.sql.query.expressions import TRUE, AllOf, Expression, Formula
-from countveil.sql.query.names import ReleaseColumns
+from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.sql.query.question import GroupKey, Having, Ordering, Output, Question
 from countveil.sql.query.scalars import FUNCTIONS, SUPPORTED, ScalarReader, refuse, shown
 from countveil.sql.query.translate import Translator

@@ -32,7 +32,7 @@ from countveil.sql.query.expressions import (
     SensitiveTest,
 )
 from countveil.sql.query.formulas import as_condition, as_filter, classes, reduce, sensitive_tests
-from countveil.sql.query.names import ReleaseColumns
+from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.sql.query.question import Aggregate, Question
 
 MOST_CELLS = 250_000

@@ -19,7 +19,7 @@ from countveil.sql.query.expressions import (
     Expression,
     Operation,
 )
-from countveil.sql.query.names import ReleaseColumns, as_kind
+from countveil.sql.query.release_columns import ReleaseColumns, as_kind
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -21,7 +21,7 @@ from countveil.sql.query.expressions import (
     Plain,
     SensitiveTest,
 )
-from countveil.sql.query.names import as_kind
+from countveil.sql.query.release_columns import as_kind
 from countveil.sql.query.scalars import COMPARISONS, MISSING, ScalarReader, chain, refuse, shown
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from countveil.errors import InputError, QueryError, SettingsError
 from countveil.release import PublishedColumn
-from countveil.sql.dialects.duckdb import Statement
+from countveil.sql.dialects.dialect import Statement
 from countveil.sql.query.expressions import Expression, columns_named
-from countveil.sql.query.names import ReleaseColumns
+from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.sql.query.parse import parse_condition
 from countveil.tables import Column, check_named
 from countveil.tables.encoded.arrow_arrays import to_numpy

@@ -23,7 +23,7 @@ from countveil.engines.local.in_memory.column import HeldColumn, NotHeldError
 from countveil.engines.local.in_memory.masks import Masks, Truths, Words, unpacked
 from countveil.engines.local.in_memory.reading import hold_column
 from countveil.engines.pivot import check_size, places_in
-from countveil.sql.dialects.duckdb import Statement
+from countveil.sql.dialects.dialect import Statement
 from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Column, Expression
 from countveil.tables.storage.memory_limit import memory_limit

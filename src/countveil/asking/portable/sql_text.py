@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from countveil.asking.portable.measures import Totals, measure_columns, tested
-from countveil.asking.portable.numbers import QuestionNumbers, weigh
+from countveil.asking.portable.weights import QuestionNumbers, weigh
 from countveil.errors import QueryError
 from countveil.maths.channel import ChannelView
-from countveil.sql.dialects.portable import SQLITE, Words, name_text
+from countveil.sql.dialects.translated import SQLITE, Words, name_text
 from countveil.sql.query import Plan, Question
 from countveil.sql.query.question import Ordering
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import b_exact, b_printed
-from countveil.maths.estimate.answer import Rounds
+from countveil.maths.estimate.estimates import Rounds
 
 Floats = NDArray[np.float64]
 

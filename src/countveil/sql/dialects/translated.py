@@ -15,7 +15,7 @@ from typing import Any
 from countveil.errors import QueryError
 from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
-from countveil.sql.dialects.duckdb import Statement
+from countveil.sql.dialects.dialect import Statement
 from countveil.sql.dialects.templates import GLOB_MARKS, TEMPLATES
 from countveil.sql.query.expressions import Column, Constant, Expression, Operation
 
