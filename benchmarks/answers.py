@@ -35,8 +35,8 @@ import pyarrow as pa
 import countveil as cv
 from countveil.asking.release import DEFAULT_METHOD
 from countveil.maths.channel import ChannelView, view_of_release
-from countveil.maths.channel.conditions import ALWAYS
-from countveil.maths.estimate import Tallies, Total, estimate_total
+from countveil.maths.estimate import Tallies, Total, make_estimator
+from countveil.maths.estimate.totals import ALWAYS
 from countveil.randomness import Randomness, Stream
 
 PLAIN = ("age", "gender", "education", "marital", "race", "workclass", "country", "salary")
@@ -211,9 +211,8 @@ def estimation(n: int) -> Iterator[str]:
         total = Total(tallies, np.full(sizes, ALWAYS), None)
 
         def estimate(method: str, tallies: Tallies = tallies, total: Total = total) -> Any:
-            return estimate_total(
-                tallies, total, is_count=True, method=method, channel="exact", level=0.95
-            )
+            estimator = make_estimator(method, "exact", 0.95)
+            return estimator.total(tallies, total, is_count=True)
 
         unbiased, shrunk = medians([partial(estimate, "unbiased"), partial(estimate, "shrunk")], n)
         yield f"| {name} | {unbiased * 1e3:.2f} ms | {shrunk * 1e3:.2f} ms |"

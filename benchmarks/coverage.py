@@ -21,7 +21,7 @@ from benchmarks.estimators import joint, two_column_table
 from benchmarks.tables import Table, tables
 from countveil.maths.channel import view_of_release
 from countveil.maths.estimate import Estimates, shrunk_counts, unbiased_counts
-from countveil.maths.estimate.products import product_signal
+from countveil.maths.estimate.products import product_likelihood
 from countveil.maths.groups import ColumnSettings, largest_ell
 from tests.repeated_releases import releases
 
@@ -106,7 +106,7 @@ def two_columns(rows: int, n_predicates: int, ell: int, number: int, levels: lis
             for codes, size in zip(published, shape, strict=True)
         ]
         margins = [shrunk_counts(y.sum(axis=2 - k), [view]) for k, view in enumerate(views)]
-        signal = product_signal(y, views, margins)
+        signal = product_likelihood(y, views, margins)
         for place, level in enumerate(levels):
             covered[place].times += holds(signal.estimates(level), true)
     show(f"| {name}, with age | {ell} |", covered, true, rows, number)

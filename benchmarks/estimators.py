@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 import countveil as cv
 from benchmarks.tables import Table, prepare, tables
 from countveil.maths.channel import ChannelView, view_of_release
-from countveil.maths.estimate import bayes_counts, shrunk_counts, unbiased_counts
-from countveil.maths.paper.bayes import PAPER_TOLERANCE
-from countveil.maths.estimate.products import product_signal
+from countveil.maths.estimate import shrunk_counts, unbiased_counts
+from countveil.maths.estimate.products import product_likelihood
 from countveil.maths.groups import ColumnSettings, largest_ell
+from countveil.maths.paper import bayes_counts
+from countveil.maths.paper.bayes import PAPER_TOLERANCE
 from tests.repeated_releases import acs_2024, releases
 
 Floats = NDArray[np.float64]
@@ -211,7 +212,7 @@ def two_column_answers(
         return {"greedy, printed, bayes with stop at 1% (the paper)": result.estimate}
     margins = [y.sum(axis=2), y.sum(axis=1)]
     return {
-        "mixed, unbiased": product_signal(y, views, margins).estimate,
+        "mixed, unbiased": product_likelihood(y, views, margins).estimate,
         "mixed, shrunk": shrunk_counts(y, views),
     }
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from countveil.comparing.baselines import DecoyGroups
 from countveil.comparing.baselines.ours import DecoyTable
-from countveil.maths.paper.bayes import PAPER_TOLERANCE
 from countveil.maths.groups import largest_ell
+from countveil.maths.paper.bayes import PAPER_TOLERANCE
 from countveil.randomness import Randomness
 from study.data import StudyTable
 from study.measures import Row

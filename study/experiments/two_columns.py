@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from countveil.comparing.baselines import DecoyGroups
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate import bayes_counts, shrunk_counts
+from countveil.maths.estimate import shrunk_counts
+from countveil.maths.estimate.products import product_likelihood
+from countveil.maths.paper import bayes_counts
 from countveil.maths.paper.bayes import PAPER_TOLERANCE
-from countveil.maths.estimate.products import product_signal
 from study.data import PLAIN, StudyTable
 from study.experiments.common import Parameters, Row, Scale, eligible, labelled, randomness_of
 from study.measures import SMALL, Band, errors
@@ -79,7 +80,7 @@ def _estimates(
     if method == "ours":
         return shrunk_counts(y, views)
     if method == "mixed-unbiased":
-        estimate = product_signal(y, views, [y.sum(axis=2), y.sum(axis=1)]).estimate
+        estimate = product_likelihood(y, views, [y.sum(axis=2), y.sum(axis=1)]).estimate
         return np.nan_to_num(estimate, nan=0.0)
     everybody = np.bincount(np.ravel_multi_index(published, shape), minlength=shape[0] * shape[1])
     return bayes_counts(

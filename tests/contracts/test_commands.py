@@ -8,11 +8,10 @@ import pytest
 
 from countveil.cli import options, quick_query
 from countveil.cli.commands import publish, sql
-from countveil.maths.channel import CHANNELS
-from countveil.maths.channel.group_methods import GROUP_METHODS, RESIDUES
-from countveil.maths.estimate import METHODS
+from countveil.maths.channel import GROUP_METHODS, RESIDUES
+from countveil.maths.estimate import CHANNELS, METHODS
 from countveil.release.formats.data_files import OUTPUT_FORMATS
-from countveil.sql.dialects.translated import DIALECTS
+from countveil.sql.dialects import DIALECTS
 from docs.reference_pages import COMMANDS, PAGES, help_text
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +51,7 @@ def test_a_reference_page_is_what_the_code_says(name: str) -> None:
 def test_the_choices_on_the_command_line_are_the_ones_that_exist() -> None:
     assert tuple(options.Groups) == GROUP_METHODS
     assert tuple(options.Residue) == RESIDUES
-    assert tuple(quick_query.Method) == METHODS
+    assert tuple(quick_query.Method) == tuple(METHODS)
     assert tuple(quick_query.Channel) == CHANNELS
     assert tuple(sql.Dialect) == DIALECTS
     assert tuple(publish.OutputFormat) == OUTPUT_FORMATS

@@ -12,8 +12,9 @@ import pytest
 import countveil as cv
 from countveil.display import shown
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate import bayes_counts, unbiased_counts
+from countveil.maths.estimate import unbiased_counts
 from countveil.maths.guarantees import statement
+from countveil.maths.paper import bayes_counts
 from countveil.publishing.advise.advice import accuracy_table, protection_table
 
 ROOT = Path(__file__).parents[2]

@@ -26,7 +26,7 @@ PUBLISHER_ROOMS = (
     "auditing",
     "comparing",
 )
-ANALYST_ROOMS = ("maths.channel", "maths.estimate", "display", "sql", "asking")
+ANALYST_ROOMS = ("maths.channel", "maths.paper", "maths.estimate", "display", "sql", "asking")
 
 
 def modules() -> list[Path]:

@@ -20,16 +20,17 @@ from countveil.sql.query.expressions import (
     TRUE,
     AllOf,
     AnyOf,
-    Column,
     Constant,
     Expression,
     Formula,
     Not,
     Operation,
     Plain,
+    PlainColumn,
     SensitiveTest,
+    as_condition,
+    reduce,
 )
-from countveil.sql.query.formulas import as_condition, reduce
 from countveil.sql.query.plan import MOST_CELLS
 from tests.strategies import examples
 
@@ -52,7 +53,7 @@ COLUMNS = ReleaseColumns(
     {"job": (None, *JOBS), "grade": (1, 2, 3), "band": ("<18", "18-64", "65+")},
     {"band": ClassEdges((18, 65), whole=True)},
 )
-AGE, GENDER = Column("age", "number"), Column("gender", "text")
+AGE, GENDER = PlainColumn("age", "number"), PlainColumn("gender", "text")
 
 
 def plain(name: str, *operands: Any) -> Plain:
@@ -83,15 +84,15 @@ def text(value: str) -> Constant:
         ("gender LIKE 'F%'", plain("like", GENDER, text("F%"))),
         (
             "born >= '1990-05-01'",
-            plain("at_least", Column("born", "date"), Constant(dt.date(1990, 5, 1), "date")),
+            plain("at_least", PlainColumn("born", "date"), Constant(dt.date(1990, 5, 1), "date")),
         ),
         (
             "born >= DATE '1990-05-01'",
-            plain("at_least", Column("born", "date"), Constant(dt.date(1990, 5, 1), "date")),
+            plain("at_least", PlainColumn("born", "date"), Constant(dt.date(1990, 5, 1), "date")),
         ),
-        ("insured", Plain(Column("insured", "true/false"))),
-        ("\"group\" = 'a'", plain("equal", Column("group", "text"), text("a"))),
-        ("\"Zip\" = 'a'", plain("equal", Column("Zip", "text"), text("a"))),
+        ("insured", Plain(PlainColumn("insured", "true/false"))),
+        ("\"group\" = 'a'", plain("equal", PlainColumn("group", "text"), text("a"))),
+        ("\"Zip\" = 'a'", plain("equal", PlainColumn("Zip", "text"), text("a"))),
         ("job = 'nurse'", SensitiveTest("job", "in", ("nurse",))),
         ("'nurse' <> job", SensitiveTest("job", "not_in", ("nurse",))),
         ("job IS NULL", SensitiveTest("job", "is_null")),
@@ -160,12 +161,12 @@ def test_a_product_of_domains_that_is_too_large_is_refused_with_its_size() -> No
 
 
 def test_every_operation_has_a_text_in_the_engine() -> None:
-    from countveil.sql.dialects.dialect import Statement
+    from countveil.sql.dialects.dialect import DuckDB
 
     names = {"age": "c0"}
     for name, kind in OPERATIONS.items():
         operands: tuple[Expression, ...] = (AGE, AGE, AGE) if name == "case" else (AGE, AGE)
-        assert "c0" in Statement(names).text(Operation(name, operands, kind))
+        assert "c0" in DuckDB(names).text(Operation(name, operands, kind))
 
 
 REFUSED = [

@@ -111,6 +111,6 @@ def test_intervals_cover_at_fifty_million_rows(seed: int) -> None:
 
 
 def test_two_states_alone_would_not_cover(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("countveil.maths.channel.undo.STEPS", 0)
+    monkeypatch.setattr("countveil.maths.channel.view.CORRECTION_STEPS", 0)
     covered = _covered(seed, TRIALS)
     assert binomial_upper(TRIALS - covered, TRIALS, 0.06) < FALSE_ALARM

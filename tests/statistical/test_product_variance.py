@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate.products import product_signal
+from countveil.maths.estimate.products import product_likelihood
 from countveil.randomness import Randomness
 from tests.statistical.bounds import FALSE_ALARM, chi_square_band
 from tests.statistical.runs import mixed_groups, publish_groups
@@ -73,13 +73,13 @@ def simulate(seed: int) -> list[tuple[Floats, Floats]]:
             y = np.zeros((1, VALUES, VALUES))
             np.add.at(y[0], (one[inside], other[inside]), 1)
             margins = [truth.sum(axis=1)[None], truth.sum(axis=0)[None]]
-            signal = product_signal(y, views, margins)
+            signal = product_likelihood(y, views, margins)
             estimates[copy] = signal.estimate[0]
         even = [
             ChannelView(ROWS, 1 / ell, np.full(VALUES, float(EACH)), None, two_state_holds=True)
             for ell in ELLS
         ]
-        at_truth = product_signal(truth[None], even, margins)
+        at_truth = product_likelihood(truth[None], even, margins)
         found.append((estimates - truth, at_truth.variance(truth[None])[0]))
     return found
 

@@ -1,93 +1,116 @@
-"""A question, its tallies and the channel -> an answer.
+"""A question, its tallies and the channels -> an answer.
 
-Enters: what was asked, what was counted, what is known of the channel. Leaves: an `Answer`. Must
-not know: where the tallies come from.
+Enters: what was asked, what was tallied, what is known of the channels, an estimator. Leaves: an
+`Answer`, after HAVING, ORDER BY and LIMIT on the estimates. Must not know: where the tallies come
+from, which method estimates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import datetime as dt
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.asking.ordering import arranged
 from countveil.asking.result import Answer, Block, Cells
 from countveil.engines.contract import TallyResult
+from countveil.errors import SettingsError
 from countveil.maths.channel import ChannelView
-from countveil.maths.channel.conditions import NEVER
 from countveil.maths.estimate import (
+    NEVER,
     Estimates,
-    IteratedEstimates,
-    Rounds,
+    Estimator,
     Tallies,
     Total,
-    estimate_ratio,
-    estimate_total,
+    check_method,
+    make_estimator,
 )
-from countveil.sql.query.plan import Plan
-from countveil.sql.query.question import Measure, Question
+from countveil.sql.query.plan import TallyPlan
+from countveil.sql.query.question import (
+    Aggregate,
+    Having,
+    HavingAll,
+    HavingAny,
+    HavingNot,
+    Measure,
+    MeasureTest,
+    Ordering,
+    Question,
+)
 
-_NOTHING = Estimates(*(np.zeros(0) for _ in range(4)))
+_NO_CELLS = Estimates(*(np.zeros(0) for _ in range(4)))
+_COMPARE = {
+    "equal": np.equal, "unequal": np.not_equal, "less": np.less, "at_most": np.less_equal,
+    "greater": np.greater, "at_least": np.greater_equal,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How to estimate."""
+class EstimationSettings:
+    """How to estimate, as the analyst chose."""
 
     method: str
     channel: str
     level: float
     within: float
 
+    def __post_init__(self) -> None:
+        check_method(self.method, self.channel, self.level)
+        if not self.within > 0:
+            raise SettingsError(f"within must be positive, such as 0.10; got {self.within}.")
+
+    def estimator(self) -> Estimator:
+        """A fresh estimator for one question."""
+        return make_estimator(self.method, self.channel, self.level)
+
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of the sensitive columns of a question: channels, whole-table counts.
+class Channels:
+    """The channels of the sensitive columns of a question.
 
-    `everybody` are the published counts by all of these columns together, where they are needed.
+    `joint` are the published counts of the whole table by all of these columns together, where the
+    estimator needs them.
     """
 
     views: Sequence[ChannelView]
-    everybody: NDArray[np.float64] | None = None
+    joint: NDArray[np.float64] | None = None
 
 
 def answer_question(
     question: Question,
-    plan: Plan,
-    counted: TallyResult,
-    known: Known,
-    options: Options,
-    warnings: Sequence[str],
+    plan: TallyPlan,
+    tallied: TallyResult,
+    channels: Channels,
+    estimator: Estimator,
+    within: float,
 ) -> Answer:
-    """Estimate every measure in every cell, then arrange."""
+    """Estimate every measure in every cell, then filter, order and label."""
     keys: list[list[Any]] = [[] for _ in question.keys]
-    columns = [Cells(_NOTHING, np.zeros(0), options.within) for _ in question.measures]
+    columns = [Cells(_NO_CELLS, np.zeros(0), within) for _ in question.measures]
     n_cells = 0
-    if counted.keys:
+    if tallied.keys:
         tallies = Tallies(
-            counted.truths,
-            counted.moments,
-            counted.lowest,
-            known.views,
+            tallied.truths,
+            tallied.moments,
+            tallied.lowest,
+            channels.views,
             plan.grouped,
-            known.everybody,
+            channels.joint,
         )
-        shown = _shown_cells(question, plan, tallies)
-        measured = _Measured(plan, tallies, options)
-        columns = [measured.estimates(measure, shown) for measure in question.measures]
-        keys = _keys(question, plan, counted, tallies, shown)
-        n_cells = int(np.count_nonzero(shown))
-        warnings = [*warnings, *Rounds.together(measured.rounds).sentences()]
-    order = arranged(question, keys, columns, n_cells, _places(question, plan))
+        exists = _existing_cells(question, plan, tallies)
+        measures = _MeasureEstimates(plan, tallies, estimator)
+        grids = [measures.grid(measure) for measure in question.measures]
+        columns = [Cells(e.at(exists), sizes[exists], within) for e, sizes in grids]
+        keys = _keys(question, plan, tallied, tallies, exists)
+        n_cells = int(np.count_nonzero(exists))
+    order = _ordered_cells(question, keys, columns, n_cells, _places(question, plan))
     key_outputs = [output for output in question.outputs if output.what == "key"]
     measure_outputs = [output for output in question.outputs if output.what == "measure"]
     blocks = [
-        Block(
-            output.label if len(measure_outputs) > 1 else "", columns[output.number].picked(order)
-        )
+        Block(output.label if len(measure_outputs) > 1 else "", columns[output.number].at(order))
         for output in measure_outputs
     ]
     rows = order.tolist()
@@ -96,12 +119,11 @@ def answer_question(
         _labels([output.label for output in key_outputs], blocks),
         list(zip(*chosen, strict=True)) if chosen else [()] * len(rows),
         blocks,
-        tuple(warnings),
     )
 
 
 def _labels(labels: Sequence[str], blocks: Sequence[Block]) -> list[str]:
-    """Names of the group columns; one that is also part of the answer gets another."""
+    """Names of the group columns; one that a block uses already gets an underscore."""
     taken = {name for block in blocks for name in block.columns}
     unique: list[str] = []
     for label in labels:
@@ -113,97 +135,83 @@ def _labels(labels: Sequence[str], blocks: Sequence[Block]) -> list[str]:
     return unique
 
 
-def _shown_cells(question: Question, plan: Plan, tallies: Tallies) -> NDArray[np.bool_]:
+def _existing_cells(question: Question, plan: TallyPlan, tallies: Tallies) -> NDArray[np.bool_]:
     """The groups that exist: at least one row could be in them."""
     where = Total(tallies, plan.where_of, None)
     if not question.keys:
         return np.ones(where.rows.shape, bool)
     possible = (where.condition_of != NEVER).any(axis=1)
-    shown: NDArray[np.bool_] = (where.rows > 0) & possible[None, :]
-    return shown
+    exists: NDArray[np.bool_] = (where.rows > 0) & possible[None, :]
+    return exists
 
 
-class _Measured:
-    """Estimates measures; totals that several measures share are computed once."""
+class _MeasureEstimates:
+    """Estimates measures; totals that several measures share are estimated once."""
 
-    def __init__(self, plan: Plan, tallies: Tallies, options: Options) -> None:
-        self._plan, self._tallies, self._options = plan, tallies, options
-        self._totals: dict[Any, tuple[Total, Estimates]] = {}
+    def __init__(self, plan: TallyPlan, tallies: Tallies, estimator: Estimator) -> None:
+        self._plan, self._tallies, self._estimator = plan, tallies, estimator
+        self._totals: dict[Aggregate, tuple[Total, Estimates]] = {}
 
-    @property
-    def rounds(self) -> list[Rounds]:
-        """How long iterations took."""
-        found = (estimates for _, estimates in self._totals.values())
-        return [one.rounds for one in found if isinstance(one, IteratedEstimates)]
-
-    def estimates(self, measure: Measure, shown: NDArray[np.bool_]) -> Cells:
-        total, found = self._total(measure.numerator)
+    def grid(self, measure: Measure) -> tuple[Estimates, NDArray[np.float64]]:
+        """The estimates of a measure, and the rows each is taken from, infinite if no count."""
+        total, estimates = self._total(measure.numerator)
         is_count = measure.numerator.argument is None and measure.denominator is None
         if measure.denominator is not None:
-            found = self._ratio(measure)
-        found = _scaled(found, measure.factor)
+            estimates = self._ratio(measure, measure.denominator)
+        estimates = _scaled(estimates, measure.factor)
         plain = is_count and measure.factor == 1
-        sizes = total.rows if plain else np.full(total.rows.shape, np.inf)
-        picked = Estimates(*(part[shown] for part in found.parts()))
-        return Cells(picked, sizes[shown], self._options.within)
+        return estimates, total.rows if plain else np.full(total.rows.shape, np.inf)
 
-    def _total(self, aggregate: Any) -> tuple[Total, Estimates]:
+    def _total(self, aggregate: Aggregate) -> tuple[Total, Estimates]:
         if aggregate not in self._totals:
             entry = self._plan.aggregates[aggregate]
             total = Total(self._tallies, entry.condition_of, entry.argument)
-            found = estimate_total(
-                self._tallies,
-                total,
-                is_count=entry.argument is None,
-                method=self._options.method,
-                channel=self._options.channel,
-                level=self._options.level,
-            )
-            self._totals[aggregate] = total, found
+            is_count = entry.argument is None
+            estimates = self._estimator.total(self._tallies, total, is_count=is_count)
+            self._totals[aggregate] = total, estimates
         return self._totals[aggregate]
 
-    def _ratio(self, measure: Measure) -> Estimates:
-        assert measure.denominator is not None  # noqa: S101 - for the type checker
-        top, bottom = self._total(measure.numerator), self._total(measure.denominator)
-        cross = None
-        if measure.numerator.condition == measure.denominator.condition:
+    def _ratio(self, measure: Measure, denominator: Aggregate) -> Estimates:
+        top, bottom = self._total(measure.numerator), self._total(denominator)
+        covariance = None
+        if measure.numerator.condition == denominator.condition:
             argument = self._plan.aggregates[measure.numerator].argument
-            cross = top[0].quadratic(0 if argument is None else 1 + 2 * argument)
-        return estimate_ratio(top, bottom, cross, self._options.level)
+            covariance = top[0].quadratic(0 if argument is None else 1 + 2 * argument)
+        return self._estimator.ratio(top, bottom, covariance)
 
 
-def _scaled(found: Estimates, factor: float) -> Estimates:
-    ends = (found.low * factor, found.high * factor)
+def _scaled(estimates: Estimates, factor: float) -> Estimates:
+    ends = (estimates.low * factor, estimates.high * factor)
     low, high = ends if factor >= 0 else ends[::-1]
-    return Estimates(found.estimate * factor, found.std_error * abs(factor), low, high)
+    return Estimates(estimates.estimate * factor, estimates.std_error * abs(factor), low, high)
 
 
 def _keys(
     question: Question,
-    plan: Plan,
-    counted: TallyResult,
+    plan: TallyPlan,
+    tallied: TallyResult,
     tallies: Tallies,
-    shown: NDArray[np.bool_],
+    exists: NDArray[np.bool_],
 ) -> list[list[Any]]:
-    """The values of every group key in all shown cells."""
-    named = [n for n, g in zip(plan.tally.sensitive, plan.grouped, strict=True) if g]
-    domains = [d for d, g in zip(plan.domains, plan.grouped, strict=True) if g]
-    groups, cells = np.nonzero(shown)
+    """The values of every group key in all existing cells."""
+    names = [n for n, grouped in zip(plan.tally.sensitive, plan.grouped, strict=True) if grouped]
+    domains = [d for d, grouped in zip(plan.domains, plan.grouped, strict=True) if grouped]
+    groups, cells = np.nonzero(exists)
     places = np.unravel_index(cells, tallies.cells) if tallies.cells else ()
-    plain = iter(zip(*counted.keys, strict=True))
+    plain = iter(zip(*tallied.keys, strict=True))
     keys: list[list[Any]] = []
     for key in question.keys:
         if key.sensitive is None:
             values, numbers = next(plain), groups
         else:
-            axis = named.index(key.sensitive)
+            axis = names.index(key.sensitive)
             values, numbers = domains[axis], places[axis]
         keys.append([values[number] for number in numbers.tolist()])
     return keys
 
 
-def _places(question: Question, plan: Plan) -> dict[int, dict[Any, int]]:
-    """Where each text of a sensitive column stands in its domain, by the number of the key."""
+def _places(question: Question, plan: TallyPlan) -> dict[int, dict[Any, int]]:
+    """The place of each text of a sensitive column in its domain, by the number of the key."""
     domains = dict(zip(plan.tally.sensitive, plan.domains, strict=True))
     return {
         number: {value: place for place, value in enumerate(domains[key.sensitive])}
@@ -211,3 +219,70 @@ def _places(question: Question, plan: Plan) -> dict[int, dict[Any, int]]:
         if key.sensitive is not None
         and any(isinstance(value, str) for value in domains[key.sensitive])
     }
+
+
+def _ordered_cells(
+    question: Question,
+    keys: Sequence[Sequence[Any]],
+    columns: Sequence[Cells],
+    n_cells: int,
+    places: Mapping[int, Mapping[Any, int]],
+) -> NDArray[np.int64]:
+    """The numbers of the cells in the answer, after HAVING, ORDER BY and LIMIT.
+
+    `places` gives the order of the values of some keys.
+    """
+    order = np.arange(n_cells)
+    if question.having is not None:
+        order = order[_passes(question.having, columns)]
+    for ordering in reversed(question.order):
+        order = _sorted(order, ordering, keys, columns, places)
+    last = None if question.limit is None else question.offset + question.limit
+    return order[question.offset : last]
+
+
+def _passes(having: Having, columns: Sequence[Cells]) -> NDArray[np.bool_]:
+    if isinstance(having, HavingAll | HavingAny):
+        each = np.stack([_passes(condition, columns) for condition in having.parts])
+        join = np.logical_and if isinstance(having, HavingAll) else np.logical_or
+        joined: NDArray[np.bool_] = join.reduce(each, axis=0)
+        return joined
+    if isinstance(having, HavingNot):
+        return ~_passes(having.part, columns)
+    assert isinstance(having, MeasureTest)  # noqa: S101 - the last of the kinds
+    estimate = columns[having.measure].grid.estimate
+    compare = _COMPARE[having.comparison]
+    passes: NDArray[np.bool_] = np.isfinite(estimate) & compare(estimate, having.value)
+    return passes
+
+
+def _sorted(
+    order: NDArray[np.int64],
+    by: Ordering,
+    keys: Sequence[Sequence[Any]],
+    columns: Sequence[Cells],
+    places: Mapping[int, Mapping[Any, int]],
+) -> NDArray[np.int64]:
+    if by.what == "key":
+        ranks = _ranks(keys[by.number], places.get(by.number))
+    else:
+        estimate = columns[by.number].grid.estimate
+        ranks = np.where(np.isfinite(estimate), estimate, np.nan)
+    here = ranks[order]
+    known, missing = order[~np.isnan(here)], order[np.isnan(here)]
+    sign = -1 if by.descending else 1
+    known = known[np.argsort(sign * ranks[known], kind="stable")]
+    return np.concatenate([missing, known] if by.missing_first else [known, missing])
+
+
+def _ranks(values: Sequence[Any], places: Mapping[Any, int] | None) -> NDArray[np.float64]:
+    """The rank of each value; NaN where it is missing."""
+    different = [value for value in dict.fromkeys(values) if value is not None]
+    # Classes and declared texts are sorted as their list is, not by the alphabet.
+    different.sort(key=places.__getitem__ if places is not None else _sortable)
+    rank = {value: float(place) for place, value in enumerate(different)}
+    return np.array([np.nan if value is None else rank[value] for value in values], np.float64)
+
+
+def _sortable(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, dt.date) else value

@@ -1,6 +1,6 @@
 """A cross-tab: the estimates of an answer with two group columns, laid out as a matrix.
 
-Enters: an answer. Leaves: tables and a chart. Must not know: how the answers were found.
+Enters: an answer. Leaves: tables and a chart. Must not know: how it was estimated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Crosstab:
         return dict(zip(map(tuple, self.answer.groups), self.answer.estimates, strict=True))
 
     def cell(self, row: Any, column: Any) -> Estimate | None:
-        """One estimate; None where no row of the release is in the cell's group."""
+        """One estimate; None where no row of the release is in that group."""
         return self._cells.get((row, column))
 
     def to_arrow(self) -> pa.Table:
@@ -71,9 +71,9 @@ class Crosstab:
         for row in self.row_values:
             line: list[Any] = ["missing" if row is None else row]
             for column in self.column_values:
-                found = self.cell(row, column)
-                hidden = found is not None and found.verdict == "hidden"
-                line.append("hidden" if hidden else found.estimate if found else 0)
+                cell = self.cell(row, column)
+                hidden = cell is not None and cell.verdict == "hidden"
+                line.append("hidden" if hidden else cell.estimate if cell else 0)
             rows.append(line)
         return head, rows
 
@@ -97,12 +97,12 @@ class Crosstab:
             {
                 "row": visible(str(group[0]), 60),
                 "column": visible(str(group[1]), 60),
-                "estimate": found.estimate,
-                "low": found.low,
-                "high": found.high,
-                "verdict": found.verdict,
+                "estimate": cell.estimate,
+                "low": cell.low,
+                "high": cell.high,
+                "verdict": cell.verdict,
             }
-            for group, found in zip(self.answer.groups, self.answer.estimates, strict=True)
+            for group, cell in zip(self.answer.groups, self.answer.estimates, strict=True)
         ]
         base = alt.Chart().encode(y=alt.Y("row:N", title=visible(side, 60), sort=None))
         shades = alt.Scale(

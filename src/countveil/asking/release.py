@@ -2,48 +2,40 @@
 
     open -> parse the question -> tally the published values -> estimate -> answer
 
-Enters: a release folder and questions. Leaves: answers with errors. Must not know: the publisher's
-side. Everything here is computed from what the release holds.
+Enters: the place of a release, and questions. Leaves: answers with errors. Must not know: the
+publisher's side, engines, methods. Everything here is computed from what was published.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from countveil.asking.answer import Known, Options, answer_question
+from countveil.asking.answer import Channels, EstimationSettings, answer_question
+from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
-from countveil.asking.batch import ManyCounts, count_question
 from countveil.asking.result import Answer, Block, Cells
 from countveil.engines.choice import EMBEDDED, open_release
 from countveil.engines.contract import ReleaseTable
 from countveil.errors import QueryError, SettingsError, nearest
 from countveil.maths.channel import ChannelView, view_of_release
-from countveil.maths.estimate import Estimate, Rounds, check_method
+from countveil.maths.estimate import Estimate, Estimator
 from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN
 from countveil.sql.query import (
     ConditionReader,
-    Plan,
     Question,
     ReleaseColumns,
     Tally,
+    TallyPlan,
     parse_question,
     plan_question,
 )
-from countveil.sql.query.expressions import (
-    AllOf,
-    Column,
-    Constant,
-    Formula,
-    Operation,
-    Plain,
-    SensitiveTest,
-)
-from countveil.sql.query.release_columns import as_kind
+from countveil.sql.query.expressions import AllOf, Constant, Formula
 
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
@@ -52,8 +44,8 @@ class Release:
     """A published release, opened for questions: a folder, or a table in a database.
 
     `release.place` is what was opened. In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB
-    (`duckdb:FILE#table`) the rows are tallied where they lie; with the engine `spark` on a cluster,
-    from any file system that it reads.
+    (`duckdb:FILE#table`) the database tallies the rows; with the engine `spark` a cluster does, on
+    any file system that it reads.
     """
 
     def __init__(
@@ -107,7 +99,7 @@ class Release:
     ) -> Answer:
         """Answer a query of counts, sums, averages and shares. docs/reference/sql.md says which."""
         question = parse_question(query, self._columns)
-        return self._answer(question, _options(method, channel, level, within))
+        return self._answer(question, EstimationSettings(method, channel, level, within))
 
     def count(
         self,
@@ -121,9 +113,9 @@ class Release:
     ) -> Estimate:
         """Count the rows that meet `where` and have these values in columns named as keywords."""
         conditions = [self._conditions.formula(where)]
-        conditions += [self._equals(self._columns.find(name), v) for name, v in values.items()]
-        options = _options(method, channel, level, within)
-        return self._answer_counts([AllOf(tuple(conditions))], options)[0][0]
+        conditions += [self._conditions.equals(name, value) for name, value in values.items()]
+        settings = EstimationSettings(method, channel, level, within)
+        return self._answer_counts([AllOf(tuple(conditions))], settings)[0][0]
 
     def counts(
         self,
@@ -136,13 +128,13 @@ class Release:
     ) -> Answer:
         """Count the rows that meet each of many conditions: one row of the answer per condition.
 
-        Thousands at once are answered hundreds of times as fast as one by one.
+        Thousands in one call are answered hundreds of times as fast as one by one.
         """
-        options = _options(method, channel, level, within)
-        asked = list(queries)
-        formulas = [self._conditions.formula(where) for where in asked]
-        cells, warnings = self._answer_counts(formulas, options)
-        return Answer(["query"], [(where,) for where in asked], [Block("", cells)], warnings)
+        settings = EstimationSettings(method, channel, level, within)
+        conditions = list(queries)
+        formulas = [self._conditions.formula(where) for where in conditions]
+        cells, warnings = self._answer_counts(formulas, settings)
+        return Answer(["query"], [(where,) for where in conditions], [Block("", cells)], warnings)
 
     def crosstab(
         self,
@@ -161,106 +153,91 @@ class Release:
         question = parse_question(query, self._columns)
         if len(question.keys) != 2 or len(question.outputs) != 3:
             raise QueryError("A cross-tab needs two different columns or expressions.")
-        return Crosstab(self._answer(question, _options(method, channel, level, within)))
+        return Crosstab(self._answer(question, EstimationSettings(method, channel, level, within)))
 
     def plain_sql(self, query: str, *, dialect: str = "postgres", table: str = "release") -> str:
-        """SQL that answers the query in a database of your own: unbiased estimates with errors.
+        """SQL that answers the query in your database: unbiased estimates with standard errors.
 
-        `dialect` is postgres, sqlite or duckdb; `table` names the release's rows there. The text
-        holds all weights, so countveil is not needed where it is run.
+        `dialect` is postgres, sqlite or duckdb; `table` is the table with the release's rows there.
+        The text contains all weights, so the database does not need countveil.
         """
         from countveil.asking.portable import portable_sql
-        from countveil.sql.dialects.translated import DIALECTS, table_text, words_for
+        from countveil.sql.dialects import DIALECTS, dialect_for
+        from countveil.sql.dialects.literals import table_text
 
         if dialect not in DIALECTS:
             listed = ", ".join(DIALECTS)
             raise SettingsError(f"There is no dialect {dialect!r}. There are: {listed}.")
         question = parse_question(query, self._columns)
         plan = plan_question(question, self._columns)
-        pairs = zip(plan.tally.sensitive, plan.domains, strict=True)
-        views = [self._view(*pair) for pair in pairs]
-        words = words_for(dialect, self.columns)
-        return portable_sql(question, plan, views, words, table_text(table))
+        views = self._channels(plan).views
+        written = dialect_for(dialect, self.columns)
+        return portable_sql(question, plan, views, written, table_text(table))
 
-    def _equals(self, column: PublishedColumn, value: Any) -> Formula:
-        kind = self._columns.kind(column)
-        if value is not None:
-            value = as_kind(value, kind, f"Column {column.name!r}")
-        if column.role == "sensitive":
-            if value is None:
-                return SensitiveTest(column.name, "is_null")
-            return SensitiveTest(column.name, "in", (value,))
-        plain = Column(column.name, kind)
-        if value is None:
-            return Plain(Operation("is_null", (plain,), BOOLEAN))
-        return Plain(Operation("equal", (plain, Constant(value, kind)), BOOLEAN))
-
-    def _answer(self, question: Question, options: Options) -> Answer:
+    def _answer(self, question: Question, settings: EstimationSettings) -> Answer:
+        """Tally, estimate, answer."""
         plan = plan_question(question, self._columns)
-        counted = self._table.tally(plan.tally, plan.domains)
-        known = self._known(plan, options)
-        return answer_question(question, plan, counted, known, options, self._warnings(plan))
+        tallied = self._table.tally(plan.tally, plan.domains)
+        estimator = settings.estimator()
+        channels = self._channels(plan, estimator)
+        answer = answer_question(question, plan, tallied, channels, estimator, settings.within)
+        return replace(answer, warnings=(*self._warnings(plan), *estimator.warnings()))
 
     def _answer_counts(
-        self, formulas: Sequence[Formula], options: Options
+        self, formulas: Sequence[Formula], settings: EstimationSettings
     ) -> tuple[Cells, tuple[str, ...]]:
-        """Together what can be counted together; the others one by one."""
-        many = ManyCounts(self._columns, len(formulas))
+        """In one batch what can be counted together; the others one by one."""
+        batch = CountBatch(self._columns, len(formulas))
         warnings: list[str] = []
         for number, formula in enumerate(formulas):
-            if not many.add(number, formula):
-                answer = self._answer(count_question(formula), options)
-                many.put(number, answer.blocks[0].estimates)
+            if not batch.add(number, formula):
+                answer = self._answer(count_question(formula), settings)
+                batch.put(number, answer.blocks[0].estimates)
                 warnings += answer.warnings
-        warnings += [text for plan in many.plans for text in self._warnings(plan)]
-        cells = many.answer(self._table, lambda plan: self._known(plan, options), options)
-        warnings += Rounds.together(many.rounds).sentences()
+        warnings += [text for plan in batch.plans for text in self._warnings(plan)]
+        estimator = settings.estimator()
+        channels_of = partial(self._channels, estimator=estimator)
+        cells = batch.answer(self._table, channels_of, estimator, settings.within)
+        warnings += estimator.warnings()
         return cells, tuple(dict.fromkeys(warnings))
 
     @cached_property
     def _table(self) -> ReleaseTable:
         return self._opened.open_table()
 
-    def _known(self, plan: Plan, options: Options) -> Known:
+    def _channels(self, plan: TallyPlan, estimator: Estimator | None = None) -> Channels:
+        """The channels of the sensitive columns of a plan, and what else the estimator needs."""
         names, domains = plan.tally.sensitive, plan.domains
         views = [self._view(*pair) for pair in zip(names, domains, strict=True)]
-        if options.method != "bayes" or len(names) < 2:
-            return Known(views)
-        # The states outside of P take part in the iteration.
-        return Known(views, self._everybody(names, domains))
-
-    def _everybody(self, names: Sequence[str], domains: Sequence[tuple[Any, ...]]) -> Any:
-        """The published counts of the whole table by sensitive columns."""
-        everybody = Tally(Constant(value=True, kind=BOOLEAN), (), (), tuple(names), ())
-        return self._table.tally(everybody, domains).moments[0, 0, 0]
+        if estimator is None or not estimator.needs_joint_counts or len(names) < 2:
+            return Channels(views)
+        return Channels(views, self._published_counts(names, domains))
 
     def _view(self, name: str, domain: tuple[Any, ...]) -> ChannelView:
         """The channel of a sensitive column, from the published histogram."""
         if (name, domain) not in self._views:
             entry = self.manifest.sensitive[name]
-            published = self._everybody([name], [domain])
+            published = self._published_counts([name], [domain])
             self._views[name, domain] = view_of_release(
                 published.astype("int64"), self.rows, entry.ell, entry.groups
             )
         return self._views[name, domain]
 
-    def _warnings(self, plan: Plan) -> list[str]:
+    def _published_counts(self, names: Sequence[str], domains: Sequence[tuple[Any, ...]]) -> Any:
+        """The published counts of the whole table by sensitive columns."""
+        all_rows = Tally(Constant(value=True, kind=BOOLEAN), (), (), tuple(names), ())
+        return self._table.tally(all_rows, domains).moments[0, 0, 0]
+
+    def _warnings(self, plan: TallyPlan) -> list[str]:
         """Values that were asked for and are published nowhere: removed by the draw, or typos."""
-        found = []
+        warnings = []
         for name, domain in zip(plan.tally.sensitive, plan.domains, strict=True):
             known = self.manifest.sensitive[name].domain
             for value in domain[len(known) :]:
                 near = nearest(str(value), [str(v) for v in known if v is not None])
                 hint = f" {near}" if near.startswith("Did you mean") else ""
-                found.append(f"The release has no row with {name} = {value!r}.{hint}")
-        return found
-
-
-def _options(method: str, channel: str, level: float, within: float) -> Options:
-    check_method(method, channel, level)
-    if not within > 0:
-        raise SettingsError(f"within must be positive, such as 0.10; got {within}.")
-    return Options(method, channel, level, within)
+                warnings.append(f"The release has no row with {name} = {value!r}.{hint}")
+        return warnings
 
 
 def open(  # noqa: A001 - cv.open reads as it should

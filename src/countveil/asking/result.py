@@ -1,7 +1,7 @@
 """A table of answers: group columns, then an estimate with its error and a verdict.
 
-Enters: group values and estimates. Leaves: rows, Arrow, pandas or Polars. Must not know: how the
-answers were found.
+Enters: group values and estimates. Leaves: rows, Arrow, pandas or Polars. Must not know: how
+they were estimated.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ def _group_array(column: Sequence[Any]) -> pa.Array:
 
 
 class Cells(Sequence[Estimate]):
-    """Estimates of many cells as arrays; an `Estimate` is made when one is looked at.
+    """Estimates of many cells as arrays; an `Estimate` is made when a cell is accessed.
 
-    `sizes` are the rows that each is a part of, infinite where it is not a count.
+    `sizes` are the rows that each count is taken from, infinite where it is not a count.
     """
 
-    def __init__(self, found: Estimates, sizes: NDArray[np.float64], within: float) -> None:
-        self.found, self.sizes, self.within = found, sizes, within
+    def __init__(self, grid: Estimates, sizes: NDArray[np.float64], within: float) -> None:
+        self.grid, self.sizes, self.within = grid, sizes, within
 
     def __len__(self) -> int:
         return int(self.sizes.size)
@@ -54,9 +54,9 @@ class Cells(Sequence[Estimate]):
     def __getitem__(self, place: slice) -> Cells: ...
     def __getitem__(self, place: int | slice) -> Estimate | Cells:
         if isinstance(place, slice):
-            return self.picked(np.arange(len(self))[place])
+            return self.at(np.arange(len(self))[place])
         cell = range(len(self))[place]
-        return next(iter(self.picked(np.array([cell]))))
+        return next(iter(self.at(np.array([cell]))))
 
     def __iter__(self) -> Iterator[Estimate]:
         return (Estimate(*cell) for cell in zip(*self.fields, strict=True))
@@ -69,21 +69,20 @@ class Cells(Sequence[Estimate]):
     def __repr__(self) -> str:
         return repr(list(self))
 
-    def picked(self, places: NDArray[Any]) -> Cells:
+    def at(self, places: NDArray[Any]) -> Cells:
         """The cells at these places, in this order."""
-        parts = (part[places] for part in self.found.parts())
-        return Cells(Estimates(*parts), self.sizes[places], self.within)
+        return Cells(self.grid.at(places), self.sizes[places], self.within)
 
     @cached_property
     def verdicts(self) -> list[str | None]:
         """One word per cell."""
-        return verdicts(self.found, self.sizes, self.within)
+        return verdicts(self.grid, self.sizes, self.within)
 
     @cached_property
     def fields(self) -> list[list[Any]]:
-        """The columns, in the order of `ESTIMATE_FIELDS`; None where nothing can be said."""
-        numbers = (part.tolist() for part in self.found.parts())
-        known = [[x if math.isfinite(x) else None for x in part] for part in numbers]
+        """The columns, in the order of `ESTIMATE_FIELDS`; None where there is no number."""
+        columns = (array.tolist() for array in self.grid.arrays())
+        known = [[x if math.isfinite(x) else None for x in column] for column in columns]
         return [*known, self.verdicts]
 
 
@@ -129,15 +128,15 @@ class Answer:
             yield (*group, *numbers)
 
     def readable_rows(self) -> Iterator[tuple[Any, ...]]:
-        """Rows for people: what is hidden shows no number that could be taken for an answer."""
-        found_of = zip(*(block.estimates for block in self.blocks), strict=True)
-        for group, listed in zip(self.groups, found_of, strict=True):
+        """Rows for people: a hidden estimate shows no number that could be taken for an answer."""
+        estimates_of = zip(*(block.estimates for block in self.blocks), strict=True)
+        for group, estimates in zip(self.groups, estimates_of, strict=True):
             cells: list[Any] = []
-            for found in listed:
-                if found.verdict == "hidden":
-                    cells += ["hidden", None, found.low, found.high, found.verdict]
+            for cell in estimates:
+                if cell.verdict == "hidden":
+                    cells += ["hidden", None, cell.low, cell.high, cell.verdict]
                 else:
-                    cells += [getattr(found, field) for field in ESTIMATE_FIELDS]
+                    cells += [getattr(cell, field) for field in ESTIMATE_FIELDS]
             yield (*group, *cells)
 
     def __str__(self) -> str:
@@ -157,7 +156,7 @@ class Answer:
         groups = list(zip(*self.groups, strict=True)) or [()] * len(self.group_columns)
         arrays = [_group_array(column) for column in groups]
         for block in self.blocks:
-            numbers = block.estimates.found.parts()
+            numbers = block.estimates.grid.arrays()
             arrays += [pa.array(n, pa.float64(), mask=~np.isfinite(n)) for n in numbers]
             arrays.append(pa.array(block.estimates.verdicts, pa.string()))
         return pa.Table.from_arrays(arrays, names=self.columns)

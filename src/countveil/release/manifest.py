@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from countveil.errors import ReleaseError
-from countveil.maths.channel.group_methods import GROUP_METHODS, RESIDUES
+from countveil.maths.channel import GROUP_METHODS, RESIDUES
 from countveil.release.formats.data_files import format_of
 from countveil.release.values import decode_value, encode_value
 

@@ -17,7 +17,7 @@ from countveil.comparing.baselines.measure import (
 from countveil.comparing.baselines.ours import DecoyTable
 from countveil.errors import IneligibleError, SettingsError
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate import bayes_counts
+from countveil.maths.paper import bayes_counts
 from countveil.randomness import Randomness
 
 CODES = np.repeat(np.arange(10), 120)

@@ -26,7 +26,7 @@ from countveil.comparing.baselines.known_channel import (
 from countveil.comparing.baselines.pram import invariant_matrix, matched_alpha
 from countveil.comparing.baselines.randomised_response import matched_epsilon
 from countveil.errors import CountveilError, IneligibleError, InputError, SettingsError
-from countveil.maths.estimate import bayes_counts
+from countveil.maths.paper import bayes_counts
 from countveil.randomness import Randomness
 from tests.statistical.bounds import (
     FALSE_ALARM,

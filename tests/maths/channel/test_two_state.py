@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from countveil.maths.channel import (
     b_exact,
-    b_printed,
     channel_matrix,
     greedy_templates,
     keep_probability,
     view_of_release,
 )
+from countveil.maths.paper import b_printed
 from tests.strategies import eligible
 
 
@@ -51,7 +51,7 @@ def test_printed_b_does_not() -> None:
 
 def test_a_value_at_n_over_ell_cannot_be_separated() -> None:
     view = view_of_release(np.array([500, 300, 200], np.int64), 1000, 2, "anatomy")
-    assert view.separable.tolist() == [False, True, True]
+    assert view.identifiable.tolist() == [False, True, True]
 
 
 def test_published_counts_beyond_eligibility_still_give_a_view() -> None:

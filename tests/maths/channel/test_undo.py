@@ -7,7 +7,7 @@ from hypothesis import given
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView, view_of_release
-from countveil.maths.channel.undo import two_state_weights
+from countveil.maths.channel.view import two_state_weights
 from countveil.maths.estimate import unbiased_counts
 from tests.strategies import eligible, examples
 
@@ -58,7 +58,7 @@ def test_the_whole_table_is_its_published_histogram() -> None:
 def test_values_that_cannot_be_separated_widen_the_errors_of_the_others() -> None:
     counts = np.array([25_000, 9_000, 8_000, 5_000, 2_000, 1_000], np.int64)
     view = view_of_release(counts, 50_000, 2, "mixed")
-    assert view.separable.tolist() == [False, True, True, True, True, True]
+    assert view.identifiable.tolist() == [False, True, True, True, True, True]
     assert view.whole is not None
     x = some_truths(counts)
     y = x @ view.whole
@@ -88,7 +88,7 @@ def test_estimates_are_finite_wherever_values_are_separable(
     view = view_of_release(counts, int(counts.sum()), ell, "mixed")
     y = np.floor(some_truths(counts))
     found = unbiased_counts(y, y.sum(axis=1), view, 0.95)
-    usable = view.separable & (counts > 0)
+    usable = view.identifiable & (counts > 0)
     assert np.isfinite(found.estimate[:, usable]).all()
 
 

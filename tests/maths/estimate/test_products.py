@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.maths.channel import ChannelView, view_of_release
-from countveil.maths.estimate.products import product_signal
-from countveil.maths.estimate.unbiased import unbiased_signal
+from countveil.maths.estimate.products import product_likelihood
+from countveil.maths.estimate.unbiased import unbiased_likelihood
 
 ROWS = 10_000
 FIRST = ChannelView(ROWS, 0.2, np.array([400.0, 1_000, 50, 8_550]), None, two_state_holds=True)
@@ -25,7 +25,7 @@ def test_with_one_column_it_is_the_variance_of_the_unbiased_estimate(
 ) -> None:
     y = np.array([counts], float)
     n = y.sum(axis=1)
-    one, several = unbiased_signal(y, n, FIRST), product_signal(y, [FIRST], [0 * y])
+    one, several = unbiased_likelihood(y, n, FIRST), product_likelihood(y, [FIRST], [0 * y])
     true = share * one.size[:, :3]
     assert several.estimate[:, :3] == pytest.approx(one.estimate[:, :3])
     assert several.at(np.arange(3)).variance(true) == pytest.approx(
@@ -46,7 +46,7 @@ def test_without_noise_the_truth_comes_out() -> None:
     assert views[1].whole is not None
     x = np.random.default_rng(2).uniform(0, 90, (3, 7, 4))
     y = np.einsum("pst,su,tv->puv", x, views[0].whole, views[1].whole)
-    found = product_signal(y, views, [x.sum(axis=2), x.sum(axis=1)])
+    found = product_likelihood(y, views, [x.sum(axis=2), x.sum(axis=1)])
     assert np.abs(found.estimate - x).max() < 1
     assert found.size == pytest.approx(x.sum(axis=(1, 2), keepdims=True) + 0 * x)
 
@@ -55,6 +55,6 @@ def test_three_columns_have_a_variance_too() -> None:
     views = [FIRST, SECOND, SECOND]
     y = np.random.default_rng(4).uniform(0, 30, (2, 4, 3, 3))
     margins = [y.sum(axis=(2, 3)), y.sum(axis=(1, 3)), y.sum(axis=(1, 2))]
-    found = product_signal(y, views, margins).at(np.arange(3))
+    found = product_likelihood(y, views, margins).at(np.arange(3))
     assert np.isfinite(found.estimate[:, :3]).all()
     assert (found.variance(np.full((2, 4, 3, 3), 5.0))[:, :3] > 0).all()

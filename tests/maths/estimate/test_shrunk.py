@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.estimate import shrunk_counts, unbiased_counts
+from countveil.maths.estimate.estimates import Likelihood
 from countveil.maths.estimate.shrunk import shrink
-from countveil.maths.estimate.signal import Signal
 from tests.strategies import eligible, examples
 
 COUNTS = np.array([9_000, 8_700, 5_000, 4_200, 3_000, 1_500, 900, 400, 200, 70, 30], np.int64)
@@ -90,7 +90,7 @@ def test_pure_noise_is_brought_back_to_independence() -> None:
 def test_a_value_that_cannot_be_separated_is_given_by_independence() -> None:
     counts = np.array([2_500, 2_000, 1_500, 1_500, 1_250, 1_250], np.int64)
     seen = view_of_release(counts, 10_000, 4, "mixed")
-    assert not seen.separable[0]
+    assert not seen.identifiable[0]
     y = np.array([[120.0, 100, 80, 70, 60, 50]])
     found = shrunk_counts(y, [seen])
     assert found[0, 0] == pytest.approx(y.sum() * 0.25, rel=0.15)
@@ -123,7 +123,7 @@ def test_the_posterior_mean_lies_between_independence_and_the_estimate(
     An estimate of two to three errors beside a large centre is pulled by up to 2.5 of them.
     """
     one = np.ones((1, 1))
-    signal = Signal(estimate * one, error**2 * one, 0 * one, 0 * one, 1_000 * one, one)
+    signal = Likelihood(estimate * one, error**2 * one, 0 * one, 0 * one, 1_000 * one, one)
     found = float(shrink(signal, centre * one)[0, 0])
     assert 0 <= found <= max(estimate, centre) + 2 * error
     assert found >= min(0.5 * centre, max(estimate, 0.0)) - 3 * error

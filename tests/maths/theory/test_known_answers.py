@@ -12,15 +12,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from countveil.maths.channel import (
-    b_exact,
-    b_printed,
-    channel_matrix,
-    greedy_templates,
-    keep_probability,
-)
+from countveil.maths.channel import b_exact, channel_matrix, greedy_templates, keep_probability
 from countveil.maths.guarantees import chance_off, chance_within
 from countveil.maths.guarantees.binomial import binomial_pmf
+from countveil.maths.paper import b_printed
 
 
 def likelihood(trials: int, g: int, ell: int) -> Fraction:

@@ -1,4 +1,4 @@
-"""Answers without countveil: plain SQL of weighted sums.
+"""Answers without countveil: weighted sums in plain SQL.
 
 Enters: a planned question and the channels of its sensitive columns. Leaves: one SELECT that any
 database answers. Must not know: rows, engines.

@@ -1,6 +1,6 @@
 """Totals and measures as columns of SQL.
 
-Enters: the numbers of a question. Leaves: texts of columns: sums, then estimates with errors, then
+Enters: the weights of a question. Leaves: texts of columns: sums, then estimates with errors, then
 measures. Must not know: where rows come from.
 
 Of total j: `w_j` the weight of a row, `e_j` the sum of weights, `q_j` that of (w^2 - w), which is
@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from countveil.asking.portable.weights import QuestionNumbers
+from countveil.asking.portable.weights import QuestionWeights
 from countveil.maths.channel import ChannelView
-from countveil.sql.dialects.translated import Words
-from countveil.sql.query import Plan, Question
+from countveil.sql.dialects.literals import LiteralDialect
+from countveil.sql.query import Question, TallyPlan
 from countveil.sql.query.question import (
     Aggregate,
     Having,
@@ -37,12 +37,16 @@ class Totals:
     """The aggregates of a question, by number."""
 
     def __init__(
-        self, plan: Plan, numbers: QuestionNumbers, views: Sequence[ChannelView], words: Words
+        self,
+        plan: TallyPlan,
+        weights: QuestionWeights,
+        views: Sequence[ChannelView],
+        dialect: LiteralDialect,
     ) -> None:
-        self._plan, self._views, self._words = plan, views, words
-        self.order = list(numbers.aggregates)
-        self._found = list(numbers.aggregates.values())
-        self._grouped = bool(numbers.grouped_axes)
+        self._plan, self._views, self.dialect = plan, views, dialect
+        self.order = list(weights.aggregates)
+        self._totals = list(weights.aggregates.values())
+        self._grouped = bool(weights.grouped_axes)
 
     def number(self, aggregate: Aggregate) -> int:
         """The number of an aggregate."""
@@ -50,100 +54,100 @@ class Totals:
 
     @property
     def names(self) -> list[str]:
-        """Columns of the weights: weight, rows asked about, own value."""
+        """Columns of the weights: weight, whether asked about, whether it is the counted value."""
         return [f"{part}_{j}" for j in range(len(self.order)) for part in ("w", "h", "o")]
 
     def row(self, kind: int, pattern: int, rest: int) -> list[str]:
         """The weights of one combination."""
-        found = []
-        for total in self._found:
-            found += [
-                self._words.number(float(total.weights[kind, pattern, rest])),
+        row = []
+        for total in self._totals:
+            row += [
+                self.dialect.number(float(total.weights[kind, pattern, rest])),
                 str(int(total.met[kind, pattern])),
-                str(int(total.own[kind, rest])),
+                str(int(total.same[kind, rest])),
             ]
-        return found
+        return row
 
     def asks(self, kind: int, pattern: int) -> bool:
         """Whether a row of this pattern counts for anything."""
-        return any(bool(total.met[kind, pattern]) for total in self._found)
+        return any(bool(total.met[kind, pattern]) for total in self._totals)
 
     @property
     def constant_names(self) -> list[str]:
-        """Columns of what the variance of single values is made of."""
+        """Columns of the variance coefficients of single values."""
         return [
             f"v{part}_{j}"
-            for j, total in enumerate(self._found)
-            if total.parts is not None
+            for j, total in enumerate(self._totals)
+            if total.coefficients is not None
             for part in "abcd"
         ]
 
     def constants(self, cell: int) -> list[str]:
-        """These numbers of one cell."""
+        """The coefficients of one cell."""
         return [
-            self._words.number(float(number))
-            for total in self._found
-            if total.parts is not None
-            for number in total.parts[cell]
+            self.dialect.number(float(number))
+            for total in self._totals
+            if total.coefficients is not None
+            for number in total.coefficients[cell]
         ]
 
-    def sums(self, factor: str, own: str, *, empty: bool) -> list[str]:
+    def sums(self, factor: str, same: str, *, empty: bool) -> list[str]:
         """The sums; `empty` where there may be no row at all."""
-        found = []
-        separable = not self._grouped or all(np.isfinite(v.weights).all() for v in self._views)
-        for j, total in enumerate(self._found):
+        columns = []
+        identifiable = not self._grouped or all(np.isfinite(v.weights).all() for v in self._views)
+        for j, total in enumerate(self._totals):
             argument = self._plan.aggregates[self.order[j]].argument
             once = "n" if argument is None else f"x{argument}"
             twice = "n" if argument is None else f"xx{argument}"
             w = f"({factor} * w_{j})"
-            # Where a value cannot be separated all weights are missing, and so is the sum.
-            known = empty and separable and bool(np.isfinite(total.weights).all())
+            # Where a value is not identifiable all weights are missing, and so is the sum.
+            known = empty and identifiable and bool(np.isfinite(total.weights).all())
             sums = [
                 (f"e_{j}", f"{once} * {w}", known),
                 (f"q_{j}", f"{twice} * ({w} * {w} - {w})", known),
                 (f"c_{j}", f"{once} * ({w} * {w} - {w})", known),
                 (f"n_{j}", f"n * h_{j}", empty),
             ]
-            is_own = f"o_{j} = 1" + (f" AND {own}" if own else "")
-            sums.append((f"y_{j}", f"CASE WHEN {is_own} THEN n * h_{j} ELSE 0 END", empty))
+            is_same = f"o_{j} = 1" + (f" AND {same}" if same else "")
+            sums.append((f"y_{j}", f"CASE WHEN {is_same} THEN n * h_{j} ELSE 0 END", empty))
             for name, what, filled in sums:
                 text = f"SUM({what})"
-                found.append(f"{f'COALESCE({text}, 0)' if filled else text} AS {name}")
-        return found
+                columns.append(f"{f'COALESCE({text}, 0)' if filled else text} AS {name}")
+        return columns
 
     def estimated(self) -> list[str]:
         """Estimate, error, variance and covariance of every total."""
-        found = []
-        for j, total in enumerate(self._found):
+        columns = []
+        for j, total in enumerate(self._totals):
             estimate, error = f"e_{j}", _root(f"q_{j}")
-            if total.parts is not None:
+            if total.coefficients is not None:
                 estimate, error = self._single(j)
             elif total.single is not None:
-                # Several columns: rather no error than a claim of certainty.
+                # Several columns: no error is better than a claim of certainty.
                 error = f"CASE WHEN n_{j} = 0 THEN 0 WHEN q_{j} > 0 THEN SQRT(q_{j}) END"
             variance = f"CASE WHEN q_{j} > 0 THEN q_{j} ELSE 0 END"
-            found += [f"{estimate} AS t_{j}", f"{error} AS s_{j}"]
-            found += [f"{variance} AS q_{j}", f"c_{j} AS c_{j}"]
-        return found
+            columns += [f"{estimate} AS t_{j}", f"{error} AS s_{j}"]
+            columns += [f"{variance} AS q_{j}", f"c_{j} AS c_{j}"]
+        return columns
 
     def _single(self, j: int) -> tuple[str, str]:
-        """The count of one value: exact where all rows are asked about; its own variance."""
-        total = self._found[j]
+        """The count of one value, exact where all rows are asked about, and its error."""
+        total = self._totals[j]
         assert total.single is not None  # noqa: S101 - for the type checker
-        assert total.parts is not None  # noqa: S101 - likewise
+        assert total.coefficients is not None  # noqa: S101 - likewise
         complement = total.single.complement
-        rows = self._words.number(float(self._views[0].rows))
+        rows = self.dialect.number(float(self._views[0].rows))
         summed = f"n_{j} - e_{j}" if complement else f"e_{j}"
         x = f"(CASE WHEN n_{j} = 0 OR n_{j} = {rows} THEN y_{j} ELSE {summed} END)"
         t = f"(CASE WHEN n_{j} = 0 THEN 0 WHEN {x} > 1 THEN {x} ELSE 1 END)"
         a, b, c, d = (
             [f"v{part}_{j}" for part in "abcd"]
             if self._grouped
-            else [self._words.number(float(number)) for number in total.parts[0]]
+            else [self.dialect.number(float(number)) for number in total.coefficients[0]]
         )
         o = f"(n_{j} - {t})"
         variance = f"({a} * {t} + {o} * ({b} + {c} * {t} + {d} * {o}))"
-        drawn = self._words.number(1 - self._views[0].keep)
+        drawn = self.dialect.number(1 - self._views[0].keep)
         error = (
             f"CASE WHEN {x} IS NULL THEN NULL WHEN n_{j} = {rows} THEN SQRT({t} * {drawn}) "
             f"WHEN n_{j} = 0 THEN 0 WHEN {variance} > 0 THEN SQRT({variance}) "
@@ -154,15 +158,15 @@ class Totals:
 
 def measure_columns(question: Question, totals: Totals) -> list[str]:
     """Estimate and error of every measure."""
-    found = []
+    columns = []
     for number, measure in enumerate(question.measures):
         estimate, error = _measure(measure, totals)
-        scale = totals._words.number(measure.factor)  # noqa: SLF001 - the same room
-        size = totals._words.number(abs(measure.factor))  # noqa: SLF001 - likewise
+        scale = totals.dialect.number(measure.factor)
+        size = totals.dialect.number(abs(measure.factor))
         if measure.factor != 1:
             estimate, error = f"{scale} * {estimate}", f"{size} * {error}"
-        found += [f"{estimate} AS e_{number}", f"{error} AS se_{number}"]
-    return found
+        columns += [f"{estimate} AS e_{number}", f"{error} AS se_{number}"]
+    return columns
 
 
 def _measure(measure: Measure, totals: Totals) -> tuple[str, str]:
@@ -178,18 +182,18 @@ def _measure(measure: Measure, totals: Totals) -> tuple[str, str]:
     return ratio, f"((s_{i} + ABS({ratio}) * s_{j}) / {size})"
 
 
-def tested(having: Having, words: Words) -> str:
+def having_text(having: Having, dialect: LiteralDialect) -> str:
     """A condition on estimates; what has no estimate does not meet it."""
     if isinstance(having, HavingAll | HavingAny):
         join = " AND " if isinstance(having, HavingAll) else " OR "
-        return "(" + join.join(tested(part, words) for part in having.parts) + ")"
+        return "(" + join.join(having_text(part, dialect) for part in having.parts) + ")"
     if isinstance(having, HavingNot):
-        return f"(NOT {tested(having.part, words)})"
+        return f"(NOT {having_text(having.part, dialect)})"
     assert isinstance(having, MeasureTest)  # noqa: S101 - the last of the kinds
-    test = f"e_{having.measure} {_SIGNS[having.word]} {words.number(having.value)}"
+    test = f"e_{having.measure} {_SIGNS[having.comparison]} {dialect.number(having.value)}"
     return f"COALESCE({test}, FALSE)"
 
 
 def _root(variance: str) -> str:
-    """The error that a variance means; below nothing it is nothing, missing stays missing."""
+    """The standard error; a negative variance counts as zero, a missing one stays missing."""
     return f"CASE WHEN {variance} > 0 THEN SQRT({variance}) WHEN {variance} <= 0 THEN 0 END"

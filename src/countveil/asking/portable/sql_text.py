@@ -1,11 +1,11 @@
-"""The numbers of a question become one SELECT.
+"""A question and its weights as one SELECT.
 
-Enters: a question, its plan, channels, the words of a database. Leaves: SQL text. Must not know:
-how weights are found.
+Enters: a question, its plan, channels, a dialect. Leaves: SQL text. Must not know: how the weights
+are computed.
 
     tally      the rows that are asked about, counted by group, conditions and published values
     value_i    the values of sensitive column i, numbered
-    weight_i   what a row that publishes u counts in the estimate of v, for columns grouped by
+    weight_i   the weight, in the estimate of v, of a row that publishes u, for columns grouped by
     rest       the same for the other columns together, by kind of cell and pattern of conditions
     cell       the cells of the answer
     weighed    sums of weights, and of (w^2 - w): the variance
@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from countveil.asking.portable.measures import Totals, measure_columns, tested
-from countveil.asking.portable.weights import QuestionNumbers, weigh
+from countveil.asking.portable.measures import Totals, having_text, measure_columns
+from countveil.asking.portable.weights import QuestionWeights, question_weights
 from countveil.errors import QueryError
 from countveil.maths.channel import ChannelView
-from countveil.sql.dialects.translated import SQLITE, Words, name_text
-from countveil.sql.query import Plan, Question
+from countveil.sql.dialects.literals import LiteralDialect, name_text
+from countveil.sql.query import Question, TallyPlan
 from countveil.sql.query.question import Ordering
 
-_MEANT = (
+_PURPOSE = (
     "Estimates (unbiased) and standard errors of true counts, from a release of countveil. The "
     "numbers below belong to this release alone."
 )
@@ -38,19 +38,23 @@ _SEVERAL = (
 
 
 def portable_sql(
-    question: Question, plan: Plan, views: Sequence[ChannelView], words: Words, table: str
+    question: Question,
+    plan: TallyPlan,
+    views: Sequence[ChannelView],
+    dialect: LiteralDialect,
+    table: str,
 ) -> str:
     """Plain SQL whose answer is that of the method unbiased."""
     if any(domain == () for domain in plan.domains):
         raise QueryError("A sensitive column without values cannot be asked about.")
-    built = _Statement(question, plan, weigh(plan, views), views, words)
-    text = _formatted(built.text(table), built.lists, words.dialect)
-    comments = [_MEANT, _SEVERAL] if len(views) > 1 else [_MEANT]
+    select = _Select(question, plan, question_weights(plan, views), views, dialect)
+    text = _formatted(select.text(table), select.lists, dialect.name)
+    comments = [_PURPOSE, _SEVERAL] if len(views) > 1 else [_PURPOSE]
     return "\n".join([*(f"-- {line}" for line in comments), text])
 
 
 def _formatted(text: str, lists: Mapping[str, Sequence[Sequence[str]]], dialect: str) -> str:
-    """Laid out for people; long lists of numbers are put in afterwards, for parsing takes time."""
+    """Formatted for people; long lists of numbers are inserted afterwards: parsing is slow."""
     import sqlglot
 
     mark = "listed"
@@ -58,46 +62,46 @@ def _formatted(text: str, lists: Mapping[str, Sequence[Sequence[str]]], dialect:
         mark += "_"
     for name in lists:
         text = text.replace(f"FROM {name}_rows)", f"FROM {mark}{name})")
-    laid_out = str(sqlglot.parse_one(text, read=dialect).sql(dialect, pretty=True)) + ";"
+    formatted = str(sqlglot.parse_one(text, read=dialect).sql(dialect, pretty=True)) + ";"
     for name, rows in lists.items():
         listed = ",\n    ".join(f"({', '.join(row)})" for row in rows)
-        laid_out = laid_out.replace(
+        formatted = formatted.replace(
             f"FROM {mark}{name}\n", f"FROM (VALUES\n    {listed}\n  ) AS listed\n"
         )
-    return laid_out
+    return formatted
 
 
-class _Statement:
+class _Select:
     def __init__(
         self,
         question: Question,
-        plan: Plan,
-        numbers: QuestionNumbers,
+        plan: TallyPlan,
+        weights: QuestionWeights,
         views: Sequence[ChannelView],
-        words: Words,
+        dialect: LiteralDialect,
     ) -> None:
-        self._question, self._plan, self._numbers = question, plan, numbers
-        self._views, self._words = views, words
+        self._question, self._plan, self._weights = question, plan, weights
+        self._views, self._dialect = views, dialect
         self._plain = [f"k{i}" for i in range(len(plan.tally.keys))]
-        self._totals = Totals(plan, numbers, views, words)
+        self._totals = Totals(plan, weights, views, dialect)
         self.lists: dict[str, Sequence[Sequence[str]]] = {}
 
     def text(self, table: str) -> str:
         tables = [f"tally AS ({self._tally(table)})"]
         for axis, domain in enumerate(self._plan.domains):
-            rows = [[str(u), self._words.literal(value)] for u, value in enumerate(domain)]
+            rows = [[str(u), self._dialect.literal(value)] for u, value in enumerate(domain)]
             tables.append(self._values(f"value_{axis}", ["u", "value"], rows))
-        for axis in self._numbers.grouped_axes:
+        for axis in self._weights.grouped_axes:
             matrix = self._views[axis].weights
             rows = [
-                [str(v), str(u), self._words.number(float(matrix[v, u]))]
+                [str(v), str(u), self._dialect.number(float(matrix[v, u]))]
                 for v, u in np.ndindex(*matrix.shape)
             ]
             tables.append(self._values(f"weight_{axis}", ["v", "u", "m"], rows))
         tables.append(
             self._values("rest", ["kind", "p", "r", "z", *self._totals.names], self._rest())
         )
-        if self._numbers.grouped_axes:
+        if self._weights.grouped_axes:
             tables.append(self._values("cell", *self._cells()))
         tables.append(f"weighed AS ({self._weighed()})")
         estimated = [*self._key_columns(), *self._totals.estimated()]
@@ -111,47 +115,47 @@ class _Statement:
         return f"{name}({', '.join(columns)}) AS (SELECT * FROM {name}_rows)"
 
     def _key_columns(self) -> list[str]:
-        return [*self._plain, *(f"v{axis}" for axis in self._numbers.grouped_axes)]
+        return [*self._plain, *(f"v{axis}" for axis in self._weights.grouped_axes)]
 
     def _tally(self, table: str) -> str:
-        tally, words = self._plan.tally, self._words
-        columns = [f"{words.text(key)} AS k{i}" for i, key in enumerate(tally.keys)]
+        tally, dialect = self._plan.tally, self._dialect
+        columns = [f"{dialect.text(key)} AS k{i}" for i, key in enumerate(tally.keys)]
         bits = [
-            f"CASE WHEN {words.text(tally.conditions[c])} THEN {1 << place} ELSE 0 END"
-            for place, c in enumerate(reversed(self._numbers.bits))
+            f"CASE WHEN {dialect.text(tally.conditions[c])} THEN {1 << place} ELSE 0 END"
+            for place, c in enumerate(reversed(self._weights.bits))
         ]
         columns.append(f"{' + '.join(bits) or '0'} AS p")
         columns += [f"{name_text(name)} AS s{i}" for i, name in enumerate(tally.sensitive)]
         columns += [
-            f"CAST(COALESCE({words.text(a)}, 0) AS {words.double}) AS x{i}"
+            f"CAST(COALESCE({dialect.text(a)}, 0) AS {dialect.double}) AS x{i}"
             for i, a in enumerate(tally.arguments)
         ]
         by = [*self._plain, "p", *(f"s{i}" for i in range(len(tally.sensitive)))]
-        sums = [f"CAST(COUNT(*) AS {words.double}) AS n"]
+        sums = [f"CAST(COUNT(*) AS {dialect.double}) AS n"]
         for i in range(len(tally.arguments)):
             sums += [f"SUM(x{i}) AS x{i}", f"SUM(x{i} * x{i}) AS xx{i}"]
-        where = words.text(tally.where)
+        where = dialect.text(tally.where)
         rows = f"SELECT {', '.join(columns)} FROM {table} WHERE {where}"
         return f"SELECT {', '.join([*by, *sums])} FROM ({rows}) AS asked GROUP BY {', '.join(by)}"
 
     def _rest(self) -> list[list[str]]:
-        kinds, patterns = self._numbers.shown.shape
-        n_rest = next(iter(self._numbers.aggregates.values())).weights.shape[2]
+        kinds, patterns = self._weights.exists.shape
+        n_rest = next(iter(self._weights.aggregates.values())).weights.shape[2]
         return [
             [
-                str(kind), str(p), str(r), str(int(self._numbers.shown[kind, p])),
+                str(kind), str(p), str(r), str(int(self._weights.exists[kind, p])),
                 *self._totals.row(kind, p, r),
             ]
             for kind, p, r in np.ndindex(kinds, patterns, n_rest)
-            if self._numbers.shown[kind, p] or self._totals.asks(kind, p)
+            if self._weights.exists[kind, p] or self._totals.asks(kind, p)
         ]  # fmt: skip
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
-        names = [f"v{axis}" for axis in self._numbers.grouped_axes]
+        names = [f"v{axis}" for axis in self._weights.grouped_axes]
         rows = [
             [*map(str, cell), str(kind), *self._totals.constants(number)]
             for number, (cell, kind) in enumerate(
-                zip(self._numbers.cells, self._numbers.kind_of, strict=True)
+                zip(self._weights.cells, self._weights.kind_of, strict=True)
             )
             if kind >= 0
         ]
@@ -160,67 +164,66 @@ class _Statement:
         return [*names, "kind", *self._totals.constant_names], rows
 
     def _weighed(self) -> str:
-        numbers = self._numbers
+        weights = self._weights
         joins = ["tally"]
         for axis in range(len(self._plan.domains)):
             same = f"value_{axis}.value = s{axis}"
             missing = f"(value_{axis}.value IS NULL AND s{axis} IS NULL)"
             joins.append(f"JOIN value_{axis} ON ({same} OR {missing})")
-        if numbers.grouped_axes:
+        if weights.grouped_axes:
             joins.append("CROSS JOIN cell")
         joins += [
             f"JOIN weight_{a} ON weight_{a}.v = cell.v{a} AND weight_{a}.u = value_{a}.u"
-            for a in numbers.grouped_axes
+            for a in weights.grouped_axes
         ]
         place = "0"
-        for axis in numbers.rest_axes:
+        for axis in weights.rest_axes:
             place = f"({place}) * {len(self._plan.domains[axis])} + value_{axis}.u"
-        kind = "cell.kind" if numbers.grouped_axes else "0"
+        kind = "cell.kind" if weights.grouped_axes else "0"
         joins.append(f"JOIN rest ON rest.kind = {kind} AND rest.p = tally.p AND rest.r = {place}")
-        factor = " * ".join([f"weight_{axis}.m" for axis in numbers.grouped_axes] or ["1"])
-        own = " AND ".join([f"weight_{a}.v = weight_{a}.u" for a in numbers.grouped_axes])
-        cells = [f"cell.v{axis}" for axis in numbers.grouped_axes]
-        constants = self._totals.constant_names if numbers.grouped_axes else []
+        factor = " * ".join([f"weight_{axis}.m" for axis in weights.grouped_axes] or ["1"])
+        same = " AND ".join([f"weight_{a}.v = weight_{a}.u" for a in weights.grouped_axes])
+        cells = [f"cell.v{axis}" for axis in weights.grouped_axes]
+        constants = self._totals.constant_names if weights.grouped_axes else []
         by = [*self._plain, *cells, *(f"cell.{name}" for name in constants)]
-        sums = self._totals.sums(factor, own, empty=not self._question.keys)
+        sums = self._totals.sums(factor, same, empty=not self._question.keys)
         text = f"SELECT {', '.join([*by, *sums])} FROM {' '.join(joins)}"
         if self._question.keys:
             text += f" GROUP BY {', '.join(by)} HAVING SUM(n * z) > 0"
         return text
 
     def _select(self) -> str:
-        question, words = self._question, self._words
+        question, dialect = self._question, self._dialect
         columns = [f"{what} AS {name_text(name)}" for name, what in self._labelled()]
         joins = [
             f"JOIN value_{axis} ON value_{axis}.u = measured.v{axis}"
-            for axis in self._numbers.grouped_axes
+            for axis in self._weights.grouped_axes
         ]
         text = f"SELECT {', '.join(columns)} FROM measured {' '.join(joins)}"
         if question.having is not None:
-            text += f" WHERE {tested(question.having, words)}"
+            text += f" WHERE {having_text(question.having, dialect)}"
         if question.order:
             text += f" ORDER BY {', '.join(map(self._ordered, question.order))}"
         if question.limit is not None or question.offset:
-            no_limit = "-1" if words.dialect == SQLITE else "ALL"
-            text += f" LIMIT {no_limit if question.limit is None else question.limit}"
+            text += f" LIMIT {dialect.no_limit if question.limit is None else question.limit}"
             text += f" OFFSET {question.offset}" if question.offset else ""
         return text
 
     def _labelled(self) -> list[tuple[str, str]]:
         several = sum(output.what == "measure" for output in self._question.outputs) > 1
-        found: list[tuple[str, str]] = []
+        columns: list[tuple[str, str]] = []
         taken = {"estimate", "std_error"}
         for output in (o for o in self._question.outputs if o.what == "key"):
             label = output.label
             while label.lower() in taken:
                 label += "_"
             taken.add(label.lower())
-            found.append((label, self._key(output.number)))
+            columns.append((label, self._key(output.number)))
         for output in (o for o in self._question.outputs if o.what == "measure"):
             before = f"{output.label}_" if several else ""
-            found.append((f"{before}estimate", f"e_{output.number}"))
-            found.append((f"{before}std_error", f"se_{output.number}"))
-        return found
+            columns.append((f"{before}estimate", f"e_{output.number}"))
+            columns.append((f"{before}std_error", f"se_{output.number}"))
+        return columns
 
     def _key(self, number: int) -> str:
         key = self._question.keys[number]
@@ -238,11 +241,11 @@ class _Statement:
             key = self._question.keys[by.number]
             what = self._key(by.number)
             if key.sensitive is not None:
-                # In the order of the list, missing values apart.
+                # In the order of the domain, missing values apart.
                 place = what.replace(".value", ".u")
                 what = f"CASE WHEN {what} IS NULL THEN NULL ELSE {place} END"
-            elif self._words.dialect == "postgres" and _is_text(key.expression):
-                what += ' COLLATE "C"'
+            elif _is_text(key.expression):
+                what += self._dialect.collation
         missing = "NULLS FIRST" if by.missing_first else "NULLS LAST"
         return f"{what} {'DESC' if by.descending else 'ASC'} {missing}"
 

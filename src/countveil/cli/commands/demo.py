@@ -130,7 +130,7 @@ def _true_count(census: Path, where: str) -> int:
     from countveil.engines.local.release_table import LocalRelease
     from countveil.release import PublishedColumn
     from countveil.sql.query import ReleaseColumns, Tally, parse_where
-    from countveil.sql.query.formulas import as_condition
+    from countveil.sql.query.expressions import as_condition
 
     fields = pq.read_schema(census)
     columns = [PublishedColumn(field.name, str(field.type), "plain") for field in fields]

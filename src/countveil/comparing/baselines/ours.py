@@ -25,10 +25,11 @@ from countveil.comparing.baselines.method import (
     tallies,
 )
 from countveil.maths.channel import ChannelView, view_of_release
-from countveil.maths.estimate import bayes_counts, check_method, shrunk_counts, unbiased_counts
-from countveil.maths.paper.bayes import PAPER_TOLERANCE
+from countveil.maths.estimate import check_method, shrunk_counts, unbiased_counts
 from countveil.maths.groups import ColumnSettings, check_eligible, form_groups
 from countveil.maths.mechanism import Dealer, draw_published
+from countveil.maths.paper import bayes_counts
+from countveil.maths.paper.bayes import PAPER_TOLERANCE
 from countveil.randomness import Randomness
 
 _LEVEL = 0.95

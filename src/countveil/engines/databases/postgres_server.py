@@ -22,7 +22,7 @@ from countveil.engines.databases.connections import (
 )
 from countveil.errors import QueryError, ReleaseError
 from countveil.release import PublishedColumn
-from countveil.sql.dialects.translated import POSTGRES, words_for
+from countveil.sql.dialects import POSTGRES, dialect_for
 from countveil.sql.interruptible import Conversation, Waiting
 from countveil.sql.postgres_errors import postgres_reason
 
@@ -86,7 +86,7 @@ class PostgresServer:
 
     def exists(self, table: TableName) -> bool:
         """Whether there is a table of this name."""
-        literal = words_for(POSTGRES, ()).literal
+        literal = dialect_for(POSTGRES, ()).literal
         schema = literal(table[0]) if len(table) > 1 else "current_schema()"
         counted = self.fetch(
             f"SELECT count(*) FROM information_schema.tables "

@@ -18,11 +18,11 @@ from countveil.engines.databases.connections import Connection, connection_class
 from countveil.engines.pivot import one_by_one, pivot
 from countveil.errors import ReleaseError
 from countveil.release import Manifest
-from countveil.sql.dialects import portable
+from countveil.sql import dialects
 from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Expression
 
-_DIALECTS = {POSTGRES: portable.POSTGRES, DUCKDB: portable.DUCKDB}
+_DIALECTS = {POSTGRES: dialects.POSTGRES, DUCKDB: dialects.DUCKDB}
 
 
 def open_release(address: DatabaseAddress) -> OpenedRelease:
@@ -61,8 +61,8 @@ class DatabaseRelease:
 
     def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """One pass over the data, in the database."""
-        words = portable.words_for(self._dialect, self._manifest.columns)
-        return pivot(self._connection.fetch(words.tally(tally, self._table)), tally, domains)
+        dialect = dialects.dialect_for(self._dialect, self._manifest.columns)
+        return pivot(self._connection.fetch(dialect.tally(tally, self._table)), tally, domains)
 
     def tally_each(
         self,

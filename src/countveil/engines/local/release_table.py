@@ -22,7 +22,7 @@ from countveil.engines.contract import TallyResult
 from countveil.engines.local.in_memory.column import NotHeldError
 from countveil.engines.pivot import pivot
 from countveil.errors import QueryError, ReleaseError
-from countveil.sql.dialects.dialect import Statement
+from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.locked_duckdb import connect, quoted, without_pattern
 from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Expression
@@ -119,7 +119,7 @@ class LocalRelease:
 
     def _tally_files(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """One pass over the data, whatever the number of cells."""
-        statement = Statement(self._internal)
+        statement = DuckDB(self._internal)
         text = statement.tally(tally, "release")
         return pivot(self._run(text, statement.parameters), tally, domains)
 

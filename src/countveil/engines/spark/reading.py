@@ -17,9 +17,9 @@ from countveil.engines.spark.files import Files
 from countveil.engines.spark.jobs import condition, java_errors
 from countveil.errors import InputError, QueryError, SettingsError
 from countveil.release import PublishedColumn
-from countveil.sql.dialects.translated import SPARK, words_for
-from countveil.sql.query.release_columns import ReleaseColumns
+from countveil.sql.dialects import SPARK, dialect_for
 from countveil.sql.query.parse import parse_condition
+from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.tables import PLAIN_CSV, Column, CsvStyle, Reading, check_named
 from countveil.tables.locate import is_spark_frame
 
@@ -190,7 +190,7 @@ def _condition(text: str, known: Sequence[Column]) -> str:
     columns = [PublishedColumn(column.name, column.type, "plain") for column in known]
     try:
         found = parse_condition(text, ReleaseColumns(columns, where="the table"))
-        return words_for(SPARK, columns).text(found)
+        return dialect_for(SPARK, columns).text(found)
     except QueryError as error:
         raise SettingsError(f"--where: {error}") from error
 

@@ -23,7 +23,7 @@ from countveil.engines.spark.session import find_session, our_settings
 from countveil.errors import EngineError, QueryError, ReleaseError
 from countveil.release import Manifest
 from countveil.release.formats.data_files import PARQUET, format_of
-from countveil.sql.dialects.translated import SPARK, words_for
+from countveil.sql.dialects import SPARK, dialect_for
 from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Expression
 
@@ -67,13 +67,13 @@ class SparkRelease:
 
     def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """One pass over the data, on the cluster."""
-        words = words_for(SPARK, self._manifest.columns)
+        dialect = dialect_for(SPARK, self._manifest.columns)
 
         def ask() -> Any:
             view = f"countveil_{uuid.uuid4().hex}"
             self._frame().createOrReplaceTempView(view)
             try:
-                found = self._session.sql(words.tally(tally, view))
+                found = self._session.sql(dialect.tally(tally, view))
                 # Spark names columns by their text, of which two may be the same.
                 return found.toDF(*(f"c{place}" for place in range(len(found.columns)))).toArrow()
             finally:

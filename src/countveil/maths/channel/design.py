@@ -2,7 +2,8 @@
 
 Enters: counts per value, ell. Leaves: expected numbers of groups that hold a value, or two values
 together, and the channel W that follows. Must not know: actual groups, randomness, and whether the
-counts are true ones (the publisher) or published ones (an analyst).
+counts are true ones (the publisher) or published ones (an analyst). Theory: docs/theory/channel.md,
+"Mixed groups".
 
 **Design.** k = N // ell groups, of N // k values or one more. Among all laws of such groups with
 the given expected counts, the one of largest entropy gives a set of values the probability
@@ -14,11 +15,11 @@ with these p, and S_u, S_uv the sum without one or two of them. A group of size 
     u and v with probability  p[u] p[v] P(S_uv = m - 2) / P(S = m).
 
 **Numbers.** The probabilities of S come from its characteristic function at `n` points of the unit
-circle. That is exact but for sums further than n from m, which are beyond ten standard deviations.
-The p are scaled so that S has the mean m, hence every probability above is one of the bulk, and
-nothing cancels: relative errors stay near the machine's for 2 to 100,000 values, groups of hundreds
-and counts up to 10^9. With an odd number of points no factor is ever zero, so that dividing by the
-factor of a value is safe.
+circle. That is exact except for sums further than n from m, which are beyond ten standard
+deviations. The p are scaled so that S has the mean m. So every probability above lies in the bulk
+of the distribution and nothing cancels: relative errors stay near machine precision for 2 to
+100,000 values, groups of hundreds and counts up to 10^9. With an odd number of points no factor is
+ever zero, so dividing by the factor of a value is safe.
 
 **Edges.** A value with f = k is in every group. It is taken out, and groups become smaller by one.
 """
@@ -36,9 +37,9 @@ Counts = NDArray[np.int64]
 _NEVER, _ALWAYS = -1, -2
 _ROUNDS = 400
 _CLOSE, _CENTRED = 1e-10, 1e-12
-# Full steps would swing for ever between two values that share one place; two thirds of a step
-# shrink both that swing and everything slow by the same factor of three. Where many values share
-# many places, full steps are faster.
+# Full steps would oscillate for ever between two values that share one place. Two thirds of a step
+# shrink both that oscillation and every slow component by a factor of three. Where many values
+# share many places, full steps are faster.
 _STEP, _SHARED = 2 / 3, 2.0
 
 
@@ -86,7 +87,8 @@ def fit_design(counts: Counts, ell: int) -> Design:
     class_of[between] = inverse
     class_of[counts == groups] = _ALWAYS
     sizes = ((size - always, groups - larger), (size + 1 - always, larger))
-    logits = _fit(levels, multiplicity, groups, [part for part in sizes if part[1]])
+    occurring = [(places, number) for places, number in sizes if number]
+    logits = _fit(levels, multiplicity, groups, occurring)
     return Design(counts, size, groups - larger, larger, always, class_of, logits, multiplicity)
 
 
@@ -107,14 +109,14 @@ def design_channel(counts: Counts, ell: int) -> Floats:
     smaller /= design.size
     larger /= design.size + 1
     smaller += larger
-    # Rows of W sum to one; counts would do so but for rounding.
+    # Rows of W sum to one; without this they would only up to rounding.
     sums = smaller.sum(axis=1, keepdims=True)
     smaller /= np.where(sums > 0, sums, 1.0)
     return smaller
 
 
 def _pairs_of_size(design: Design, values: Counts, size: int, groups: int) -> Floats:
-    """`size` counts the places that the values in every group leave."""
+    """`size` counts the places that are left beside the values that are in every group."""
     result: Floats = np.zeros((values.size, values.size))
     if groups == 0:
         return result
@@ -151,15 +153,15 @@ def _fit(levels: Counts, multiplicity: Counts, groups: int, sizes: list[tuple[in
             present += number * inside
             absent += number * outside
         step = wanted - np.log(present / absent)
-        part = 1.0 if multiplicity @ (points.p * points.q) > _SHARED else _STEP
-        logits = _centred(logits + part * step, multiplicity, mean)
+        length = 1.0 if multiplicity @ (points.p * points.q) > _SHARED else _STEP
+        logits = _centred(logits + length * step, multiplicity, mean)
         if np.ptp(step) < _CLOSE:
             break
     return logits
 
 
 def _centred(logits: Floats, multiplicity: Counts, mean: float) -> Floats:
-    """Shift the logits so that the p sum to `mean`: Newton's steps, held between two bounds."""
+    """Shift the logits so that the p sum to `mean`: Newton's method, kept between two bounds."""
     low, high = -80.0 - float(logits.max()), 80.0 - float(logits.min())
     shift = min(max(0.0, low), high)
     for _ in range(200):
@@ -183,7 +185,7 @@ def _sigmoid(x: Floats) -> Floats:
 
 
 class _Points:
-    """The characteristic function of S at odd many points, of which one half suffices.
+    """The characteristic function of S at an odd number of points, of which one half suffices.
 
     One over the factor of a class at a point is `real` - i `imaginary`.
     """
@@ -194,7 +196,7 @@ class _Points:
         deviation = float(np.sqrt(multiplicity @ (self.p * self.q)))
         n_points = min(n_values + 1, int(10 * deviation) + 10) | 1
         self.angles = 2 * np.pi * np.arange(n_points // 2 + 1) / n_points
-        # Every point but the first stands for itself and its mirror image.
+        # Every point but the first also represents its mirror image.
         self.share = np.where(self.angles > 0, 2.0, 1.0) / n_points
         real = self.q[:, None] + self.p[:, None] * np.cos(self.angles)
         imaginary = self.p[:, None] * np.sin(self.angles)
@@ -230,7 +232,7 @@ class _Points:
         whole = float(self._weights(size)[0].sum())
         real, imaginary = self._weights(size - 2)
         p = self.p[classes][:, None]
-        own, other = p * self.real[classes], p * self.imaginary[classes]
-        both: Floats = (own * real + other * imaginary) @ (own / whole).T
-        both += (own * imaginary - other * real) @ (other / whole).T
+        re, im = p * self.real[classes], p * self.imaginary[classes]
+        both: Floats = (re * real + im * imaginary) @ (re / whole).T
+        both += (re * imaginary - im * real) @ (im / whole).T
         return np.maximum(both, 0.0, out=both)

@@ -1,20 +1,20 @@
-"""The paper's group creation: again and again, one tuple of each of the ell largest buckets.
+"""The paper's group creation: repeatedly, one row from each of the ell largest buckets.
 
-Enters: counts per value, ell. Leaves: group templates. Must not know: tuples, randomness, and
+Enters: counts per value, ell. Leaves: group templates. Must not know: rows, randomness, and
 whether the counts are true ones (the publisher) or published ones (an analyst).
 
-**Tie rule.** Buckets of equal size are taken in the order in which they came to that size; at the
-start, in the order of the values. This makes the result a function of the histogram alone, so that
-an analyst can run the same creation on the published histogram.
+**Tie rule.** Buckets of equal size are taken in the order in which they reached that size;
+initially, in the order of the values. This makes the result a function of the histogram alone, so
+that an analyst can run the same creation on the published histogram.
 
 **No step per group.** With that rule the buckets at the boundary between taken and not taken are
 served in turn: with j of them and r places left in a group, the groups repeat after j / gcd(j, r)
-steps. Whole repetitions are counted, not made, until a bucket from above falls into the boundary or
-the boundary falls onto a bucket below. Time depends on the number of values, hardly on rows.
+steps. Whole repetitions are counted, not made, until a bucket from above falls to the boundary or
+the boundary falls to a bucket below. The time depends on the number of values and hardly on rows.
 
 **Residue.** With k = N // ell groups, the sizes are N // k and, for the last N % k groups, one
-more. No tuple is lost. Taking the largest buckets never runs into a dead end, whatever the order of
-group sizes, because the largest remaining demands are always the ones met first.
+more. No row is lost. Taking the largest buckets never reaches a dead end, whatever the order of
+group sizes, because the largest remaining counts are always reduced first.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def greedy_templates(counts: NDArray[np.int64], ell: int) -> Templates:
 
 
 class _Buckets:
-    """Values queued by how many of their tuples are left."""
+    """Values queued by how many of their rows are left."""
 
     def __init__(self, counts: NDArray[np.int64]) -> None:
         self.templates: dict[tuple[int, ...], int] = {}

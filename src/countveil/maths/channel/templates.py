@@ -1,7 +1,7 @@
 """Group templates, and the channel of the whole domain that follows from them.
 
-Enters: which values sit together in a group, how often. Leaves: W[u, v] = P(publish v | true u).
-Must not know: tuples. Two groups with the same values are one template with multiplicity two.
+Enters: which values share a group, and how often. Leaves: W[u, v] = P(publish v | true u).
+Must not know: rows. Two groups with the same values are one template with multiplicity two.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ class Templates:
 
     @classmethod
     def from_rows(
-        cls, n_values: int, parts: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+        cls, n_values: int, matrices: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
     ) -> Templates:
         """From matrices whose rows are groups, with how many there are of each row.
 
         All matrices have different widths. Equal rows become one template.
         """
         sizes, members, multiplicity = [], [], []
-        for rows, times in parts:
+        for rows, times in matrices:
             ordered = np.sort(rows, axis=1)
-            words = _packed(ordered, n_values)
-            order = np.lexsort(words[::-1])
+            packed = _packed(ordered, n_values)
+            order = np.lexsort(packed[::-1])
             ordered = ordered[order]
             fresh = np.ones(order.size, bool)
-            fresh[1:] = np.any([word[order[1:]] != word[order[:-1]] for word in words], axis=0)
+            fresh[1:] = np.any([key[order[1:]] != key[order[:-1]] for key in packed], axis=0)
             starts = np.flatnonzero(fresh)
             members.append(ordered[starts].ravel())
             multiplicity.append(np.add.reduceat(times[order], starts) if starts.size else times)
@@ -71,7 +71,7 @@ class Templates:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Tuples per value: the histogram that these groups partition."""
+        """Rows per value: the histogram that these groups partition."""
         counts = np.zeros(self.n_values, np.int64)
         np.add.at(counts, self.members, np.repeat(self.multiplicity, self.sizes))
         return counts
@@ -80,37 +80,37 @@ class Templates:
 def channel_matrix(templates: Templates) -> NDArray[np.float64]:
     """W[u, v]: the sum over the groups that contain u and v of 1/size, divided by f[u].
 
-    A value without tuples has a row of zeros.
+    A value without rows in the table has a row of zeros.
     """
     joint = np.zeros((templates.n_values, templates.n_values))
-    own = np.zeros(templates.n_values)
+    diagonal = np.zeros(templates.n_values)
     for size in np.unique(templates.sizes).tolist():
         chosen = templates.sizes == size
         starts = templates.indptr[:-1][chosen]
         members = templates.members[starts[:, None] + np.arange(size)]
         shares = templates.multiplicity[chosen] / size
         joint += meetings(members, shares, templates.n_values)
-        own += np.bincount(members.ravel(), np.repeat(shares, size), templates.n_values)
-    np.fill_diagonal(joint, own)
+        diagonal += np.bincount(members.ravel(), np.repeat(shares, size), templates.n_values)
+    np.fill_diagonal(joint, diagonal)
     whole: NDArray[np.float64] = joint / np.maximum(templates.counts, 1)[:, None]
     return whole
 
 
 def _packed(rows: NDArray[np.int64], n_values: int) -> list[NDArray[np.int64]]:
-    """The columns of each row in as few words as hold them, so that fewer have to be sorted."""
+    """Each row packed into as few integers as possible, so that sorting compares fewer of them."""
     bits = max(1, (n_values - 1).bit_length())
-    words = [np.zeros(rows.shape[0], np.int64)]
+    packed = [np.zeros(rows.shape[0], np.int64)]
     for place, column in enumerate(rows.T):
         if place and place % (62 // bits) == 0:
-            words.append(np.zeros(rows.shape[0], np.int64))
-        words[-1] = (words[-1] << bits) | column
-    return words
+            packed.append(np.zeros(rows.shape[0], np.int64))
+        packed[-1] = (packed[-1] << bits) | column
+    return packed
 
 
 def meetings(
     members: NDArray[np.int64], times: NDArray[np.float64] | None, n_values: int
 ) -> NDArray[np.float64]:
-    """How often two values sit in one group: rows of `members` are groups, each `times` over.
+    """How often two values share a group: rows of `members` are groups, row i counted `times[i]`.
 
     Members from `n_values` on are not counted; the diagonal is zero.
     """

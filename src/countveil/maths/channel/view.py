@@ -1,15 +1,43 @@
-"""The channel as an analyst sees it: from the published histogram, N, ell and the group method.
+"""The channel as an analyst can know it: from the published histogram, N, ell and the group method.
 
-Enters: what a release tells. Leaves: a `ChannelView`. Must not know: true counts.
+Enters: what a release publishes. Leaves: a `ChannelView` with the weights that undo the channel.
+Must not know: true counts, predicates, errors. Theory: docs/theory/channel.md, "Two states", and
+docs/theory/estimates.md, "Unbiased, one column".
 
-Everything here is post-processing of public numbers. The published count g[s] stands in for the
-true f[s]; it is unbiased for it.
+Everything here is post-processing of public numbers. The published count g[s] takes the place of
+the true f[s], for which it is unbiased.
+
+**Two states.** Seen as "s or not s", the channel of a value s is two numbers:
+
+    a = P(publish s | true value is s)          averaged over the rows with s
+    b = P(publish s | true value is not s)      averaged over the rows without s
+
+Published counts are unbiased, f = f a + (N - f) b, so b = f (1 - a) / (N - f). With all groups of
+size ell, a = 1/ell and b = (ell - 1) f / (ell (N - f)). (The paper prints another b; see
+`maths/paper`.) For n rows, of which x have the value and y publish it, E[y] = a x + b (n - x), so
+x = (y - n b) / (a - b): a row that publishes u has the weight
+
+    M[v, u] = ([u = v] - b[v]) / (a - b[v])
+
+in the estimate of v.
+
+**Whole domain.** The two-state b is an average over all rows without s. Within a predicate the
+other values have other shares, and a frequent value shares a group with s a little less often,
+relative to its count, than a rare one: mixed groups are as even as groups can be, not perfectly
+even. The standard error, relative to the count, shrinks with the number of rows. This bias does
+not: at 5 * 10^7 rows it is up to three standard errors. With W of the fitted design, E[y] = W^T x
+for the counts x of all values. W is close to the two-state matrix. So the two-state estimate is
+corrected, a few times, by the two-state estimate of the residual y - W^T x. Each correction shrinks
+the bias by a factor of ten or more. The corrections are small beside the noise and hardly add to
+it: the variance stays that of two states. For the whole table the residual is zero, and nothing is
+corrected.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,51 +45,79 @@ from numpy.typing import NDArray
 from countveil.maths.channel.design import design_channel
 from countveil.maths.channel.greedy import greedy_templates
 from countveil.maths.channel.templates import channel_matrix
-from countveil.maths.channel.two_state import b_exact, keep_probability
-from countveil.maths.channel.undo import two_state_weights, whole_domain_weights
+
+Floats = NDArray[np.float64]
+Numbers = TypeVar("Numbers", float, Floats)
+
+# A release says how its groups were formed, and what happened to the rows that are left over when
+# N is not a multiple of ell.
+GROUP_METHODS = ("mixed", "anatomy")
+RESIDUES = ("absorb", "drop")
 
 # A dense matrix of this many values squared is 32 MB; beyond it the whole domain is not fitted.
 WHOLE_DOMAIN_LIMIT = 2_000
 
-# How many standard errors the published count must stay below N/ell for the value to be separable.
-_SEPARABLE_MARGIN = 4.0
+CORRECTION_STEPS = 5
 
+# A value is identifiable if its published count is this many standard errors below N/ell.
+_IDENTIFIABLE_MARGIN = 4.0
+
+# See `ChannelView.informative`.
 _NEAR, _TYPICAL_SHARE, _TYPICAL_DEPARTURE = 0.15, 0.05, 0.3
 
-_FOLLOWED, _SHRINKS = 12, 0.7
+# See `_corrections_converge`.
+_STEPS_FOLLOWED, _SHRINKS = 12, 0.7
+
+
+def keep_probability(rows: int, ell: int) -> float:
+    """a: the chance that a row publishes its true value.
+
+    k = rows // ell groups have the sizes rows // k and, for rows % k of them, one more. A value can
+    be in any of them. The mean of 1/size over the groups is exact when all sizes are equal;
+    otherwise only rows % k groups differ, and the mean for each value lies between the two sizes.
+    """
+    groups = rows // ell
+    size, larger = divmod(rows, groups)
+    return ((groups - larger) / size + larger / (size + 1)) / groups
+
+
+def b_exact(count: Numbers, rows: float, keep: float) -> Numbers:
+    """b: the chance that a row without s publishes s, for `count` rows with s in the table."""
+    return count * (1 - keep) / (rows - count)
 
 
 @dataclass(frozen=True)
 class ChannelView:
     """What an analyst can compute with for one sensitive column.
 
-    `whole` is W of all values, as far as it can be known. `two_state_holds`: it differs so little
+    `whole` is W of all values, as far as it can be known. `two_state_holds`: W differs so little
     from two states that estimates correct for it (mixed groups); otherwise they only widen errors.
     """
 
     rows: int
     keep: float
-    published: NDArray[np.float64]
-    whole: NDArray[np.float64] | None
+    published: Floats
+    whole: Floats | None
     two_state_holds: bool
 
     @cached_property
-    def b(self) -> NDArray[np.float64]:
+    def b(self) -> Floats:
         """B of every value, exact two-state form."""
         return b_exact(np.minimum(self.published, self.rows - 1.0), self.rows, self.keep)
 
     @cached_property
-    def separable(self) -> NDArray[np.bool_]:
-        """False where f is so near N/ell that a and b cannot be told apart: do not divide."""
+    def identifiable(self) -> NDArray[np.bool_]:
+        """False where f is so near N/ell that a and b are nearly equal: do not divide by a - b."""
         noise = np.sqrt(self.published * (1 - self.keep))
-        return self.rows * self.keep - self.published > _SEPARABLE_MARGIN * noise
+        return self.rows * self.keep - self.published > _IDENTIFIABLE_MARGIN * noise
 
     @cached_property
-    def told(self) -> NDArray[np.bool_]:
+    def informative(self) -> NDArray[np.bool_]:
         """False where f is near N/ell, so that an estimate, though possible, is mostly noise.
 
-        The counts of such a value are no help in correcting those of others. Nearness counts only
-        if a typical predicate (a twentieth of the rows) could not show a typical departure.
+        The counts of such a value cannot help to correct those of others. A value near N/ell counts
+        as uninformative only if a typical predicate (a twentieth of the rows) could not show a
+        typical departure from independence.
         """
         gap = self.keep - self.b
         expected = np.maximum(self.published, 1.0) * _TYPICAL_SHARE
@@ -69,22 +125,22 @@ class ChannelView:
         with np.errstate(divide="ignore"):
             error = np.sqrt(rows * self.b) / np.maximum(gap, 0.0)
         noisy = (gap < _NEAR * self.keep) & (error > _TYPICAL_DEPARTURE * expected)
-        told: NDArray[np.bool_] = self.separable & ~noisy
-        return told
+        informative: NDArray[np.bool_] = self.identifiable & ~noisy
+        return informative
 
     @cached_property
-    def weights(self) -> NDArray[np.float64]:
-        """M[v, u]: what a row that publishes u counts in the estimate of v.
+    def weights(self) -> Floats:
+        """M[v, u]: the weight, in the estimate of v, of a row that publishes u.
 
-        A row of NaN where v cannot be separated.
+        M y estimates x without bias. A row of NaN where v is not identifiable.
         """
         if self.whole is None or not self.two_state_holds:
             weights = two_state_weights(self.keep, self.b)
         else:
-            shares = np.where(self.told, 0.0, self.published)
+            shares = np.where(self.informative, 0.0, self.published)
             shares = shares / max(float(shares.sum()), 1.0)
             weights = whole_domain_weights(self.keep, self.b, self.whole, shares)
-        weights[~self.separable] = np.nan
+        weights[~self.identifiable] = np.nan
         weights.flags.writeable = False
         return weights
 
@@ -99,38 +155,66 @@ def view_of_release(published: NDArray[np.int64], rows: int, ell: int, groups: s
             whole = channel_matrix(greedy_templates(eligible, ell))
         elif eligible is not None:
             whole = design_channel(eligible, ell)
-    # Greedy groups break the assumption that every tuple without s is as likely to sit with s.
+    # With greedy groups, rows without s are not all equally likely to share a group with s.
     view = ChannelView(rows, keep, published.astype(np.float64), whole, groups != "anatomy")
-    return view if _near_two_states(view) else replace(view, two_state_holds=False)
+    return view if _corrections_converge(view) else replace(view, two_state_holds=False)
 
 
-def _near_two_states(view: ChannelView) -> bool:
-    """Does solving with two states again and again lead to the solution with the whole channel?
+def two_state_weights(keep: float, b: Floats) -> Floats:
+    """M of two states; infinite or NaN where a and b are equal."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        weights: Floats = (np.eye(b.size) - b[:, None]) / (keep - b)[:, None]
+    return weights
 
-    Estimates correct the two-state answer in this way. It is so for mixed groups unless values
-    are very few and very unequal. The error left after each step is followed for a while.
+
+def whole_domain_weights(keep: float, b: Floats, whole: Floats, hidden_shares: Floats) -> Floats:
+    """M after the corrections.
+
+    Values that are not informative share what the others leave: `hidden_shares` sum to one over
+    them, or to zero if there are none. Their weights stay those of two states.
+    """
+    hidden = hidden_shares > 0
+    published = np.eye(b.size)
+    estimates = two_state_weights(keep, b).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(CORRECTION_STEPS):
+            known = estimates
+            if hidden.any():
+                known = np.where(hidden, 0.0, estimates)
+                known = known + (1.0 - known.sum(axis=1, keepdims=True)) * hidden_shares
+            residual = published - known @ whole
+            step = (residual - residual.sum(axis=1, keepdims=True) * b) / (keep - b)
+            estimates = estimates + np.where(hidden, 0.0, step)
+    return np.ascontiguousarray(estimates.T)
+
+
+def _corrections_converge(view: ChannelView) -> bool:
+    """Does correcting with two states again and again lead to the solution with W?
+
+    It does for mixed groups unless values are very few and very unequal. The error that is left
+    after each step is followed for some steps.
     """
     if view.whole is None or not view.two_state_holds:
         return True
-    usable, b = view.separable & (view.published > 0), view.b
+    usable, b = view.identifiable & (view.published > 0), view.b
     if not usable.any():
         return True
     divisor = np.where(usable, view.keep - b, 1.0)
     error = np.where(usable, np.sqrt(view.published), 0.0)
     error[::2] *= -1
-    shrunk = 1.0
-    for _ in range(_FOLLOWED):
+    ratio = 1.0
+    for _ in range(_STEPS_FOLLOWED):
         size = float(np.abs(error).sum())
         if size == 0:
             return True
-        seen = error @ view.whole
-        error = np.where(usable, error - (seen - seen.sum() * b) / divisor, 0.0) / size
-        shrunk = float(np.abs(error).sum())
-    return shrunk < _SHRINKS
+        sent = error @ view.whole
+        error = np.where(usable, error - (sent - sent.sum() * b) / divisor, 0.0) / size
+        ratio = float(np.abs(error).sum())
+    return ratio < _SHRINKS
 
 
 def _nearest_eligible(counts: NDArray[np.int64], ell: int) -> NDArray[np.int64] | None:
-    """Published counts may overshoot N/ell by chance; cut them back until groups exist."""
+    """Published counts may exceed N/ell by chance; cut them back until groups exist."""
     if np.count_nonzero(counts) < ell:
         return None
     while int(counts.max()) > int(counts.sum()) // ell:

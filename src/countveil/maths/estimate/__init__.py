@@ -2,30 +2,41 @@
 
 Enters: published counts per predicate as plain arrays, and the channel. Leaves: estimates,
 standard errors, intervals, verdicts. Must not know: SQL, files, engines, or anything the publisher
-has not published.
+has not published. Theory: docs/theory/estimates.md.
+
+    totals      what was tallied; any total as a weighted sum over rows
+    unbiased    one column: the estimate and its variance       products   several columns
+    estimates   intervals and verdicts                          shrunk     the default
+    methods     the estimators by name                          bayes      the door to `maths.paper`
+
+To add an estimator: write one module here with a subclass of `methods.Estimator`, and add one line
+to the table `methods.METHODS`.
 """
 
-from countveil.maths.estimate.totals import Tallies, Total
-from countveil.maths.estimate.estimates import Estimate, Estimates, IteratedEstimates, Rounds, verdicts
-from countveil.maths.paper.bayes import BayesResult, bayes_counts
-from countveil.maths.estimate.methods import estimate_ratio, estimate_total
-from countveil.maths.estimate.methods import METHODS, check_method
+from countveil.maths.estimate.estimates import Estimate, Estimates, verdicts
+from countveil.maths.estimate.methods import (
+    CHANNELS,
+    METHODS,
+    Estimator,
+    check_method,
+    make_estimator,
+)
 from countveil.maths.estimate.shrunk import shrunk_counts
+from countveil.maths.estimate.totals import ALWAYS, NEVER, Tallies, Total
 from countveil.maths.estimate.unbiased import unbiased_counts, unbiased_variance
 
 __all__ = [
+    "ALWAYS",
+    "CHANNELS",
     "METHODS",
-    "BayesResult",
+    "NEVER",
     "Estimate",
     "Estimates",
-    "IteratedEstimates",
-    "Rounds",
+    "Estimator",
     "Tallies",
     "Total",
-    "bayes_counts",
     "check_method",
-    "estimate_ratio",
-    "estimate_total",
+    "make_estimator",
     "shrunk_counts",
     "unbiased_counts",
     "unbiased_variance",

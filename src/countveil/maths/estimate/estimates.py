@@ -1,13 +1,24 @@
-"""What an answer is: an estimate with its error, and a verdict in one word.
+"""What an estimate is: a number with its standard error, its interval and a verdict in one word.
 
-Enters: numbers. Leaves: `Estimate` (one cell) and `Estimates` (many cells, as arrays).
-Must not know: how the numbers were found.
+Enters: estimates, and the variance at every true count. Leaves: `Estimate` (one cell), `Estimates`
+(many cells, as arrays), intervals, verdicts. Must not know: which channel, or how many columns, the
+numbers come from. Theory: docs/theory/estimates.md, "Intervals".
+
+**Interval.** All true counts t with (estimate - t)^2 <= z^2 Var(t). The variance is taken at the
+count that is tested, not at the estimate, so the interval of a small estimate is as asymmetric as
+it should be. Var is a quadratic in t, so the ends solve a quadratic equation. There is no
+continuity correction for the steps in which published counts move: averaged over predicates the
+intervals have the nominal coverage without it, and more with it. But no interval is narrower than
+one such step: an estimate far below 0 or above n rejects every possible count, and an interval of
+one point would claim a certainty that nobody has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +33,8 @@ HIDDEN_ABOVE = 0.5
 class Estimate:
     """One estimated count. Errors are None where the chosen channel gives no honest ones.
 
-    `verdict` is `reliable` (relative error within the wished bound), `indicative`, or `hidden`: too
-    small to say anything, by design.
+    `verdict` is `reliable` (relative error within the requested bound), `indicative`, or `hidden`:
+    too small to say anything, by design.
     """
 
     estimate: float | None
@@ -34,82 +45,131 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Rounds:
-    """How long an iteration took in every cell, and whether it came to rest there."""
-
-    iterations: NDArray[np.int64]
-    converged: NDArray[np.bool_]
-
-    @classmethod
-    def together(cls, several: Sequence[Rounds]) -> Rounds:
-        """Those of all cells."""
-        return cls(
-            np.concatenate([np.zeros(0, np.int64), *(r.iterations.ravel() for r in several)]),
-            np.concatenate([np.zeros(0, bool), *(r.converged.ravel() for r in several)]),
-        )
-
-    def sentences(self) -> list[str]:
-        """What an analyst should know of it."""
-        if not self.iterations.size:
-            return []
-        median, mean = np.median(self.iterations), self.iterations.mean()
-        most, cells = self.iterations.max(), self.iterations.size
-        taken = f"median {median:,.0f}, mean {mean:,.0f}, most {most:,} (cells: {cells:,})"
-        said = [f"Iterations: {taken}."]
-        restless = int(np.count_nonzero(~self.converged))
-        if restless:
-            said.append(
-                f"The iteration was stopped before it came to rest in {restless:,} of "
-                f"{cells:,} cells: their values are hard to separate. Method "
-                f"'shrunk' does not iterate."
-            )
-        return said
-
-
-@dataclass(frozen=True, slots=True)
 class Estimates:
-    """Estimates of many cells; NaN marks what cannot be said."""
+    """Estimates of many cells; NaN where nothing can be said."""
 
-    estimate: NDArray[np.float64]
-    std_error: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    estimate: Floats
+    std_error: Floats
+    low: Floats
+    high: Floats
+
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """The four arrays, in order."""
+        return self.estimate, self.std_error, self.low, self.high
 
     def flat(self) -> Estimates:
         """The grid row by row."""
-        return Estimates(*(part.ravel() for part in self.parts()))
+        return Estimates(*(array.ravel() for array in self.arrays()))
 
-    def parts(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """The four arrays."""
-        return self.estimate, self.std_error, self.low, self.high
-
-
-@dataclass(frozen=True, slots=True)
-class IteratedEstimates(Estimates):
-    """Estimates that took some rounds to come to rest."""
-
-    rounds: Rounds
+    def at(self, cells: Any) -> Estimates:
+        """Some cells, by any index of numpy."""
+        return Estimates(*(array[cells] for array in self.arrays()))
 
 
-def verdicts(cells: Estimates, sizes: NDArray[np.float64], within: float) -> list[str | None]:
-    """One word per cell, from its error relative to the estimate.
-
-    No count exceeds the rows it is a part of (`sizes`), so neither does the estimate that the error
-    is compared with; a sum or a ratio has no such bound (infinite) and may be negative. A cell
-    without errors gets no word: nobody can tell how good it is.
-    """
-    found, error, low, _ = cells.parts()
+def symmetric(estimate: Floats, error: Floats, level: float, centre: Floats) -> Estimates:
+    """Normal intervals around `centre`; without ends where the error is unknown."""
+    z = NormalDist().inv_cdf(0.5 + level / 2)
+    known = np.isfinite(error) & np.isfinite(estimate)
     with np.errstate(invalid="ignore"):
-        estimate = np.where(np.isfinite(sizes), np.minimum(found, sizes), np.abs(found))
-        kinds = [
-            (np.isnan(found), HIDDEN),
+        low, high = centre - z * error, centre + z * error
+    return Estimates(
+        np.where(np.isfinite(estimate), estimate, np.nan),
+        np.where(known, error, np.nan),
+        np.where(known, low, -np.inf),
+        np.where(known, high, np.inf),
+    )
+
+
+def verdicts(cells: Estimates, sizes: Floats, within: float) -> list[str | None]:
+    """One word per cell, from its standard error relative to the estimate.
+
+    No count exceeds the rows it is taken from (`sizes`), so the estimate is capped at them before
+    it is compared with the error. A sum or a ratio has no such bound (infinite) and may be
+    negative. A cell without errors gets no word: nobody knows how good it is.
+    """
+    estimate, error, low, _ = cells.arrays()
+    with np.errstate(invalid="ignore"):
+        size = np.where(np.isfinite(sizes), np.minimum(estimate, sizes), np.abs(estimate))
+        cases = [
+            (np.isnan(estimate), HIDDEN),
             (np.isnan(error) & np.isnan(low), None),
             (np.isnan(error), HIDDEN),
             (error == 0, RELIABLE),
-            ((estimate <= 0) | (error > HIDDEN_ABOVE * estimate), HIDDEN),
-            (error <= within * estimate, RELIABLE),
+            ((size <= 0) | (error > HIDDEN_ABOVE * size), HIDDEN),
+            (error <= within * size, RELIABLE),
         ]
-    words = [word for _, word in kinds]
-    first = np.select([met for met, _ in kinds], list(range(len(kinds))), len(kinds))
-    every = [*words, INDICATIVE]
-    return [every[number] for number in first.tolist()]
+    first = np.select([holds for holds, _ in cases], list(range(len(cases))), len(cases))
+    words = [*(word for _, word in cases), INDICATIVE]
+    return [words[number] for number in first.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """Unbiased estimates of counts between 0 and `size`, and their variance at every true count t.
+
+    Var(t) = constant + linear t + square t^2. `step` is by how much one published row moves the
+    estimate. The estimate is NaN where the value is not identifiable, the constant infinite where
+    the error is unknown. All arrays have the shape of the estimate.
+    """
+
+    estimate: Floats
+    constant: Floats
+    linear: Floats
+    square: Floats
+    size: Floats
+    step: Floats
+
+    def variance(self, true: Floats) -> Floats:
+        """The variance of the estimate if this is the true count."""
+        variance: Floats = self.constant + true * (self.linear + true * self.square)
+        return np.maximum(variance, 0.0)
+
+    def at(self, cells: NDArray[np.int64]) -> Likelihood:
+        """Some cells (of the last axis) only."""
+        return Likelihood(*(array[..., cells] for array in self.arrays()))
+
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+        """All arrays, in order."""
+        return self.estimate, self.constant, self.linear, self.square, self.size, self.step
+
+    def widened(self, spread: Floats) -> Likelihood:
+        """With one more source of error, of this size."""
+        return replace(self, constant=self.constant + spread**2)
+
+    def estimates(self, level: float) -> Estimates:
+        """Estimates with errors and intervals; 0 to size where nothing is known."""
+        with np.errstate(invalid="ignore"):
+            # A count below one gets the error of one: at zero it would claim certainty.
+            at = np.where(self.size > 0, np.maximum(self.estimate, 1.0), 0.0)
+            error = np.sqrt(self.variance(at))
+            low, high = self._interval(level)
+        known = np.isfinite(self.estimate) & np.isfinite(error)
+        return Estimates(
+            np.where(np.isfinite(self.estimate), self.estimate, np.nan),
+            np.where(known, error, np.nan),
+            np.where(known, low, 0.0),
+            np.where(known, high, self.size),
+        )
+
+    def _interval(self, level: float) -> tuple[Floats, Floats]:
+        z2 = NormalDist().inv_cdf(0.5 + level / 2) ** 2
+        with np.errstate(divide="ignore", over="ignore"):
+            lead = 1 - z2 * self.square
+            half = self.estimate + z2 * self.linear / 2
+            at_zero = self.estimate**2 - z2 * self.constant
+            root = np.sqrt(np.maximum(half**2 - lead * at_zero, 0.0))
+            # The interval reaches 0 if the estimate is not positive or a count of 0 is plausible.
+            low = np.where((self.estimate <= 0) | (at_zero <= 0), 0.0, (half - root) / lead)
+            # A variance that grows like the square of t leaves no upper end.
+            high = np.where(lead > 0, (half + root) / lead, np.inf)
+        low, high = np.minimum(low, self.size - self.step), np.maximum(high, self.step)
+        # n rows cannot hold more; an estimate outside of 0 to n still gets an interval inside.
+        return np.clip(low, 0, self.size), np.clip(high, 0, self.size)
+
+
+def quadratic(variance: Callable[[Floats], Floats], size: Floats) -> tuple[Floats, Floats, Floats]:
+    """The three coefficients of a variance that is a quadratic in the true count, 0 to size."""
+    size = np.maximum(size, 1.0)
+    none, half, all_ = variance(np.array([0.0, 0.5, 1.0]).reshape(3, *(1,) * size.ndim) * size)
+    square = 2 * (none - 2 * half + all_) / size**2
+    return none, (all_ - none) / size - square * size, square

@@ -1,11 +1,11 @@
 """Cells of several sensitive columns: the product of row weights, and its variance.
 
 Enters: y[p, v1, v2, ...] = rows of predicate p that publish these values, the channels of the
-columns, guesses of the counts of each column alone. Leaves: a `Signal` for every cell of true
-values. Must not know: SQL.
+columns, guesses of the counts of each column alone. Leaves: a `Likelihood` for every cell of true
+values. Must not know: SQL. Theory: docs/theory/estimates.md, "Unbiased, several columns".
 
-Columns have groups and draws of their own, so given the true values their weights are independent,
-and the product has the mean 1 in the cell and 0 elsewhere.
+Every column has its groups and its draw, independent of those of the others. So given the true
+values the weights are independent, and the product has the mean 1 in the cell and 0 elsewhere.
 
 **Variance.** Sort the rows of P by which of the wanted values they truly have. A weight has the
 second moment 1 + a (1 - a) / (a - b)^2 if the row has the value and b (1 - b) / (a - b)^2 if not;
@@ -13,8 +13,8 @@ the product of these, less the squared mean, is the variance of one row. Two thi
 rows, and count only through the rows that lack the value of one column k but have all the others
 (R of them), since elsewhere the other weights have the mean 0:
 
-- how many of them sit with the value: drawn without replacement from all rows that lack it, which
-  takes (b/a) (1 - b/a) (a / (a - b))^2 R^2 / (N - f) away;
+- how many of them share a group with the value: drawn without replacement from all rows that lack
+  it, which takes (b/a) (1 - b/a) (a / (a - b))^2 R^2 / (N - f) away;
 - b, computed from the published histogram: with c = R b' / (a - b), it takes 2 c times the
   covariance (1 - a) (a x + b R) / (a - b) away and adds c^2 f (1 - a).
 
@@ -32,12 +32,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate.signal import Signal, quadratic
+from countveil.maths.estimate.estimates import Likelihood, quadratic
 
 Floats = NDArray[np.float64]
 
 
-def product_signal(y: Floats, views: Sequence[ChannelView], margins: Sequence[Floats]) -> Signal:
+def product_likelihood(
+    y: Floats, views: Sequence[ChannelView], margins: Sequence[Floats]
+) -> Likelihood:
     """The cells of every predicate (first axis of y); `margins[k][p, v]` guess single columns."""
     estimate = y
     for axis, view in enumerate(views):
@@ -50,16 +52,16 @@ def product_signal(y: Floats, views: Sequence[ChannelView], margins: Sequence[Fl
         for axis, margin in enumerate(margins)
     ]
     with np.errstate(divide="ignore", invalid="ignore"):
-        parts = quadratic(lambda x: _variance(x, n, alone, columns), n + 0 * y)
+        coefficients = quadratic(lambda x: _variance(x, n, alone, columns), n + 0 * y)
         step = np.ones_like(y)
         for column in columns:
             step = step / np.abs(column.gap)
-    return Signal(estimate, *parts, n + 0 * y, step)
+    return Likelihood(estimate, *coefficients, n + 0 * y, step)
 
 
 @dataclass(frozen=True)
 class _Column:
-    """The numbers of one column, along its own axis."""
+    """The channel of one column, along its axis."""
 
     rows: float
     a: float
@@ -68,7 +70,7 @@ class _Column:
 
     @classmethod
     def of(cls, view: ChannelView, axis: int, dimensions: int) -> _Column:
-        b, f = (_along(part, 1 + axis, dimensions) for part in (view.b, view.published))
+        b, f = (_along(array, 1 + axis, dimensions) for array in (view.b, view.published))
         return cls(view.rows, view.keep, b, f)
 
     @property
@@ -76,14 +78,14 @@ class _Column:
         return self.a - self.b
 
     def second_moment(self, has_it: bool) -> Floats:
-        """Of the weight of a row that truly has the value, or has not."""
+        """Of the weight of a row whose true value it is, or is not."""
         chance = self.a if has_it else self.b
         return has_it + chance * (1 - chance) / self.gap**2
 
     def shared(self, x: Floats, lacking: Floats) -> Floats:
         """What the shared groups and the shared histogram change."""
-        sits = np.minimum(self.b / self.a, 1.0)
-        drawn = sits * (1 - sits) * (self.a / self.gap) ** 2 * lacking**2 / (self.rows - self.f)
+        shares = np.minimum(self.b / self.a, 1.0)
+        drawn = shares * (1 - shares) * (self.a / self.gap) ** 2 * lacking**2 / (self.rows - self.f)
         c = lacking * (1 - self.a) * self.rows / (self.rows - self.f) ** 2 / self.gap
         together = (1 - self.a) * (self.a * x + self.b * lacking) / self.gap
         changed: Floats = c**2 * self.f * (1 - self.a) - 2 * c * together - drawn
@@ -106,12 +108,12 @@ def _variance(x: Floats, n: Floats, alone: list[Floats], columns: list[_Column])
 
 
 def _exactly(having: frozenset[int], x: Floats, n: Floats, alone: list[Floats]) -> Floats:
-    """How many rows have the values of these columns and of no other: by inclusion, exclusion."""
+    """How many rows have the values of these columns and of no other, by inclusion-exclusion."""
     rest = frozenset(range(len(alone))) - having
-    found = np.zeros_like(x)
+    rows = np.zeros_like(x)
     for more in _subsets(rest):
-        found = found + (-1) ** len(more) * _at_least(having | more, x, n, alone)
-    return found
+        rows = rows + (-1) ** len(more) * _at_least(having | more, x, n, alone)
+    return rows
 
 
 def _at_least(having: frozenset[int], x: Floats, n: Floats, alone: list[Floats]) -> Floats:
@@ -124,16 +126,16 @@ def _at_least(having: frozenset[int], x: Floats, n: Floats, alone: list[Floats])
 
 
 def _subsets(of: frozenset[int]) -> list[frozenset[int]]:
-    found = [frozenset[int]()]
+    subsets = [frozenset[int]()]
     for k in sorted(of):
-        found += [subset | {k} for subset in found]
-    return found
+        subsets += [subset | {k} for subset in subsets]
+    return subsets
 
 
-def _along(part: Floats, axes: int | tuple[int, ...], dimensions: int) -> Floats:
+def _along(array: Floats, axes: int | tuple[int, ...], dimensions: int) -> Floats:
     """The array with its axes at these places of a larger number of dimensions."""
     places = (axes,) if isinstance(axes, int) else axes
     shape = [1] * dimensions
-    for place, size in zip(places, part.shape, strict=True):
+    for place, size in zip(places, array.shape, strict=True):
         shape[place] = size
-    return part.reshape(shape)
+    return array.reshape(shape)

@@ -1,23 +1,25 @@
-"""The default: what the unbiased estimate says, calmed by what the other values say.
+"""The default: the unbiased estimate, shrunk towards independence.
 
 Enters: y[p, v, ...] = rows of predicate p that publish these values, the channels. Leaves:
 estimates of all cells of every predicate, never negative, adding up to the rows of the predicate.
-Must not know: SQL, intervals (they are those of the unbiased estimate).
+Must not know: SQL, intervals (they are those of the unbiased estimate). Theory:
+docs/theory/estimates.md, "Shrunk, the default".
 
-The unbiased estimate is noisy where few rows carry much noise; the answer of independence (the
-rows of P times the share of the value; for several columns the product of their shrunk shares) is
-calm and biased. How much of the departure from independence is real can be seen from all values
-of P together. Let x = e r, with e the answer of independence. r is drawn from a mixture of
+The unbiased estimate is noisy where few rows carry much noise. The count expected under
+independence (the rows of P times the share of the value; for several columns the product of their
+shrunk shares) has little noise but is biased. All values of P together show how much of the
+departure from independence is real. Let x = e r, with e the count expected under independence. r is
+drawn from a mixture of
 
 - exactly 1 (independent), exactly 0 (the value does not occur in P),
 - log-normal distributions with mean 1 and five widths.
 
-Their weights are found by EM over the values of P, with a prior that leans to small departures.
+Their weights are fitted by EM over the values of P, with a prior that favours small departures.
 The likelihood of the unbiased estimate is normal, with the variance that it has at each x. The
 posterior mean is the estimate.
 
-Last, one step of EM with the fitted channel of the whole domain makes the values of P agree with
-each other and with n. More steps would bring the noise back.
+Finally, one step of EM with the fitted channel of the whole domain makes the values of P consistent
+with each other and with n. More steps would bring the noise back.
 """
 
 from __future__ import annotations
@@ -28,86 +30,89 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate.products import product_signal
-from countveil.maths.estimate.signal import Signal
-from countveil.maths.estimate.unbiased import unbiased_signal
+from countveil.maths.estimate.estimates import Likelihood
+from countveil.maths.estimate.products import product_likelihood
+from countveil.maths.estimate.unbiased import unbiased_likelihood
 
 Floats = NDArray[np.float64]
 
 # Every width is twice the one before: one exponential serves all (`_integrals`).
 _WIDTHS = (0.1, 0.2, 0.4, 0.8, 1.6)
-# Pseudo-values that the mixture has seen before any of P: independent, absent, then the widths.
-# Chosen so that the sum is a few values and wide departures must be earned; validated on tables
-# of 15 to 556 values (benchmarks/estimators.py).
+# The Dirichlet prior of the mixture, in values: independent, absent, then the widths. It weighs as
+# much as a few values of P, and little of that on wide departures; validated on tables of 15 to 556
+# values (benchmarks/estimators.py).
 _PRIOR = np.array([0.5, 0.05, 1.0, 0.5, 0.25, 0.1, 0.05])
 _EM_STEPS = 20
 
 _POINTS = 32
 # The likelihood is negligible this many standard errors away.
 _REACH = 7.0
-# No departure is followed below this part of independence: it is not told from absent.
+# Counts below this fraction of independence are not distinguished from absent values.
 _LEAST = 1e-3
 _AT_ONCE = 20_000
 
 
 def shrunk_counts(y: Floats, views: Sequence[ChannelView]) -> Floats:
     """Estimates for every predicate (first axis of y) and every cell of values (other axes)."""
-    return calmed(*evidence(y, views), y, views)
+    return shrunk_from(*likelihood_and_centre(y, views), y, views)
 
 
-def evidence(y: Floats, views: Sequence[ChannelView]) -> tuple[Signal, Floats]:
-    """The unbiased estimates of all cells, and the answers of independence."""
+def likelihood_and_centre(y: Floats, views: Sequence[ChannelView]) -> tuple[Likelihood, Floats]:
+    """The likelihood of all cells, and the counts expected under independence."""
     n = y.sum(axis=tuple(range(1, y.ndim)), keepdims=True)
     if len(views) == 1:
         view = views[0]
-        return unbiased_signal(y, n[:, 0], view), n * view.published / view.rows
+        return unbiased_likelihood(y, n[:, 0], view), n * view.published / view.rows
     margins = [shrunk_counts(_margin(y, axis), [view]) for axis, view in enumerate(views)]
     centre = n + 0 * y
     for axis, margin in enumerate(margins):
         shape = [y.shape[0]] + [1] * len(views)
         shape[1 + axis] = margin.shape[1]
         centre = centre * margin.reshape(shape) / np.maximum(n, 1.0)
-    return product_signal(y, views, margins), centre
+    return product_likelihood(y, views, margins), centre
 
 
-def calmed(signal: Signal, centre: Floats, y: Floats, views: Sequence[ChannelView]) -> Floats:
-    """Shrunk estimates from the evidence."""
-    n = y.sum(axis=tuple(range(1, y.ndim)), keepdims=True)
-    calm = shrink(signal, centre)
-    calm = calm * n / np.maximum(calm.sum(axis=tuple(range(1, y.ndim)), keepdims=True), 1e-300)
-    agreed = _agreed(calm, y, views)
+def shrunk_from(
+    likelihood: Likelihood, centre: Floats, y: Floats, views: Sequence[ChannelView]
+) -> Floats:
+    """Shrunk estimates from the likelihood of every cell."""
+    cells = tuple(range(1, y.ndim))
+    n = y.sum(axis=cells, keepdims=True)
+    means = shrink(likelihood, centre)
+    means = means * n / np.maximum(means.sum(axis=cells, keepdims=True), 1e-300)
+    consistent = _consistent(means, y, views)
     if len(views) == 1:
         # The published histogram is the best estimate of the whole table.
-        agreed = np.where(n == views[0].rows, y, agreed)
-    return agreed
+        consistent = np.where(n == views[0].rows, y, consistent)
+    return consistent
 
 
-def shrink(signal: Signal, centre: Floats) -> Floats:
+def shrink(likelihood: Likelihood, centre: Floats) -> Floats:
     """Posterior means of the counts of every predicate (first axis), given their centres."""
     shape = (centre.shape[0], -1)
-    parts = [*signal.parts()[:5], centre]
-    cells = [np.ascontiguousarray(part.reshape(shape)) for part in parts]
-    told = np.isfinite(cells[0]) & np.isfinite(cells[1]) & (cells[5] > 0)
-    evidence = np.ones((*told.shape, _PRIOR.size))
+    arrays = [*likelihood.arrays()[:5], centre]
+    cells = [np.ascontiguousarray(array.reshape(shape)) for array in arrays]
+    known = np.isfinite(cells[0]) & np.isfinite(cells[1]) & (cells[5] > 0)
+    evidence = np.ones((*known.shape, _PRIOR.size))
     moment = np.zeros_like(evidence)
-    flat = [part[told] for part in cells]
-    found = [
-        _integrals(*(part[start : start + _AT_ONCE] for part in flat))
+    flat = [array[known] for array in cells]
+    integrals = [
+        _integrals(*(array[start : start + _AT_ONCE] for array in flat))
         for start in range(0, flat[0].size, _AT_ONCE)
     ]
-    if found:
-        evidence[told] = np.concatenate([masses for masses, _ in found])
-        moment[told] = np.concatenate([moments for _, moments in found])
-    weights = _mixture(evidence, told)
+    if integrals:
+        evidence[known] = np.concatenate([masses for masses, _ in integrals])
+        moment[known] = np.concatenate([moments for _, moments in integrals])
+    weights = _mixture(evidence, known)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = (moment @ weights)[..., 0] / (evidence @ weights)[..., 0]
-    return np.where(told, mean, cells[5]).reshape(centre.shape)
+    return np.where(known, mean, cells[5]).reshape(centre.shape)
 
 
 def _integrals(
     estimate: Floats, constant: Floats, linear: Floats, square: Floats, size: Floats, centre: Floats
 ) -> tuple[Floats, Floats]:
-    """Under each component: how likely the estimate is, and the same times the count."""
+    """Under each component: the marginal likelihood of the estimate, and its first moment."""
 
     def variance(x: Floats) -> Floats:
         return np.maximum(constant + x * (linear + x * square), 1e-9)
@@ -150,14 +155,14 @@ def _integrals(
     return masses.T, moments.T
 
 
-def _mixture(evidence: Floats, told: NDArray[np.bool_]) -> Floats:
+def _mixture(evidence: Floats, known: NDArray[np.bool_]) -> Floats:
     """Weights of the components for every predicate, by EM over its cells."""
-    weights = np.tile((_PRIOR / _PRIOR.sum())[:, None], (told.shape[0], 1, 1))
+    weights = np.tile((_PRIOR / _PRIOR.sum())[:, None], (known.shape[0], 1, 1))
     turned = np.ascontiguousarray(np.swapaxes(evidence, 1, 2))
-    counted = told[..., None].astype(np.float64)
+    counted = known[..., None].astype(np.float64)
     total = counted.sum(axis=1, keepdims=True) + _PRIOR.sum()
     prior = _PRIOR[:, None]
-    # Every cell is likely under some component, and no weight is ever 0: nothing to guard.
+    # Every cell is likely under some component, and no weight is ever 0: the division is safe.
     for _ in range(_EM_STEPS):
         weights *= turned @ (counted / (evidence @ weights))
         weights += prior
@@ -165,20 +170,20 @@ def _mixture(evidence: Floats, told: NDArray[np.bool_]) -> Floats:
     return weights
 
 
-def _agreed(calm: Floats, y: Floats, views: Sequence[ChannelView]) -> Floats:
+def _consistent(means: Floats, y: Floats, views: Sequence[ChannelView]) -> Floats:
     """One step of EM with the channels of the whole domains."""
     wholes = [view.whole for view in views]
-    expected = calm
+    expected = means
     for axis, whole in enumerate(wholes):
         if whole is None:
-            return calm
+            return means
         expected = np.moveaxis(np.tensordot(expected, whole, (1 + axis, 0)), -1, 1 + axis)
     ratio = y / np.maximum(expected, 1e-9)
     for axis, whole in enumerate(wholes):
         assert whole is not None  # noqa: S101 - checked above
         ratio = np.moveaxis(np.tensordot(ratio, whole, (1 + axis, 1)), -1, 1 + axis)
-    found: Floats = calm * ratio
-    return found
+    updated: Floats = means * ratio
+    return updated
 
 
 def _margin(y: Floats, axis: int) -> Floats:

@@ -2,17 +2,18 @@
 
 Enters: tallies by group, pattern of conditions and published values; the channel of each column;
 for an aggregate, the condition under which each cell of true values counts. Leaves: estimates with
-variances. Must not know: SQL.
+variances, and which totals are about one combination of values each. Must not know: SQL. Theory:
+docs/theory/estimates.md, "Unbiased, one column" and "Unbiased, several columns".
 
 **Row weights.** For one column, the unbiased estimate of the rows with true value v is a sum over
 rows of a weight that depends on the published value u alone:
 
-    M[v, u] = ([u = v] - b[v]) / (a - b[v])        (and `channel.undo` corrects it for mixed groups)
+    M[v, u] = ([u = v] - b[v]) / (a - b[v])        (`channel.view` corrects it for mixed groups)
 
 For several columns it is the product of such weights, and for a set of cells the sum over them. So
-every total is one weighted sum over rows, of 1 or of the argument. A set that holds most of the
-values is estimated through its complement, which is less noisy; all values together have the weight
-1 exactly.
+every total is one weighted sum over rows, of 1 or of the argument. A set that contains most of the
+values is estimated through its complement, which is less noisy; all values together have exactly
+the weight 1.
 
 **Variance.** The weight w of a row has the mean 1 if its true cell counts and 0 if not. Rows
 publish independently, so the variance is the sum of E[w^2] - E[w]^2, estimated by the sum over rows
@@ -22,7 +23,7 @@ large predicates; leaving that out is on the safe side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -31,19 +32,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
-from countveil.maths.channel.conditions import ALWAYS, NEVER
-from countveil.maths.estimate.unbiased import misfit_parts
+from countveil.maths.estimate.estimates import Estimates
+from countveil.maths.estimate.unbiased import misfits
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 Kind = TypeVar("Kind", bound=np.generic)
+
+# Conditions on plain columns have the numbers 0, 1, ... of the tally. A cell of true values that
+# always or never counts needs no tally and has one of these.
+ALWAYS, NEVER = -1, -2
 
 
 @dataclass(frozen=True)
 class Tallies:
     """What was counted. See `TallyResult` of the engines: the same arrays.
 
-    `everybody`, where it is known, are the published counts of the whole table by the values of all
+    `joint`, where it is known, are the published counts of the whole table by the values of all
     sensitive columns together.
     """
 
@@ -52,7 +57,7 @@ class Tallies:
     lowest: Floats
     views: Sequence[ChannelView]
     grouped: Sequence[bool]
-    everybody: Floats | None = None
+    joint: Floats | None = None
 
     @property
     def n_groups(self) -> int:
@@ -76,13 +81,13 @@ class Tallies:
 
     @cached_property
     def weights(self) -> list[Floats]:
-        """M of each column; a row of NaN where a value cannot be separated."""
+        """M of each column; a row of NaN where a value is not identifiable."""
         return [view.weights for view in self.views]
 
     def meeting(self, condition: int, moment: int) -> Floats:
         """The moment over the rows that meet a condition, by group and published values."""
-        found: Floats = self.moments[moment][:, self.holds(condition)].sum(axis=1)
-        return found
+        counts: Floats = self.moments[moment][:, self.holds(condition)].sum(axis=1)
+        return counts
 
     def by_cell(self, grid: NDArray[Kind]) -> NDArray[Kind]:
         """A grid by group and values of all columns, as group, cell of the answer, other values."""
@@ -187,13 +192,13 @@ class Total:
 
     @cached_property
     def misfit(self) -> Floats:
-        """How far greedy groups, or values that nobody can separate, may mislead the estimate.
+        """The possible bias from greedy groups, or from values that are not informative.
 
-        Infinite where nobody can tell.
+        Infinite where it is unknown.
         """
         tallies = self._tallies
         shape = (tallies.n_groups, self._conditions.shape[0])
-        if all(view.two_state_holds and view.told.all() for view in tallies.views):
+        if all(view.two_state_holds and view.informative.all() for view in tallies.views):
             return np.zeros(shape)
         if self._argument is not None and tallies.lowest[self._argument] < 0:
             return np.full(shape, np.inf)
@@ -203,9 +208,9 @@ class Total:
             counted = (self._conditions == condition).astype(np.float64)
             if not tallies.grouped_axes:
                 counted = np.where(counted.mean() > 0.5, 1 - counted, counted)
-            parts = self._misfit_of(tallies.meeting(condition, moment))
-            implied += np.einsum("gcr,cr->gc", parts[0], counted)
-            mispaired += np.einsum("gcr,cr->gc", parts[1], counted)
+            biases = self._misfit_of(tallies.meeting(condition, moment))
+            implied += np.einsum("gcr,cr->gc", biases[0], counted)
+            mispaired += np.einsum("gcr,cr->gc", biases[1], counted)
         spread: Floats = np.sqrt(implied**2 + mispaired)
         return spread
 
@@ -223,15 +228,59 @@ class Total:
                     )
             lines = np.moveaxis(np.maximum(corrected, 0.0), 1 + axis, -1)
             flat = lines.reshape(-1, lines.shape[-1])
-            parts = misfit_parts(flat, flat.sum(axis=1, keepdims=True), view)
-            back = [np.moveaxis(part.reshape(lines.shape), -1, 1 + axis) for part in parts]
+            biases = misfits(flat, flat.sum(axis=1, keepdims=True), view)
+            back = [np.moveaxis(bias.reshape(lines.shape), -1, 1 + axis) for bias in biases]
             implied += back[0]
             mispaired += back[1] ** 2
         return tallies.by_cell(implied), tallies.by_cell(mispaired)
 
 
 def _used(weights: Floats, place: int) -> NDArray[np.bool_]:
-    """Which values of a column take part, so that those that cannot be separated do no harm."""
+    """Which values of a column take part, so that those that are not identifiable do no harm."""
     others = tuple(axis for axis in range(weights.ndim) if axis != place)
     used: NDArray[np.bool_] = np.any(weights != 0, axis=others)
     return used
+
+
+@dataclass(frozen=True)
+class SingleCells:
+    """Counts of one combination of true values each.
+
+    `occupation = 'nurse'` and GROUP BY occupation are such counts, and so is `occupation <>
+    'nurse'`: the rows less the nurses (`complement`). `place[c]`: the values of answer c, in the
+    flat grid of all cells; `condition[c]`: which rows it counts.
+    """
+
+    place: Numbers
+    condition: Numbers
+    complement: bool
+
+    def fill(self, tallies: Tallies, estimates: Callable[[int, Numbers], Estimates]) -> Estimates:
+        """Estimate the answers (by number) of each condition at once and put them in order."""
+        arrays = [np.zeros((tallies.n_groups, self.place.size)) for _ in range(4)]
+        for condition in set(self.condition.tolist()) - {NEVER}:
+            here = np.flatnonzero(self.condition == condition)
+            for array, numbers in zip(arrays, estimates(condition, here).arrays(), strict=True):
+                array[:, here] = numbers
+            if self.complement:
+                met = tallies.meeting(condition, 0).reshape(tallies.n_groups, -1)
+                rows = met.sum(axis=1)[:, None]
+                estimate, error, low, high = arrays
+                arrays = [rows - estimate, error, rows - high, rows - low]
+        return Estimates(*arrays)
+
+
+def single_cells(total: Total) -> SingleCells | None:
+    """The single combinations that a count is about; None if a cell of the answer sums several."""
+    conditions = total.condition_of
+    n_cells, n_others = conditions.shape
+    counted = conditions != NEVER
+    rows = np.arange(n_cells)
+    if (counted.sum(axis=1) <= 1).all():
+        first = counted.argmax(axis=1)
+        return SingleCells(rows * n_others + first, conditions[rows, first], complement=False)
+    kinds = set(conditions[counted].tolist())
+    if n_cells == 1 and np.count_nonzero(~counted) == 1 and len(kinds) == 1:
+        left_out = np.flatnonzero(~counted[0])
+        return SingleCells(left_out, np.array([kinds.pop()]), complement=True)
+    return None

@@ -2,11 +2,12 @@
 
 Enters: y[p, v] = rows of predicate p that publish v, n[p] = rows of p, the channel as the analyst
 sees it. Leaves: estimates of x[p, v], the rows of p whose true value is v. Must not know: SQL.
+Theory: docs/theory/estimates.md, "Unbiased, one column".
 
 With a and b of the two-state channel, E[y] = a x + b (n - x), so x = (y - n b) / (a - b). It may
 come out negative: clipping would bias it. For the whole table (n = N) it is g itself.
 
-b is that of an average predicate; `channel.undo` corrects for the values that this one holds.
+b is that of an average predicate; `channel.view` corrects it for the values that occur in this one.
 
 **Variance.** b is computed from the histogram of the same release. Its noise is shared with y and
 works as a control variate, so leaving it out gives intervals that are far too wide for large
@@ -15,10 +16,10 @@ H = (n - x) (b/a) (1 - b/a) (1 - (n - x)/(N - f)) the variance of how many of th
 
     Var = [ (E - 2 (n - x) b' E + ((n - x) b')^2 f / a) a (1 - a) + a^2 H ] / (a - b)^2
 
-which is f (1 - 1/ell) at n = N, and a quadratic in x (`signal` makes intervals of it).
+which is f (1 - 1/ell) at n = N, and a quadratic in x (`estimates.Likelihood` gives its intervals).
 
-**Greedy groups.** There a row without s is not equally likely to sit with s, so the b of a
-predicate differs from the average b. The estimate is then biased by (n - x)(b_P - b)/(a - b).
+**Greedy groups.** There, rows without s are not equally likely to share a group with s, so the b of
+a predicate differs from the average b. The estimate is then biased by (n - x)(b_P - b)/(a - b).
 b_P is unknown; it is estimated with the channel of the whole domain, and its size enters the
 standard error (`_misfit`).
 """
@@ -29,8 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate.estimates import Estimates
-from countveil.maths.estimate.signal import Signal, quadratic
+from countveil.maths.estimate.estimates import Estimates, Likelihood, quadratic
 
 Floats = NDArray[np.float64]
 
@@ -42,10 +42,10 @@ _MISFIT_SPREAD = 1.5
 
 def unbiased_counts(y: Floats, n: Floats, channel: ChannelView, level: float) -> Estimates:
     """Estimates for every predicate (rows of y) and every value (columns)."""
-    return unbiased_signal(y, n, channel).estimates(level)
+    return unbiased_likelihood(y, n, channel).estimates(level)
 
 
-def unbiased_signal(y: Floats, n: Floats, channel: ChannelView) -> Signal:
+def unbiased_likelihood(y: Floats, n: Floats, channel: ChannelView) -> Likelihood:
     """The same before a level is chosen."""
     n = n[:, None]
     a, g = channel.keep, channel.published
@@ -53,17 +53,17 @@ def unbiased_signal(y: Floats, n: Floats, channel: ChannelView) -> Signal:
     with np.errstate(divide="ignore", invalid="ignore"):
         x = np.where(exact, y, _estimates(y, n, channel))
         spread = np.where(exact, 0.0, _misfit(y, n, channel))
-        parts = quadratic(lambda t: unbiased_variance(t, n, g, channel.rows, a), n + 0 * y)
+        coefficients = quadratic(lambda t: unbiased_variance(t, n, g, channel.rows, a), n + 0 * y)
         step = np.where(exact, 1.0, 1 / np.abs(a - channel.b)) + 0 * y
-    return Signal(x, *parts, n + 0 * y, step).widened(spread)
+    return Likelihood(x, *coefficients, n + 0 * y, step).widened(spread)
 
 
 def _estimates(y: Floats, n: Floats, channel: ChannelView) -> Floats:
-    """M y; NaN where a value cannot be separated."""
+    """M y; NaN where a value is not identifiable."""
     if channel.whole is None or not channel.two_state_holds:
         # The same, without a matrix: these domains can be large.
-        found = (y - n * channel.b) / (channel.keep - channel.b)
-        return np.where(channel.separable, found, np.nan)
+        two_state = (y - n * channel.b) / (channel.keep - channel.b)
+        return np.where(channel.identifiable, two_state, np.nan)
     estimate: Floats = y @ channel.weights.T
     return estimate
 
@@ -86,45 +86,45 @@ def unbiased_variance(x: Floats, n: Floats, f: Floats, rows: float, keep: float)
 
 def _misfit(y: Floats, n: Floats, channel: ChannelView) -> Floats:
     """How far the average b may mislead for these predicates: an estimated root mean square."""
-    implied, mispaired = misfit_parts(y, n, channel)
+    implied, mispaired = misfits(y, n, channel)
     spread: Floats = np.sqrt(implied**2 + mispaired**2)
     return spread
 
 
-def misfit_parts(y: Floats, n: Floats, channel: ChannelView) -> tuple[Floats, Floats]:
-    """The two parts of the misfit, in rows.
+def misfits(y: Floats, n: Floats, channel: ChannelView) -> tuple[Floats, Floats]:
+    """The two components of the misfit, in rows.
 
-    Ten EM steps with the fitted channel of the whole domain give a calm guess z of the true counts.
-    What z implies for b_P is one part; the other is how much the departures of z from independence
-    could move b_P if the fitted channel pairs the values wrongly.
+    Ten EM steps with the fitted channel of the whole domain give a smooth guess z of the true
+    counts. One component is what z implies for b_P; the other is how much the departures of z from
+    independence could move b_P if the fitted channel pairs the values wrongly.
     """
     if channel.two_state_holds:
-        return np.zeros_like(y), inseparable_spread(y, n, channel)
+        return np.zeros_like(y), _uninformative_spread(y, n, channel)
     if channel.whole is None:
         return np.zeros_like(y), np.full_like(y, np.inf)
     whole, a, b, rows = channel.whole, channel.keep, channel.b, channel.rows
     z = np.maximum(y, 1e-3)
     for _ in range(_EM_STEPS):
         z = z * ((y / np.maximum(z @ whole, 1e-9)) @ whole.T)
-    own = np.diag(whole)
+    kept = np.diag(whole)
     others = np.maximum(n - z, 1.0)
-    implied = others * ((z @ whole - z * own) / others - b)
+    implied = others * ((z @ whole - z * kept) / others - b)
     departure = z - others * channel.published / (rows - channel.published)
-    mispaired = np.sqrt(np.maximum(departure**2 @ whole**2 - departure**2 * own**2, 0.0))
+    mispaired = np.sqrt(np.maximum(departure**2 @ whole**2 - departure**2 * kept**2, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Where a and b cannot be told apart nothing is known, and the caller says so.
+        # Where a and b are nearly equal nothing is known; the estimate is NaN there.
         return implied / (a - b), _MISFIT_SPREAD * mispaired / (a - b)
 
 
-def inseparable_spread(y: Floats, n: Floats, channel: ChannelView) -> Floats:
-    """How far values that nobody can tell may mislead about the others (mixed groups).
+def _uninformative_spread(y: Floats, n: Floats, channel: ChannelView) -> Floats:
+    """The bias that values which are not informative may cause in the others (mixed groups).
 
-    A value near N/ell is in nearly every group, so nobody can tell how many rows of P have it. If
-    it is h more than independence says, the same y means less of all others: those that, sent
-    through W, would publish what h rows of this value publish. The size of h is guessed from how
-    far the other values of P depart from independence.
+    A value near N/ell is in nearly every group, so the release does not show how many rows of P
+    have it. If there are h more than independence predicts, the same y means fewer rows with the
+    other values: as many as, sent through W, would publish what h rows of this value publish. The
+    size of h is guessed from how far the other values of P depart from independence.
     """
-    hidden = ~channel.told
+    hidden = ~channel.informative
     if channel.whole is None or not hidden.any():
         return np.zeros_like(y)
     g = channel.published

@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.errors import IneligibleError, InputError, SettingsError
-from countveil.maths.channel import Templates, greedy_templates
-from countveil.maths.channel.group_methods import GROUP_METHODS, RESIDUES
+from countveil.maths.channel import GROUP_METHODS, RESIDUES, Templates, greedy_templates
 from countveil.maths.groups.balance import ShareDone, unreported
 from countveil.maths.groups.mixed import mixed_groups
 from countveil.randomness import Stream

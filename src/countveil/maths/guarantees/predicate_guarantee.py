@@ -23,8 +23,7 @@ import numpy as np
 from countveil.errors import SettingsError
 from countveil.maths.channel import ChannelView, keep_probability
 from countveil.maths.estimate import unbiased_variance
-from countveil.maths.estimate.estimates import HIDDEN_ABOVE
-from countveil.maths.estimate.signal import quadratic
+from countveil.maths.estimate.estimates import HIDDEN_ABOVE, quadratic
 from countveil.maths.guarantees.guarantee import (
     GuaranteeAnswer,
     Way,
@@ -54,7 +53,7 @@ class PredicateGuarantee:
         keep = keep_probability(self.rows, self.ell)
         known = np.array([self.share * self.rows])
         view = ChannelView(self.rows, keep, known, None, two_state_holds=True)
-        if not view.separable[0]:
+        if not view.identifiable[0]:
             raise SettingsError(
                 f"A share of {self.share:.4g} is so near to 1/ell = {1 / self.ell:.4g} that nobody "
                 f"can tell the value from the others in a predicate: every count of it is hidden. "

@@ -1,4 +1,12 @@
-"""What belongs to the paper alone: formulas as it prints them, kept to be compared.
+"""What belongs to the paper alone: formulas as it prints them, and its Bayes iteration.
 
-Enters: numbers. Leaves: numbers. Must not know: any table. Nothing here is a default.
+Enters: plain arrays. Leaves: the paper's numbers. Must not know: SQL, releases, other estimators.
+Everything here is kept for comparison and reproduction; docs/theory says where the paper is wrong
+and what countveil computes instead. Questions to a release reach it through one door,
+`maths/estimate/bayes.py` (method "bayes", channel "exact" or "printed").
 """
+
+from countveil.maths.paper.bayes import PAPER_TOLERANCE, BayesResult, Rounds, bayes_counts
+from countveil.maths.paper.printed import b_printed
+
+__all__ = ["PAPER_TOLERANCE", "BayesResult", "Rounds", "b_printed", "bayes_counts"]

@@ -2,6 +2,7 @@
 
 Enters: published counts of P and of the whole table, N, a of each column, and which b to use.
 Leaves: estimated counts of (P, s1, ..., sw), and how many rounds they took. Must not know: SQL.
+Theory: docs/theory/estimates.md, "Iterative Bayes".
 
 A row is in one of 2^(w+1) states: in P or not, with the first wanted value or not, and so on. The
 state number has one binary digit per question, P first, so with one column 0 to 3 are (not P, not
@@ -10,8 +11,8 @@ transition matrix, the tensor product of one matrix per column, from the current
 
     x[i] <- sum over j of y[j] * m[i, j] x[i] / sum over r of m[r, j] x[r]
 
-All cells are iterated together; a cell rests once none of its numbers moves any more. The matrix
-is never written out: a tensor product is applied one column at a time.
+All cells are iterated together; a cell has converged once none of its numbers changes any more. The
+matrix is never written out: a tensor product is applied one column at a time.
 """
 
 from __future__ import annotations
@@ -22,19 +23,51 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.maths.channel import b_exact, b_printed
-from countveil.maths.estimate.estimates import Rounds
+from countveil.maths.channel import b_exact
+from countveil.maths.paper.printed import b_printed
 
 Floats = NDArray[np.float64]
 
 PAPER_TOLERANCE = 0.01
-# A component that moves by less than this many rows rests, however small it is.
-_STILL = 1e-7
+# A component that changes by less than this many rows has converged, however small it is.
+_NEGLIGIBLE = 1e-7
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """How many iterations each cell took, and whether it converged."""
+
+    iterations: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+
+    @classmethod
+    def together(cls, several: Sequence[Rounds]) -> Rounds:
+        """The rounds of all cells in one value."""
+        return cls(
+            np.concatenate([np.zeros(0, np.int64), *(r.iterations.ravel() for r in several)]),
+            np.concatenate([np.zeros(0, bool), *(r.converged.ravel() for r in several)]),
+        )
+
+    def sentences(self) -> list[str]:
+        """What an analyst should know about them."""
+        if not self.iterations.size:
+            return []
+        median, mean = np.median(self.iterations), self.iterations.mean()
+        most, cells = self.iterations.max(), self.iterations.size
+        taken = f"median {median:,.0f}, mean {mean:,.0f}, most {most:,} (cells: {cells:,})"
+        sentences = [f"Iterations: {taken}."]
+        unfinished = int(np.count_nonzero(~self.converged))
+        if unfinished:
+            sentences.append(
+                f"The iteration was stopped before it converged in {unfinished:,} of {cells:,} "
+                f"cells: their values are hard to separate. Method 'shrunk' does not iterate."
+            )
+        return sentences
 
 
 @dataclass(frozen=True, slots=True)
 class BayesResult:
-    """Estimated counts of every cell, and how long that took."""
+    """Estimated counts of every cell, and how many rounds they took."""
 
     estimate: Floats
     rounds: Rounds
@@ -42,7 +75,7 @@ class BayesResult:
 
 def bayes_counts(
     inside: Floats,
-    everybody: Floats,
+    table: Floats,
     keeps: Sequence[float],
     *,
     only: NDArray[np.int64] | None = None,
@@ -52,17 +85,17 @@ def bayes_counts(
 ) -> BayesResult:
     """Estimate every cell of values (other axes) of every predicate (first axis of `inside`).
 
-    `everybody` are the published counts of the whole table by the same values, all of them. `only`:
+    `table` are the published counts of the whole table by the same values, all of them. `only`:
     some cells of values, by their number in the flat grid; the result has one column for each.
-    `tolerance` is the largest relative change of a component at which a cell rests;
+    `tolerance` is the largest relative change of a component at which a cell counts as converged;
     `PAPER_TOLERANCE` is the paper's 1%, which stops half way.
     """
-    published = np.stack([_patterns(everybody[None] - inside), _patterns(inside)])
+    published = np.stack([_patterns(table[None] - inside), _patterns(inside)])
     published = published.reshape(2 ** (len(keeps) + 1), inside.shape[0], -1)
     if only is not None:
         published = published[:, :, only]
     y = published.reshape(published.shape[0], -1).astype(np.float64)
-    rows = float(everybody.sum())
+    rows = float(table.sum())
     x = y.copy()
     iterations = np.zeros(x.shape[1], np.int64)
     active = np.arange(x.shape[1])
@@ -71,7 +104,7 @@ def bayes_counts(
         after = bayes_step(before, y[:, active], rows, keeps, channel)
         x[:, active] = after
         iterations[active] += 1
-        moved = np.abs(after - before) > np.maximum(tolerance * before, _STILL)
+        moved = np.abs(after - before) > np.maximum(tolerance * before, _NEGLIGIBLE)
         active = active[moved.any(axis=0)]
     converged = np.ones(x.shape[1], bool)
     converged[active] = False
@@ -95,8 +128,8 @@ def bayes_step(x: Floats, y: Floats, rows: float, keeps: Sequence[float], channe
         without, has = np.take(expected, 0, axis), np.take(expected, 1, axis)
         sent = [without * (1 - b) + has * (1 - keep), without * b + has * keep]
         expected = np.stack(sent, axis)
-    seen = y.reshape(*digits, -1)
-    ratio = np.divide(seen, expected, out=np.zeros_like(expected), where=expected > 0)
+    observed = y.reshape(*digits, -1)
+    ratio = np.divide(observed, expected, out=np.zeros_like(expected), where=expected > 0)
     for axis, (b, keep) in enumerate(matrices, start=1):
         other, value = np.take(ratio, 0, axis), np.take(ratio, 1, axis)
         ratio = np.stack([(1 - b) * other + b * value, (1 - keep) * other + keep * value], axis)
@@ -106,9 +139,10 @@ def bayes_step(x: Floats, y: Floats, rows: float, keeps: Sequence[float], channe
 
 def _patterns(counts: Floats) -> Floats:
     """Rows by which of the wanted values they publish: one axis of two per column, in front."""
-    found = counts
+    patterns = counts
     n_columns = counts.ndim - 1
     for column in range(n_columns):
-        axis = found.ndim - n_columns + column
-        found = np.stack([found.sum(axis=axis, keepdims=True) - found, found], axis=column)
-    return found
+        axis = patterns.ndim - n_columns + column
+        others = patterns.sum(axis=axis, keepdims=True) - patterns
+        patterns = np.stack([others, patterns], axis=column)
+    return patterns

@@ -1,16 +1,18 @@
-"""Our expressions as DuckDB text with parameters.
+"""Expressions and tallies as SQL text: the base of all dialects, and DuckDB with parameters.
 
-Enters: expressions and internal column names. Leaves: a text that holds no literal and no name from
-outside, and the parameters for it. Must not know: where expressions come from.
+Enters: expressions over plain columns, and what the columns are called in the text. Leaves: SQL
+text. Must not know: where expressions come from, where the text is run. DuckDB defines what every
+operation means; a dialect that differs overrides the text, or refuses.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
 from countveil.sql.query import Tally
-from countveil.sql.query.expressions import Column, Constant, Expression
+from countveil.sql.query.expressions import Constant, Expression, PlainColumn
 
 # Every operation of countveil.sql.query.expressions; {0}, {1} are operands, {all} a list of them,
 # {whole} the later ones as whole numbers.
@@ -41,14 +43,17 @@ _TYPES = {
 }  # fmt: skip
 
 
-class Statement:
-    """Collects parameters while expressions are put into words."""
+class Dialect(ABC):
+    """Renders expressions as text. `names` gives the text of each column's name."""
 
     double = "DOUBLE"
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names = names
-        self.parameters: list[Any] = []
+
+    @abstractmethod
+    def constant(self, constant: Constant) -> str:
+        """A constant as text."""
 
     def tally(self, tally: Tally, table: str) -> str:
         """One GROUP BY: keys, conditions, published values, then the count and the sums."""
@@ -68,10 +73,10 @@ class Statement:
 
     def text(self, expression: Expression) -> str:
         """An expression as text."""
-        if isinstance(expression, Column):
+        if isinstance(expression, PlainColumn):
             return self._names[expression.name]
         if isinstance(expression, Constant):
-            return self._parameter(expression)
+            return self.constant(expression)
         name = expression.name
         if name == "case":
             *branches, otherwise = (self.text(part) for part in expression.operands)
@@ -83,7 +88,7 @@ class Statement:
             return "(" + _JOINED[name].join(operands) + ")"
         if name == "in":
             return f"({operands[0]} IN ({', '.join(operands[1:])}))"
-        # Places and numbers of digits must be whole; one that no number can be is missing.
+        # Positions and numbers of digits must be whole; one that does not fit becomes NULL.
         whole = ", ".join(f"TRY_CAST({operand} AS BIGINT)" for operand in operands[1:])
         digits = f"least(greatest({whole}, -{_MOST_DIGITS}), {_MOST_DIGITS})::INTEGER"
         return TEMPLATES[name].format(
@@ -93,7 +98,19 @@ class Statement:
             digits=digits if operands[1:] else "0",
         )
 
-    def _parameter(self, constant: Constant) -> str:
+
+class DuckDB(Dialect):
+    """One statement for DuckDB, with constants as parameters.
+
+    With internal column names, the text contains no literal and no name from outside.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        super().__init__(names)
+        self.parameters: list[Any] = []
+
+    def constant(self, constant: Constant) -> str:
+        """A constant becomes the next parameter."""
         if constant.value is None:
             return f"NULL::{_TYPES[constant.kind]}" if constant.kind in _TYPES else "NULL"
         # Numbered, so that a template may repeat an operand.

@@ -1,160 +1,93 @@
-"""Our expressions in the words of a database, literals included.
+"""Operations of DuckDB translated for databases in which some of them mean something else.
 
-Enters: expressions over plain columns. Leaves: text that PostgreSQL, SQLite or DuckDB understands
-and that means there what it means to us; what a database would answer differently is refused. Must
-not know: where the text is run.
+Enters: expressions over plain columns. Leaves: SQL text that means there what it means in DuckDB;
+an operation that has no such text is refused. Must not know: where the text is run.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import ClassVar
 
 from countveil.errors import QueryError
-from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
-from countveil.sql.dialects.dialect import Statement
-from countveil.sql.dialects.templates import GLOB_MARKS, TEMPLATES
-from countveil.sql.query.expressions import Column, Constant, Expression, Operation
+from countveil.sql.dialects.literals import LiteralDialect
+from countveil.sql.query.expressions import Constant, Expression, Operation, PlainColumn
 
-POSTGRES, SQLITE, DUCKDB, SPARK = "postgres", "sqlite", "duckdb", "spark"
-# Those in which answers can be had as plain SQL.
-DIALECTS = (POSTGRES, SQLITE, DUCKDB)
-NAMES = {POSTGRES: "PostgreSQL", SQLITE: "SQLite", DUCKDB: "DuckDB", SPARK: "Spark"}
-DOUBLE = {POSTGRES: "DOUBLE PRECISION", SQLITE: "REAL", DUCKDB: "DOUBLE", SPARK: "DOUBLE"}
-_TYPES = {TEXT: "TEXT", BOOLEAN: "BOOLEAN", DATE: "DATE", TIMESTAMP: "TIMESTAMP"}
-_KEEP_WHOLE = {"add", "subtract", "multiply", "negate", "abs", "divide_whole", "remainder"}
-_ALIKE = {"coalesce", "greatest", "least"}
+# Operations with the same text for any operands; {0}, {1} are operands, {double} is the type of
+# double precision.
+COMMON_TEMPLATES = {
+    "add": "({0} + {1})", "subtract": "({0} - {1})", "multiply": "({0} * {1})",
+    "divide": "(CASE WHEN {1} <> 0 THEN CAST({0} AS {double}) / {1} END)",
+    "divide_whole": "(CASE WHEN {1} <> 0 THEN {0} / {1} END)",
+    "remainder": "(CASE WHEN {1} <> 0 THEN {0} % {1} END)",
+    "negate": "(-{0})",
+    "equal": "({0} = {1})", "unequal": "({0} <> {1})", "less": "({0} < {1})",
+    "at_most": "({0} <= {1})", "greater": "({0} > {1})", "at_least": "({0} >= {1})",
+    "not": "(NOT {0})", "is_null": "({0} IS NULL)", "nullif": "nullif({0}, {1})",
+    "trim": "trim({0})", "length": "length({0})", "abs": "abs({0})",
+    "floor": "floor(CAST({0} AS {double}))", "ceil": "ceil(CAST({0} AS {double}))",
+    "sqrt": "(CASE WHEN {0} >= 0 THEN sqrt(CAST({0} AS {double})) END)",
+    "ln": "(CASE WHEN {0} > 0 THEN ln(CAST({0} AS {double})) END)",
+    "sign": "sign({0})",
+}  # fmt: skip
+DATE_TEMPLATES = {
+    "year": "CAST(EXTRACT(YEAR FROM {0}) AS BIGINT)",
+    "month": "CAST(EXTRACT(MONTH FROM {0}) AS BIGINT)",
+    "day": "CAST(EXTRACT(DAY FROM {0}) AS BIGINT)",
+}
+
+_ORDERINGS = {"less", "at_most", "greater", "at_least"}
 _ARITHMETIC = {"add", "subtract", "multiply", "negate", "divide_whole", "remainder"}
-_ORDERED = {"less": "<", "at_most": "<=", "greater": ">", "at_least": ">="}
+_WHOLE_IF_OPERANDS_ARE = _ARITHMETIC | {"abs", "coalesce", "greatest", "least"}
+_ALWAYS_WHOLE = {"length", "year", "month", "day", "to_whole"}
+_SAME_EVERYWHERE = {"case", "in", "and", "or", "concat"}
 
 
-def words_for(dialect: str, columns: Sequence[PublishedColumn]) -> Words:
-    """The words of a dialect for a release with these columns."""
-    if dialect == SPARK:
-        from countveil.sql.dialects.spark import SparkWords
+class TranslatedDialect(LiteralDialect):
+    """What PostgreSQL, SQLite and Spark have in common.
 
-        return SparkWords(dialect, columns)
-    return (Words if dialect == DUCKDB else Translated)(dialect, columns)
+    An operation is rendered by the method `render_<operation>` if there is one, else by a template.
+    """
 
-
-def name_text(name: str) -> str:
-    """A name from outside, as one word of SQL."""
-    if "\0" in name:
-        raise QueryError("A name with a zero byte cannot be written in SQL.")
-    return '"' + name.replace('"', '""') + '"'
-
-
-def table_text(table: str) -> str:
-    """The name of a table, of a schema and a table, or of a database, a schema and a table."""
-    parts = table.split(".")
-    if not 1 <= len(parts) <= 3 or not all(parts):
-        raise QueryError(f"{table!r} is not the name of a table, such as release or own.release.")
-    return ".".join(map(name_text, parts))
-
-
-class Words(Statement):
-    """DuckDB's words, as the embedded engine uses them; literals stand in the text."""
-
-    def __init__(self, dialect: str, columns: Sequence[PublishedColumn]) -> None:
-        super().__init__({column.name: name_text(column.name) for column in columns})
-        self._types: Mapping[str, str] = {column.name: column.type for column in columns}
-        self.dialect, self.double = dialect, DOUBLE[dialect]
-
-    def _parameter(self, constant: Constant) -> str:
-        return self.literal(constant.value, constant.kind)
-
-    # The types of literals.
-    types: Mapping[str, str] = _TYPES
-
-    def literal(self, value: Any, kind: str = "") -> str:
-        """A value as it is written."""
-        if value is None:
-            named = self.types.get(kind)
-            return f"CAST(NULL AS {named})" if named and self.dialect != SQLITE else "NULL"
-        if isinstance(value, bool):
-            return str(value).upper()
-        if isinstance(value, int):
-            return str(value) if value >= 0 else f"({value})"
-        if isinstance(value, float):
-            return self.number(value)
-        if isinstance(value, dt.date):
-            return self._time(value)
-        text = str(value)
-        if "\0" in text:
-            raise QueryError("A text with a zero byte cannot be written in SQL.")
-        return self.quoted(text)
-
-    def quoted(self, text: str) -> str:
-        """A text as it is written."""
-        return "'" + text.replace("'", "''") + "'"
-
-    def number(self, value: float) -> str:
-        """A number of double precision, exactly; what is no number is missing."""
-        if math.isnan(value):
-            return "NULL"
-        if math.isinf(value):
-            text = "9e999" if self.dialect == SQLITE else f"CAST('Infinity' AS {self.double})"
-        else:
-            # With an exponent, or it would be a decimal number to DuckDB.
-            text = repr(abs(float(value)))
-            text = text if "e" in text else f"{text}e0"
-            text = f"CAST({text} AS {self.double})" if self.dialect == POSTGRES else text
-        return f"(-{text})" if value < 0 else text
-
-    def _time(self, value: dt.date) -> str:
-        if isinstance(value, dt.datetime):
-            if value.tzinfo is not None:
-                raise QueryError(
-                    "Times with a time zone are not compared alike in every database. Write the "
-                    "time without a zone."
-                )
-            kind, text = self.types[TIMESTAMP], value.isoformat(sep=" ")
-        else:
-            kind, text = "DATE", value.isoformat()
-        return f"'{text}'" if self.dialect == SQLITE else f"CAST('{text}' AS {kind})"
-
-
-class Translated(Words):
-    """The words of PostgreSQL and SQLite, where they mean the same."""
+    templates: ClassVar[Mapping[str, str]] = COMMON_TEMPLATES
+    # To which a column is cast before arithmetic; empty where integers do not overflow early.
+    wide_integer: ClassVar[str] = "BIGINT"
+    text_type: ClassVar[str] = "TEXT"
 
     def text(self, expression: Expression) -> str:
         """An expression as text."""
         if not isinstance(expression, Operation):
             return super().text(expression)
-        special = getattr(self, f"_{expression.name}", None)
-        if special is not None:
-            found: str = special(expression)
-            return found
-        template = TEMPLATES[self.dialect].get(expression.name)
-        if template is None and expression.name not in ("case", "in", "and", "or", "concat"):
-            self.refuse(expression.name)
-        if template is None:
+        render = getattr(self, f"render_{expression.name}", None)
+        if render is not None:
+            rendered: str = render(expression)
+            return rendered
+        if expression.name in _SAME_EVERYWHERE:
             return super().text(expression)
+        template = self.templates.get(expression.name)
+        if template is None:
+            return self.refuse(expression.name)
         operands = [self._operand(part, expression.name) for part in expression.operands]
         if expression.name in ("divide_whole", "remainder"):
             self._need_whole(expression)
-        if self.dialect == POSTGRES and expression.name in _ORDERED:
-            # The alphabet of bytes, as everywhere else.
-            byte_wise = any(part.kind == TEXT for part in expression.operands)
-            operands[0] += ' COLLATE "C"' if byte_wise else ""
+        if expression.name in _ORDERINGS and any(p.kind == TEXT for p in expression.operands):
+            operands[0] += self.collation
         return template.format(*operands, all=", ".join(operands), double=self.double)
 
-    def _operand(self, part: Expression, word: str) -> str:
-        text = self.text(part)
-        if self.dialect != SQLITE and word in _ARITHMETIC and isinstance(part, Column):
-            # Small integers would overflow where ours do not.
-            return f"CAST({text} AS {'BIGINT' if self._whole(part) else self.double})"
-        return text
-
-    def refuse(self, word: str) -> str:
-        """An operation that would be another one there."""
+    def refuse(self, operation: str) -> str:
+        """Refuse an operation that would mean something else there."""
         raise QueryError(
-            f"{word.replace('_', ' ')} is not the same in {NAMES[self.dialect]} as here. Ask "
-            f"without it, or in DuckDB, or with 'countveil query'."
+            f"{operation.replace('_', ' ')} is not the same in {self.title} as here. Ask without "
+            f"it, or in DuckDB, or with 'countveil query'."
         )
+
+    def _operand(self, part: Expression, operation: str) -> str:
+        text = self.text(part)
+        if self.wide_integer and operation in _ARITHMETIC and isinstance(part, PlainColumn):
+            # Small integers would overflow where DuckDB's do not.
+            return f"CAST({text} AS {self.wide_integer if self._whole(part) else self.double})"
+        return text
 
     def _need_whole(self, expression: Operation) -> None:
         if not all(map(self._whole, expression.operands)):
@@ -162,105 +95,107 @@ class Translated(Words):
 
     def _whole(self, part: Expression) -> bool:
         """Whether it can only be a whole number."""
-        if isinstance(part, Column):
+        if isinstance(part, PlainColumn):
             return self._types[part.name].startswith(("int", "uint"))
         if isinstance(part, Constant):
             return part.value is None or type(part.value) is int
-        if part.name in _KEEP_WHOLE | _ALIKE:
+        if part.name in _WHOLE_IF_OPERANDS_ARE:
             return all(map(self._whole, part.operands))
-        return part.name in ("length", "year", "month", "day", "to_whole")
+        return part.name in _ALWAYS_WHOLE
 
-    def _place(self, part: Expression, least: int, word: str) -> int:
+    def _position(self, part: Expression, least: int, operation: str) -> int:
+        """A constant position or length in a text."""
         if isinstance(part, Constant) and type(part.value) is int and part.value >= least:
             return part.value
-        self.refuse(f"{word} with places that are not constants from {least} on")
+        self.refuse(f"{operation} with places that are not constants from {least} on")
         return 0
 
-    def _substr(self, expression: Operation) -> str:
+    def render_substr(self, expression: Operation) -> str:
+        """Positions from 1 on; other ones mean something else in every database."""
         text, start, *rest = expression.operands
-        places = [self._place(start, 1, "substr"), *(self._place(r, 0, "substr") for r in rest)]
-        return f"substr({self.text(text)}, {', '.join(map(str, places))})"
+        first = self._position(start, 1, "substr")
+        positions = [first, *(self._position(length, 0, "substr") for length in rest)]
+        return f"substr({self.text(text)}, {', '.join(map(str, positions))})"
 
-    def _left(self, expression: Operation) -> str:
-        return f"substr({self.text(expression.operands[0])}, 1, {self._size(expression)})"
+    def render_left(self, expression: Operation) -> str:
+        """The first characters."""
+        text, length = expression.operands
+        return f"substr({self.text(text)}, 1, {self._position(length, 1, 'left')})"
 
-    def _right(self, expression: Operation) -> str:
-        word = "substr({0}, -{1})" if self.dialect == SQLITE else "right({0}, {1})"
-        return word.format(self.text(expression.operands[0]), self._size(expression))
+    def render_right(self, expression: Operation) -> str:
+        """The last characters."""
+        text, length = expression.operands
+        return f"right({self.text(text)}, {self._position(length, 1, 'right')})"
 
-    def _size(self, expression: Operation) -> int:
-        return self._place(expression.operands[1], 1, expression.name)
-
-    def _round(self, expression: Operation) -> str:
-        for digits in expression.operands[1:]:
-            if not isinstance(digits, Constant) or digits.value != 0:
-                self.refuse("round to digits")
+    def render_round(self, expression: Operation) -> str:
+        """To whole numbers only; halves away from zero."""
+        self._need_no_digits(expression)
         x = f"CAST({self.text(expression.operands[0])} AS {self.double})"
         up = f"CASE WHEN abs({x} - trunc({x})) >= 0.5 THEN sign({x}) ELSE 0 END"
         return f"(trunc({x}) + {up})"
 
-    def _like(self, expression: Operation) -> str:
-        subject, pattern = expression.operands
-        if self.dialect == POSTGRES:
-            return f"({self.text(subject)} LIKE {self.text(pattern)} ESCAPE '')"
-        if not isinstance(pattern, Constant) or pattern.value is None:
-            return self.refuse("like with a pattern that is not constant")
-        # SQLite's own LIKE does not tell a from A.
-        glob = "".join(GLOB_MARKS.get(char, char) for char in pattern.value)
-        return f"({self.text(subject)} GLOB {self.literal(glob)})"
+    def _need_no_digits(self, expression: Operation) -> None:
+        for digits in expression.operands[1:]:
+            if not isinstance(digits, Constant) or digits.value != 0:
+                self.refuse("round to digits")
 
-    def _greatest(self, expression: Operation) -> str:
-        if self.dialect != SQLITE:
-            return f"{expression.name}({', '.join(map(self.text, expression.operands))})"
-        word = "max" if expression.name == "greatest" else "min"
-        first, *others = (self.text(part) for part in expression.operands)
-        for other in others:
-            # SQLite's is missing as soon as one of them is.
-            first = f"coalesce({word}({first}, {other}), {first}, {other})"
-        return first
+    def render_greatest(self, expression: Operation) -> str:
+        """Missing operands are ignored."""
+        return f"{expression.name}({', '.join(map(self.text, expression.operands))})"
 
-    _least = _greatest
+    def render_least(self, expression: Operation) -> str:
+        """As `greatest`."""
+        return self.render_greatest(expression)
 
-    def _coalesce(self, expression: Operation) -> str:
-        parts = [self.text(part) for part in expression.operands]
-        return parts[0] if len(parts) == 1 else f"coalesce({', '.join(parts)})"
+    def render_coalesce(self, expression: Operation) -> str:
+        """Some databases do not take a single operand."""
+        operands = [self.text(part) for part in expression.operands]
+        return operands[0] if len(operands) == 1 else f"coalesce({', '.join(operands)})"
 
-    def _to_whole(self, expression: Operation) -> str:
+    def render_to_whole(self, expression: Operation) -> str:
+        """Only what is whole already: databases round in different ways."""
         (part,) = expression.operands
         return self.text(part) if self._whole(part) else self.refuse("cast to whole numbers")
 
-    def _to_number(self, expression: Operation) -> str:
+    def render_to_number(self, expression: Operation) -> str:
+        """Numbers only: what is not one would be an error there."""
         (part,) = expression.operands
         if part.kind != NUMBER:
             return self.refuse("cast to numbers")
         return f"CAST({self.text(part)} AS {self.double})"
 
-    def _to_text(self, expression: Operation) -> str:
+    def render_to_text(self, expression: Operation) -> str:
+        """Texts and whole numbers only: databases write other values in different ways."""
         (part,) = expression.operands
         if part.kind == TEXT:
             return self.text(part)
-        kind = "STRING" if self.dialect == SPARK else "TEXT"
-        return f"CAST({self.text(part)} AS {kind})" if self._whole(part) else self.refuse("cast")
+        if not self._whole(part):
+            return self.refuse("cast")
+        return f"CAST({self.text(part)} AS {self.text_type})"
 
-    def _to_date(self, expression: Operation) -> str:
+    def render_to_date(self, expression: Operation) -> str:
+        """Dates and timestamps only."""
         (part,) = expression.operands
         if part.kind == DATE:
             return self.text(part)
-        if part.kind != TIMESTAMP:
-            return self.refuse("cast to dates")
-        word = "substr({0}, 1, 10)" if self.dialect == SQLITE else "CAST({0} AS DATE)"
-        return word.format(self.text(part))
+        return self.date_of(part) if part.kind == TIMESTAMP else self.refuse("cast to dates")
 
-    def _to_timestamp(self, expression: Operation) -> str:
+    def render_to_timestamp(self, expression: Operation) -> str:
+        """Dates and timestamps only."""
         (part,) = expression.operands
         if part.kind == TIMESTAMP:
             return self.text(part)
-        if part.kind != DATE:
-            return self.refuse("cast to times")
-        zero = "({0} || ' 00:00:00')"
-        word = zero if self.dialect == SQLITE else f"CAST({{0}} AS {self.types[TIMESTAMP]})"
-        return word.format(self.text(part))
+        return self.midnight_of(part) if part.kind == DATE else self.refuse("cast to times")
 
-    def _to_boolean(self, expression: Operation) -> str:
+    def date_of(self, timestamp: Expression) -> str:
+        """The date of a timestamp."""
+        return f"CAST({self.text(timestamp)} AS DATE)"
+
+    def midnight_of(self, date: Expression) -> str:
+        """A date as a timestamp."""
+        return f"CAST({self.text(date)} AS {self.types[TIMESTAMP]})"
+
+    def render_to_boolean(self, expression: Operation) -> str:
+        """True and false only."""
         (part,) = expression.operands
         return self.text(part) if part.kind == BOOLEAN else self.refuse("cast to true or false")

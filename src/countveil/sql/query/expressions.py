@@ -1,16 +1,19 @@
 """Expressions over plain columns, and formulas that may also test sensitive ones: plain values.
 
-Enters: nothing. Leaves: the vocabulary between the SQL an analyst writes and the statement that an
-engine builds. Must not know: SQL text, engines. An operation is named by one of the words listed
-here; an engine has its own text for each of them.
+Enters: nothing. Leaves: the values between the SQL an analyst writes and the statement that an
+engine builds, and what a formula becomes once the sensitive values are fixed: formulas over plain
+columns only, one per class of sensitive values. Must not know: SQL text, engines. Operations have
+the names listed here; every dialect has a text for each. Three-valued logic throughout: unknown is
+neither true nor false.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# operation -> what it gives; "same" is the kind of its (first) operand.
+# operation -> the kind of its result; "same" is the kind of its (first) operand.
 OPERATIONS = {
     "add": "number", "subtract": "number", "multiply": "number", "divide": "number",
     "divide_whole": "number", "remainder": "number", "negate": "number",
@@ -30,8 +33,8 @@ OPERATIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A plain column."""
+class PlainColumn:
+    """A column that is not sensitive."""
 
     name: str
     kind: str
@@ -47,14 +50,14 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation of the list above on operands."""
+    """An operation of the list above, applied to operands."""
 
     name: str
     operands: tuple[Expression, ...]
     kind: str
 
 
-Expression = Column | Constant | Operation
+Expression = PlainColumn | Constant | Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,21 +89,21 @@ class SensitiveTest:
         if value is None:
             return None
         if self.test in ("in", "not_in"):
-            # NULL in the list is refused before, so IN is never unknown for a known value.
+            # The parser refuses NULL in a list, so IN is never unknown for a known value.
             return (value in self.values) == (self.test == "in")
-        place = _placer(domain)
-        here = place(value)
-        low = place(self.values[0])
+        key = _sort_key(domain)
+        here = key(value)
+        low = key(self.values[0])
         if self.test == "between":
-            return bool(low <= here <= place(self.values[1]))
+            return bool(low <= here <= key(self.values[1]))
         return bool(
             {"less": here < low, "at_most": here <= low, "greater": here > low,
              "at_least": here >= low}[self.test]
         )  # fmt: skip
 
 
-def _placer(domain: tuple[Any, ...]) -> Any:
-    """Order of values: their own for numbers and dates, the domain's for labels."""
+def _sort_key(domain: tuple[Any, ...]) -> Any:
+    """The sort key of a value: itself for numbers and dates, its place in the domain for labels."""
     if any(isinstance(value, str) for value in domain):
         positions = {value: position for position, value in enumerate(domain)}
         return positions.__getitem__
@@ -135,8 +138,119 @@ TRUE, FALSE = Truth(value=True), Truth(value=False)
 
 def columns_named(expression: Expression) -> set[str]:
     """The columns that an expression names."""
-    if isinstance(expression, Column):
+    if isinstance(expression, PlainColumn):
         return {expression.name}
     if isinstance(expression, Constant):
         return set()
     return set().union(*(columns_named(part) for part in expression.operands))
+
+
+def sensitive_tests(formula: Formula) -> Iterator[SensitiveTest]:
+    """Every test of a sensitive column in the formula."""
+    for leaf in _leaves(formula):
+        if isinstance(leaf, SensitiveTest):
+            yield leaf
+
+
+def reduce(formula: Formula, truths: Mapping[SensitiveTest, bool | None]) -> Formula:
+    """Replace each sensitive test by its truth value, and simplify."""
+    if isinstance(formula, SensitiveTest):
+        return Truth(truths[formula])
+    if isinstance(formula, Not):
+        part = reduce(formula.part, truths)
+        if isinstance(part, Truth):
+            return Truth(None if part.value is None else not part.value)
+        return Not(part)
+    if isinstance(formula, AllOf | AnyOf):
+        return _join(formula, [reduce(part, truths) for part in formula.parts])
+    return formula
+
+
+def as_filter(formula: Formula) -> Formula:
+    """A simpler formula that selects the same rows: a filter treats unknown as false."""
+    if isinstance(formula, Truth):
+        return TRUE if formula.value else FALSE
+    if isinstance(formula, AllOf | AnyOf):
+        return _join(formula, [as_filter(part) for part in formula.parts])
+    return formula
+
+
+def split_conjunction(formula: Formula) -> tuple[Formula, Formula] | None:
+    """The plain and the sensitive conditions of a conjunction; None if one of them mixes both."""
+    plain: list[Formula] = []
+    sensitive: list[Formula] = []
+    for part in _conjuncts(formula):
+        kinds = {isinstance(leaf, SensitiveTest) for leaf in _leaves(part)}
+        if len(kinds) > 1:
+            return None
+        (sensitive if True in kinds else plain).append(part)
+    return AllOf(tuple(plain)), AllOf(tuple(sensitive))
+
+
+def _conjuncts(formula: Formula) -> Iterator[Formula]:
+    if isinstance(formula, AllOf):
+        for part in formula.parts:
+            yield from _conjuncts(part)
+    else:
+        yield formula
+
+
+def _leaves(formula: Formula) -> Iterator[Formula]:
+    if isinstance(formula, AllOf | AnyOf):
+        for part in formula.parts:
+            yield from _leaves(part)
+    elif isinstance(formula, Not):
+        yield from _leaves(formula.part)
+    elif not isinstance(formula, Truth):
+        yield formula
+
+
+def _join(formula: AllOf | AnyOf, parts: list[Formula]) -> Formula:
+    """Drop neutral operands and duplicates; a decisive operand is the whole result."""
+    neutral, decisive = (TRUE, FALSE) if isinstance(formula, AllOf) else (FALSE, TRUE)
+    kept: list[Formula] = []
+    for part in parts:
+        if part == decisive:
+            return decisive
+        if part != neutral and part not in kept:
+            kept.append(part)
+    if len(kept) == 1:
+        return kept[0]
+    return type(formula)(tuple(kept)) if kept else neutral
+
+
+def as_condition(formula: Formula) -> Expression:
+    """A formula without sensitive tests as an expression for an engine."""
+    if isinstance(formula, Truth):
+        return Constant(formula.value, "true/false")
+    if isinstance(formula, Plain):
+        return formula.condition
+    if isinstance(formula, Not):
+        return Operation("not", (as_condition(formula.part),), "true/false")
+    if isinstance(formula, AllOf | AnyOf):
+        name = "and" if isinstance(formula, AllOf) else "or"
+        parts = tuple(as_condition(part) for part in formula.parts)
+        if not parts:
+            return Constant(name == "and", "true/false")
+        return parts[0] if len(parts) == 1 else Operation(name, parts, "true/false")
+    raise TypeError(f"{formula.column} is sensitive; fix its values first")
+
+
+def value_classes(
+    tests: list[SensitiveTest], domain: tuple[Any, ...]
+) -> tuple[list[int], list[dict[SensitiveTest, bool | None]]]:
+    """Group the values of a domain by the results of the tests.
+
+    Returns the class of each value, and the results of each class.
+    """
+    numbers: list[int] = []
+    classes: list[dict[SensitiveTest, bool | None]] = []
+    number_of: dict[Any, int] = {}
+    for value in domain:
+        results = {test: test.holds(value, domain) for test in tests}
+        key = tuple(results.values())
+        if key not in number_of:
+            number_of[key] = len(classes)
+            classes.append(results)
+        numbers.append(number_of[key])
+    return numbers, classes

@@ -1,22 +1,35 @@
-"""SQL text -> a question.
+"""SQL text -> a question, or the formula of a condition.
 
-Enters: SQL text and the release's columns. Leaves: a `Question`. Must not know: any engine. The
-text is parsed by sqlglot and read clause by clause; nothing of it is kept.
+Enters: SQL text and the release's columns. Leaves: a `Question`, a `Formula` or an `Expression`.
+Must not know: any engine, any estimator. sqlglot parses the text and we read it clause by clause;
+none of the text reaches an engine.
 """
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+import re
+import string
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
 
 from countveil.errors import QueryError
 from countveil.release.values import BOOLEAN
-from countveil.sql.query.aggregations import MeasureReader
-from countveil.sql.query.expressions import TRUE, AllOf, Expression, Formula
-from countveil.sql.query.release_columns import ReleaseColumns
-from countveil.sql.query.question import GroupKey, Having, Ordering, Output, Question
-from countveil.sql.query.scalars import FUNCTIONS, SUPPORTED, ScalarReader, refuse, shown
-from countveil.sql.query.translate import Translator
+from countveil.sql.query.expressions import (
+    TRUE,
+    AllOf,
+    Constant,
+    Expression,
+    Formula,
+    Operation,
+    Plain,
+    PlainColumn,
+    SensitiveTest,
+)
+from countveil.sql.query.question import GroupKey, Having, Ordering, Question, SelectedItem
+from countveil.sql.query.release_columns import ReleaseColumns, as_kind
+from countveil.sql.query.scalars import FUNCTIONS, SUPPORTED, ScalarReader, excerpt, refuse
+from countveil.sql.query.translate import MeasureReader, Translator
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -34,6 +47,16 @@ CONDITIONS = (
 _READ = {
     "expressions", "from_", "from", "where", "group", "having", "order", "limit", "offset", "kind",
 }  # fmt: skip
+_MOST_CACHED = 4096
+_NAME = r'(?:[A-Za-z_][A-Za-z0-9_]*|"[^"]+")'
+_LITERAL = r"(?:-?[0-9]+(?:\.[0-9]+)?|'(?:[^']|'')*')"
+_COMPARISON = (
+    rf"{_NAME}(?:\s*(?:=|<>|!=|<=|>=|<|>)\s*{_LITERAL}"
+    rf"|\s+BETWEEN\s+{_LITERAL}\s+AND\s+{_LITERAL}"
+    rf"|\s+IN\s*\(\s*{_LITERAL}(?:\s*,\s*{_LITERAL})*\s*\))"
+)
+_FIRST = re.compile(rf"\s*({_COMPARISON})(?=\s|$)", re.ASCII | re.IGNORECASE)
+_NEXT = re.compile(rf"\s+AND\s+({_COMPARISON})(?=\s|$)", re.ASCII | re.IGNORECASE)
 
 
 def parse_question(text: str, columns: ReleaseColumns) -> Question:
@@ -76,14 +99,14 @@ def parse_condition(text: str, columns: ReleaseColumns) -> Expression:
         extra = [part for part, value in select.args.items() if value and part not in _CONDITION]
         if where is None or extra:
             refuse("The text is not one condition.")
-        found = ScalarReader(columns, None).expression(where.this)
+        condition = ScalarReader(columns, None).expression(where.this)
     except RecursionError as error:
         raise QueryError(f"The condition is nested too deeply. {CONDITIONS}") from error
     except QueryError as error:
         raise QueryError(str(error).replace(SUPPORTED, CONDITIONS)) from error
-    if found.kind != BOOLEAN:
-        raise QueryError(f"The text is a {found.kind} and not a condition. {CONDITIONS}")
-    return found
+    if condition.kind != BOOLEAN:
+        raise QueryError(f"The text is a {condition.kind} and not a condition. {CONDITIONS}")
+    return condition
 
 
 def _parse(text: str) -> exp.Expr:
@@ -96,14 +119,14 @@ def _parse(text: str) -> exp.Expr:
         )
     try:
         text.encode()
-        # It would announce on the screen what it cannot parse; we say it ourselves.
+        # sqlglot would log what it cannot parse; the error below says it.
         logging.getLogger("sqlglot").disabled = True
         statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
     except (SqlglotError, UnicodeEncodeError) as error:
         raise QueryError(f"The query is not readable SQL. {SUPPORTED}") from error
     if len(statements) != 1:
-        found = "no statement" if not statements else f"{len(statements)} statements"
-        refuse(f"The text holds {found}; one SELECT is needed.")
+        number = f"{len(statements)} statements" if statements else "no statement"
+        refuse(f"The text holds {number}; one SELECT is needed.")
     return statements[0]
 
 
@@ -117,7 +140,7 @@ def _check_table(select: exp.Expr) -> str | None:
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         refuse("Only the table release can be queried.")
     if table.name.lower() != "release" or table.args.get("db") or table.args.get("catalog"):
-        refuse(f"There is no table {shown(table)}; the only one is called release.")
+        refuse(f"There is no table {excerpt(table)}; the only one is called release.")
     for part, value in table.args.items():
         if value and part not in ("this", "alias"):
             refuse(f"{part.strip('_').upper()} is not supported.")
@@ -159,7 +182,7 @@ class _Reader:
         return Question(
             self._where,
             tuple(self._keys),
-            self._measures.found,
+            self._measures.measures,
             tuple(outputs),
             having,
             order,
@@ -167,16 +190,16 @@ class _Reader:
             self._number("offset") or 0,
         )
 
-    def _output(self, item: exp.Expr) -> Output:
+    def _output(self, item: exp.Expr) -> SelectedItem:
         inner = item.unalias()
         if self._measures.is_measure(inner):
-            return Output("measure", self._measures.number(inner), str(item.alias))
+            return SelectedItem("measure", self._measures.number(inner), str(item.alias))
         key = self._key(inner)
         if key not in self._keys:
             if self._select.args.get("group") is None:
-                refuse(f"{shown(inner)} is selected but not grouped: add GROUP BY.")
-            refuse(f"{shown(inner)} is selected but not grouped: add it to GROUP BY.")
-        return Output("key", self._keys.index(key), str(item.alias) or self._label(inner))
+                refuse(f"{excerpt(inner)} is selected but not grouped: add GROUP BY.")
+            refuse(f"{excerpt(inner)} is selected but not grouped: add it to GROUP BY.")
+        return SelectedItem("key", self._keys.index(key), str(item.alias) or self._label(inner))
 
     def _label(self, node: exp.Expr) -> str:
         from sqlglot import exp
@@ -247,20 +270,20 @@ class _Reader:
 
     def _ordering(self) -> tuple[Ordering, ...]:
         clause = self._select.args.get("order")
-        found = []
+        orderings = []
         for item in clause.expressions if clause is not None else ():
             node = self._resolved(item.this, "ORDER BY")
             descending = bool(item.args.get("desc"))
             missing_first = bool(item.args.get("nulls_first"))
             if self._measures.is_measure(node):
                 number = self._measures.number(node)
-                found.append(Ordering("measure", number, descending, missing_first))
+                orderings.append(Ordering("measure", number, descending, missing_first))
                 continue
             key = self._key(node)
             if key not in self._keys:
-                refuse(f"ORDER BY {shown(node)} is neither selected nor grouped by.")
-            found.append(Ordering("key", self._keys.index(key), descending, missing_first))
-        return tuple(found)
+                refuse(f"ORDER BY {excerpt(node)} is neither selected nor grouped by.")
+            orderings.append(Ordering("key", self._keys.index(key), descending, missing_first))
+        return tuple(orderings)
 
     def _number(self, clause: str) -> int | None:
         from sqlglot import exp
@@ -273,3 +296,67 @@ class _Reader:
         if not isinstance(value, exp.Literal) or not value.is_int or more:
             refuse(f"{clause.upper()} needs a whole number.")
         return int(value.this)
+
+
+class ConditionReader:
+    """Reads many conditions about one release, and parses each comparison in them only once.
+
+    Analysts ask in series: the same few comparisons, combined with AND in many ways. A text that is
+    nothing but such a chain, `age >= 30 AND gender = 'F' AND ...`, is cut at its ANDs and every
+    comparison is parsed once. Any other text is parsed as a whole.
+    """
+
+    def __init__(self, columns: ReleaseColumns) -> None:
+        self._columns = columns
+        self._known: OrderedDict[str, Formula] = OrderedDict()
+
+    def formula(self, text: str) -> Formula:
+        """The formula of a condition; an empty text is always true."""
+        chain = comparisons(text)
+        if len(chain) < 2:
+            return self._parsed(text)
+        try:
+            return AllOf(tuple(self._parsed(comparison) for comparison in chain))
+        except QueryError:
+            # Parsed as a whole, so that the message is about the text as it was written.
+            return parse_where(text, self._columns)
+
+    def equals(self, name: str, value: Any) -> Formula:
+        """The formula of `name = value`, or of `name IS NULL` for None."""
+        column = self._columns.find(name)
+        kind = self._columns.kind(column)
+        if value is not None:
+            value = as_kind(value, kind, f"Column {column.name!r}")
+        if column.role == "sensitive":
+            if value is None:
+                return SensitiveTest(column.name, "is_null")
+            return SensitiveTest(column.name, "in", (value,))
+        plain = PlainColumn(column.name, kind)
+        if value is None:
+            return Plain(Operation("is_null", (plain,), BOOLEAN))
+        return Plain(Operation("equal", (plain, Constant(value, kind)), BOOLEAN))
+
+    def _parsed(self, text: str) -> Formula:
+        if text in self._known:
+            self._known.move_to_end(text)
+            return self._known[text]
+        formula = parse_where(text, self._columns)
+        self._known[text] = formula
+        if len(self._known) > _MOST_CACHED:
+            self._known.popitem(last=False)
+        return formula
+
+
+def comparisons(text: str) -> list[str]:
+    """The comparisons of a chain of them joined by AND; empty if the text is anything else."""
+    match = _FIRST.match(text) if len(text) <= LONGEST_QUERY // 2 else None
+    if match is None:
+        return []
+    chain = [match[1]]
+    end = len(text.rstrip(string.whitespace))
+    while match.end() < end:
+        match = _NEXT.match(text, match.end())
+        if match is None:
+            return []
+        chain.append(match[1])
+    return chain

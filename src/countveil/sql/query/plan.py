@@ -1,13 +1,14 @@
 """What to tally for a question: one GROUP BY, whatever the number of cells.
 
-Enters: a question and the domains of the sensitive columns. Leaves: a `Plan`: a tally for the
+Enters: a question and the domains of the sensitive columns. Leaves: a `TallyPlan`: a tally for the
 engine, and for each aggregate which rows count for which true values. Must not know: engines,
 estimators.
 
 A formula that mixes plain and sensitive conditions becomes, once the true sensitive values are
-fixed, a formula over plain columns. Values about which all tests agree are one class, so there are
-few such formulas. Each is a *condition* whose truth the engine tallies beside the published values;
-the estimate then asks, for each cell of true values, for the rows that meet the cell's condition.
+fixed, a formula over plain columns. Values for which all tests give the same results are one class,
+so there are few such formulas. Each is a *condition* whose truth the engine tallies together with
+the published values; the estimate of a cell of true values then uses the rows that meet its
+condition.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.errors import QueryError
-from countveil.maths.channel.conditions import ALWAYS, NEVER
+from countveil.maths.estimate.totals import ALWAYS, NEVER
 from countveil.sql.query.expressions import (
     FALSE,
     TRUE,
@@ -30,10 +31,14 @@ from countveil.sql.query.expressions import (
     Expression,
     Formula,
     SensitiveTest,
+    as_condition,
+    as_filter,
+    reduce,
+    sensitive_tests,
+    value_classes,
 )
-from countveil.sql.query.formulas import as_condition, as_filter, classes, reduce, sensitive_tests
-from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.sql.query.question import Aggregate, Question
+from countveil.sql.query.release_columns import ReleaseColumns
 
 MOST_CELLS = 250_000
 MOST_CONDITIONS = 60
@@ -59,7 +64,7 @@ class AggregatePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TallyPlan:
     """A tally, and how to read it."""
 
     tally: Tally
@@ -69,7 +74,7 @@ class Plan:
     aggregates: dict[Aggregate, AggregatePlan]
 
 
-def plan_question(question: Question, columns: ReleaseColumns) -> Plan:
+def plan_question(question: Question, columns: ReleaseColumns) -> TallyPlan:
     """Plan the tally of a question."""
     formulas = [question.where, *(aggregate.condition for aggregate in question.aggregates)]
     tests = list(dict.fromkeys(test for f in formulas for test in sensitive_tests(f)))
@@ -104,7 +109,7 @@ def plan_question(question: Question, columns: ReleaseColumns) -> Plan:
         arguments,
     )
     by_group = tuple(name in grouped for name in names)
-    return Plan(tally, domains, by_group, where_of, aggregates)
+    return TallyPlan(tally, domains, by_group, where_of, aggregates)
 
 
 def _domain(name: str, tests: Sequence[SensitiveTest], columns: ReleaseColumns) -> tuple[Any, ...]:
@@ -119,7 +124,7 @@ def _domain(name: str, tests: Sequence[SensitiveTest], columns: ReleaseColumns) 
 
 
 class _Numbering:
-    """Gives every condition that needs a tally a number."""
+    """Numbers the conditions that need a tally."""
 
     def __init__(self) -> None:
         self.formulas: list[Formula] = []
@@ -149,23 +154,24 @@ class _Reducer:
         tests: Sequence[SensitiveTest],
     ) -> None:
         by_column = [[test for test in tests if test.column == name] for name in names]
-        found = [classes(own, d) for own, d in zip(by_column, domains, strict=True)]
-        self._class_of = [np.array(numbers, np.int64) for numbers, _ in found]
-        self._truths = [truths for _, truths in found]
+        pairs = zip(by_column, domains, strict=True)
+        classified = [value_classes(column_tests, domain) for column_tests, domain in pairs]
+        self._class_of = [np.array(numbers, np.int64) for numbers, _ in classified]
+        self._truths = [truths for _, truths in classified]
 
     def reduced(self, formula: Formula) -> list[Formula]:
         """What the formula becomes for each combination of classes, in order."""
-        results = []
+        reduced = []
         for combination in itertools.product(*self._truths):
-            told: dict[SensitiveTest, bool | None] = {}
+            results: dict[SensitiveTest, bool | None] = {}
             for truths in combination:
-                told.update(truths)
-            results.append(as_filter(reduce(formula, told)))
-        return results
+                results.update(truths)
+            reduced.append(as_filter(reduce(formula, results)))
+        return reduced
 
     def conditions(self, formula: Formula, numbering: _Numbering) -> NDArray[np.int64]:
         """The number of the condition of every cell of true values."""
-        numbers = np.array([numbering(found) for found in self.reduced(formula)], np.int64)
+        numbers = np.array([numbering(reduced) for reduced in self.reduced(formula)], np.int64)
         shaped = numbers.reshape([len(truths) for truths in self._truths])
         cells: NDArray[np.int64] = shaped[np.ix_(*self._class_of)] if self._class_of else shaped
         return cells

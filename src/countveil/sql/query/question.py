@@ -1,12 +1,11 @@
-"""A question, in our own values: what is grouped, what is measured, how the answer is arranged.
+"""A question as plain values: what is grouped, what is measured, how the answer is ordered.
 
-Enters: nothing. Leaves: the vocabulary between the parser and the plan. Must not know: SQL text.
+Enters: nothing. Leaves: the values between the parser and the plan. Must not know: SQL text.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from countveil.sql.query.expressions import Expression, Formula
 
@@ -37,7 +36,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class SelectedItem:
     """A selected item: the group key or the measure with this number, and its name."""
 
     what: str
@@ -50,7 +49,7 @@ class MeasureTest:
     """A comparison of a measure's estimate with a constant (HAVING)."""
 
     measure: int
-    word: str
+    comparison: str
     value: float
 
 
@@ -95,7 +94,7 @@ class Question:
     where: Formula
     keys: tuple[GroupKey, ...]
     measures: tuple[Measure, ...]
-    outputs: tuple[Output, ...]
+    outputs: tuple[SelectedItem, ...]
     having: Having | None = None
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
@@ -104,9 +103,9 @@ class Question:
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """All aggregates of all measures, each once."""
-        found: dict[Aggregate, Any] = {}
+        aggregates: dict[Aggregate, None] = {}
         for measure in self.measures:
-            found[measure.numerator] = None
+            aggregates[measure.numerator] = None
             if measure.denominator is not None:
-                found[measure.denominator] = None
-        return tuple(found)
+                aggregates[measure.denominator] = None
+        return tuple(aggregates)

@@ -1,12 +1,13 @@
-"""Names, kinds and orders of the release's columns, as a query may use them.
+"""Names, kinds, orders and classes of the release's columns, as a query may use them.
 
-Enters: the manifest's columns and domains. Leaves: a column for a name, a value for a literal.
-Must not know: SQL syntax.
+Enters: the manifest's columns, domains and class edges. Leaves: a column for a name, a value for a
+literal, the classes for a comparison. Must not know: SQL syntax.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ _ORDERED_KINDS = (NUMBER, DATE, TIMESTAMP)
 
 
 class ReleaseColumns:
-    """Looks up columns; like SQL, upper and lower case matter only when they must."""
+    """Looks up columns; as in SQL, case matters only where names differ in nothing else."""
 
     def __init__(
         self,
@@ -64,8 +65,52 @@ class ReleaseColumns:
         return None
 
     def classes(self, column: PublishedColumn) -> ClassEdges | None:
-        """Where the column's classes end, if it is one of numbers put into classes."""
+        """The edges of the column's classes, if its numbers were put into classes."""
         return self._classes.get(column.name)
+
+
+def matching_classes(
+    name: str, classes: ClassEdges, labels: Sequence[str], comparison: str, numbers: Sequence[float]
+) -> tuple[str, ...]:
+    """The labels of the classes whose numbers all meet the comparison.
+
+    A comparison that would cut through a class is refused: the release does not show its answer.
+    """
+    if comparison == "between":
+        low, high = numbers
+        from_low = matching_classes(name, classes, labels, "at_least", [low])
+        to_high = matching_classes(name, classes, labels, "at_most", [high])
+        return tuple(label for label in from_low if label in to_high)
+    (number,) = numbers
+    if comparison in ("equal", "unequal"):
+        raise QueryError(
+            f"Column {name!r} is published in classes, so single numbers of it are not known. "
+            f"{_supported(name, classes, labels)}"
+        )
+    if classes.whole:
+        # Among whole numbers, above 29 is from 30 on.
+        comparison, number = {
+            "greater": ("at_least", math.floor(number) + 1),
+            "at_least": ("at_least", math.ceil(number)),
+            "less": ("less", math.ceil(number)),
+            "at_most": ("less", math.floor(number) + 1),
+        }[comparison]
+    if number not in classes.edges or comparison in ("greater", "at_most"):
+        raise QueryError(
+            f"This comparison would cut through a class of column {name!r}. "
+            f"{_supported(name, classes, labels)}"
+        )
+    place = classes.edges.index(number) + 1
+    return tuple(labels[place:] if comparison == "at_least" else labels[:place])
+
+
+def _supported(name: str, classes: ClassEdges, labels: Sequence[str]) -> str:
+    edges = ", ".join(f"{edge:.12g}" for edge in classes.edges[:12])
+    more = ", ..." if len(classes.edges) > 12 else ""
+    return (
+        f"It can be compared with its edges, such as {name} >= {classes.edges[0]:.12g} (edges: "
+        f"{edges}{more}), and with its classes, such as {name} = {labels[0]!r}."
+    )
 
 
 def as_kind(value: Any, kind: str, whose: str) -> Any:
@@ -76,7 +121,8 @@ def as_kind(value: Any, kind: str, whose: str) -> Any:
         except ValueError as error:
             example = "2024-12-31" if kind == DATE else "2024-12-31 18:30:00"
             raise QueryError(
-                f"{whose} is about {kind}s; {_shown(value)} is not one. Write it like '{example}'."
+                f"{whose} is about {kind}s; {_described(value)} is not one. Write it like "
+                f"'{example}'."
             ) from error
     fits = {
         NUMBER: isinstance(value, int | float) and not isinstance(value, bool),
@@ -88,12 +134,12 @@ def as_kind(value: Any, kind: str, whose: str) -> Any:
     if not fits:
         hint = " Put text in single quotes." if kind == TEXT else ""
         raise QueryError(
-            f"{whose} is about {kind} values, but is compared with {_shown(value)}.{hint}"
+            f"{whose} is about {kind} values, but is compared with {_described(value)}.{hint}"
         )
     return value
 
 
-def _shown(value: Any) -> str:
+def _described(value: Any) -> str:
     if isinstance(value, bool):
         return f"the truth value {str(value).upper()}"
     if isinstance(value, str):

@@ -1,8 +1,7 @@
 """sqlglot's nodes -> our expressions over plain columns.
 
-Enters: parsed nodes and the release's columns. Leaves: expressions, type-checked.
-Must not know: engines. Only the node types named here are understood; every other one is refused
-with what is supported.
+Enters: parsed nodes and the release's columns. Leaves: expressions, type-checked. Must not know:
+engines. Only the node types named here are supported; for every other one the error says what is.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
 from countveil.sql.query.expressions import (
     OPERATIONS,
-    Column,
     Constant,
     Expression,
     Operation,
+    PlainColumn,
 )
 from countveil.sql.query.release_columns import ReleaseColumns, as_kind
 
@@ -75,12 +74,12 @@ _READERS = {
 
 
 def refuse(what: str, hint: str = SUPPORTED) -> NoReturn:
-    """Say what is not understood, and what is."""
+    """Say what is not supported, and what is."""
     raise QueryError(f"{what} {hint}".rstrip())
 
 
-def shown(node: exp.Expr) -> str:
-    """A piece of the query, short enough for a message."""
+def excerpt(node: exp.Expr) -> str:
+    """The text of a node, short enough for a message."""
     text = node.sql("duckdb")
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
@@ -105,8 +104,8 @@ class ScalarReader:
 
         inner = node.unnest()
         if isinstance(inner, exp.Column):
-            found = self.column(inner)
-            return found if found.role == "sensitive" else None
+            column = self.column(inner)
+            return column if column.role == "sensitive" else None
         return None
 
     def expression(self, node: exp.Expr, depth: int = 0) -> Expression:
@@ -117,27 +116,27 @@ class ScalarReader:
         reader = _READERS.get(type(inner).__name__)
         if reader is None:
             _refuse_node(inner)
-        found: Expression = getattr(self, reader)(inner, depth)
-        return found
+        expression: Expression = getattr(self, reader)(inner, depth)
+        return expression
 
-    def only_parts(self, node: exp.Expr, allowed: set[str]) -> None:
-        """Refuse a node that has more to it than these parts."""
+    def only_arguments(self, node: exp.Expr, allowed: set[str]) -> None:
+        """Refuse a node that has other arguments than these."""
         for part, value in node.args.items():
             if value and part not in allowed:
-                refuse(f"{shown(node)} is not supported.")
+                refuse(f"{excerpt(node)} is not supported.")
 
-    def _plain_column(self, node: exp.Expr, _depth: int) -> Column:
+    def _plain_column(self, node: exp.Expr, _depth: int) -> PlainColumn:
         from sqlglot import exp
 
         if isinstance(node.this, exp.Star):
-            refuse("* stands where it cannot; a release is asked for counts.")
-        found = self.column(node)
-        if found.role == "sensitive":
+            refuse("* is not allowed here; a release is asked for counts.")
+        column = self.column(node)
+        if column.role == "sensitive":
             refuse(
-                f"Column {found.name!r} is sensitive and cannot be part of an expression.",
+                f"Column {column.name!r} is sensitive and cannot be part of an expression.",
                 "On it, supported are =, <>, IN, NOT IN, IS NULL and GROUP BY.",
             )
-        return Column(found.name, self.columns.kind(found))
+        return PlainColumn(column.name, self.columns.kind(column))
 
     def _literal(self, node: exp.Expr, depth: int) -> Expression:
         from sqlglot import exp
@@ -158,17 +157,17 @@ class ScalarReader:
         except ValueError:
             refuse(f"The number {node.this[:40]!r} is not readable.")
         if isinstance(value, int) and abs(value) >= 1 << 63:
-            # No column holds it; as a floating number it still compares as it should.
+            # No integer column holds it; as a floating-point number it compares as it should.
             value = float(value) if len(node.this) < 300 else float("inf")
         return Constant(value, NUMBER)
 
     def _compared(self, node: exp.Expr, depth: int) -> Expression:
-        word = COMPARISONS[type(node).__name__]
-        return self._comparison(word, node.this, node.expression, depth)
+        operation = COMPARISONS[type(node).__name__]
+        return self._comparison(operation, node.this, node.expression, depth)
 
     def _calculated(self, node: exp.Expr, depth: int) -> Expression:
-        word = _ARITHMETIC[type(node).__name__]
-        return self._call(word, (NUMBER,), [node.this, node.expression], depth)
+        operation = _ARITHMETIC[type(node).__name__]
+        return self._call(operation, (NUMBER,), [node.this, node.expression], depth)
 
     def _joined(self, node: exp.Expr, depth: int) -> Expression:
         parts = tuple(self._boolean(part, depth) for part in chain(node, type(node)))
@@ -188,15 +187,17 @@ class ScalarReader:
     def _extracted(self, node: exp.Expr, depth: int) -> Expression:
         part = str(node.this.name).lower()
         if part not in ("year", "month", "day"):
-            refuse(f"{shown(node)} is not supported.", "EXTRACT gives year, month or day.")
+            refuse(f"{excerpt(node)} is not supported.", "EXTRACT gives year, month or day.")
         return self._call(part, (DATE,), [node.expression], depth)
 
-    def _comparison(self, word: str, left: exp.Expr, right: exp.Expr, depth: int) -> Expression:
+    def _comparison(
+        self, operation: str, left: exp.Expr, right: exp.Expr, depth: int
+    ) -> Expression:
         both = [self.expression(part, depth + 1) for part in (left, right)]
         for part in both:
             if isinstance(part, Constant) and part.value is None:
                 refuse("Comparing with NULL is never true; write IS NULL.", "")
-        return Operation(word, tuple(_aligned(both)), BOOLEAN)
+        return Operation(operation, tuple(_aligned(both)), BOOLEAN)
 
     def _predicate(self, node: exp.Expr, depth: int) -> Expression:
         from sqlglot import exp
@@ -205,26 +206,26 @@ class ScalarReader:
         if isinstance(node, exp.Is):
             if isinstance(node.expression, exp.Null):
                 return Operation("is_null", (subject,), BOOLEAN)
-            refuse(f"{shown(node)} is not supported; IS NULL is.")
+            refuse(f"{excerpt(node)} is not supported; IS NULL is.")
         if isinstance(node, exp.In):
-            self.only_parts(node, {"this", "expressions"})
+            self.only_arguments(node, {"this", "expressions"})
             listed = [self.expression(part, depth + 1) for part in node.expressions]
             if any(isinstance(part, Constant) and part.value is None for part in listed):
                 refuse("NULL in a list never matches; write OR ... IS NULL.", "")
             return Operation("in", tuple(_aligned([subject, *listed])), BOOLEAN)
         if isinstance(node, exp.Between):
-            self.only_parts(node, {"this", "low", "high"})
+            self.only_arguments(node, {"this", "low", "high"})
             low = self._comparison("at_least", node.this, node.args["low"], depth)
             high = self._comparison("at_most", node.this, node.args["high"], depth)
             return Operation("and", (low, high), BOOLEAN)
-        word = "ilike" if isinstance(node, exp.ILike) else "like"
-        return self._call(word, (TEXT,), [node.this, node.expression], depth)
+        operation = "ilike" if isinstance(node, exp.ILike) else "like"
+        return self._call(operation, (TEXT,), [node.this, node.expression], depth)
 
     def _case(self, node: exp.Expr, depth: int) -> Expression:
         from sqlglot import exp
 
         if isinstance(node, exp.If) or node.this is not None:
-            refuse(f"{shown(node)} is not supported.", "Write CASE WHEN condition THEN ... END.")
+            refuse(f"{excerpt(node)} is not supported.", "Write CASE WHEN condition THEN ... END.")
         whens = [self._boolean(branch.this, depth) for branch in node.args["ifs"]]
         thens = [self.expression(branch.args["true"], depth + 1) for branch in node.args["ifs"]]
         default = node.args.get("default")
@@ -235,37 +236,37 @@ class ScalarReader:
         return Operation("case", (*operands, otherwise), kind)
 
     def _cast(self, node: exp.Expr, depth: int) -> Expression:
-        word = _CASTS.get(node.args["to"].this.name)
-        if word is None:
+        operation = _CASTS.get(node.args["to"].this.name)
+        if operation is None:
             refuse(
-                f"{shown(node)} is not supported.",
+                f"{excerpt(node)} is not supported.",
                 "Casts go to INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP or BOOLEAN.",
             )
         inner = self.expression(node.this, depth + 1)
         if (
             isinstance(inner, Constant)
             and inner.kind == TEXT
-            and word in ("to_date", "to_timestamp")
+            and operation in ("to_date", "to_timestamp")
         ):
-            kind = DATE if word == "to_date" else TIMESTAMP
+            kind = DATE if operation == "to_date" else TIMESTAMP
             return Constant(as_kind(inner.value, kind, "The cast"), kind)
-        return Operation(word, (inner,), OPERATIONS[word])
+        return Operation(operation, (inner,), OPERATIONS[operation])
 
-    def _alike(self, word: str, parts: list[Expression], node: exp.Expr) -> Expression:
+    def _alike(self, operation: str, parts: list[Expression], node: exp.Expr) -> Expression:
         if not parts:
-            refuse(f"{shown(node)} has no operands.")
+            refuse(f"{excerpt(node)} has no operands.")
         aligned = _aligned(parts)
         kind = next((part.kind for part in aligned if part.kind != MISSING), MISSING)
-        return Operation(word, tuple(aligned), kind)
+        return Operation(operation, tuple(aligned), kind)
 
     def _boolean(self, node: exp.Expr, depth: int) -> Expression:
-        found = self.expression(node, depth + 1)
-        if found.kind not in (BOOLEAN, MISSING):
-            refuse(f"{shown(node)} stands where a condition is expected.")
-        return found
+        condition = self.expression(node, depth + 1)
+        if condition.kind not in (BOOLEAN, MISSING):
+            refuse(f"{excerpt(node)} stands where a condition is expected.")
+        return condition
 
     def _call(
-        self, word: str, kinds: tuple[str, ...], nodes: list[exp.Expr], depth: int
+        self, operation: str, kinds: tuple[str, ...], nodes: list[exp.Expr], depth: int
     ) -> Expression:
         operands = []
         for place, node in enumerate(nodes):
@@ -274,51 +275,51 @@ class ScalarReader:
             fits = {wanted, MISSING} | ({TIMESTAMP} if wanted == DATE else set())
             if operand.kind not in fits:
                 refuse(
-                    f"{shown(node)} is of kind {operand.kind}, but {word.replace('_', ' ')} needs "
-                    f"{wanted}.",
+                    f"{excerpt(node)} is of kind {operand.kind}, but "
+                    f"{operation.replace('_', ' ')} needs {wanted}.",
                     "",
                 )
             operands.append(operand)
-        return Operation(word, tuple(operands), OPERATIONS[word])
+        return Operation(operation, tuple(operands), OPERATIONS[operation])
 
 
 def _refuse_node(node: exp.Expr) -> NoReturn:
     from sqlglot import exp
 
     if isinstance(node, exp.AggFunc):
-        refuse(f"The aggregate {shown(node)} stands where it cannot.")
+        refuse(f"The aggregate {excerpt(node)} is not allowed here.")
     if isinstance(node, exp.Func):
-        refuse(f"The function {shown(node)} is not supported.", f"Supported are {FUNCTIONS}.")
+        refuse(f"The function {excerpt(node)} is not supported.", f"Supported are {FUNCTIONS}.")
     if isinstance(node, exp.Query | exp.Subquery):
         refuse("Subqueries are not supported.")
-    refuse(f"{shown(node)} is not supported.")
+    refuse(f"{excerpt(node)} is not supported.")
 
 
 def chain(node: exp.Expr, kind: type) -> list[exp.Expr]:
     """The parts of a chain of AND or OR, without recursion: a long chain is a deep tree."""
     parts: list[exp.Expr] = []
-    waiting = [node]
-    while waiting:
-        part = waiting.pop().unnest()
+    stack = [node]
+    while stack:
+        part = stack.pop().unnest()
         if isinstance(part, kind):
-            waiting += [part.expression, part.this]
+            stack += [part.expression, part.this]
         else:
             parts.append(part)
     return parts
 
 
 def _operands(node: exp.Expr) -> list[exp.Expr]:
-    """The operands of a call in order; anything else that hangs on the node is refused."""
-    found: list[exp.Expr] = []
+    """The operands of a call in order; any other argument of the node is refused."""
+    operands: list[exp.Expr] = []
     for part in ("this", "expression", "expressions", "start", "length", "decimals"):
         value = node.args.get(part)
-        found += value if isinstance(value, list) else [value] if value is not None else []
+        operands += value if isinstance(value, list) else [value] if value is not None else []
     ignorable = {"safe", "coalesce", "is_string", "null_if", "ignore_nulls", "binary", "encoding"}
     known = {"this", "expression", "expressions", "start", "length", "decimals"} | ignorable
     extra = [part for part, value in node.args.items() if value and part not in known]
     if extra:
-        refuse(f"{shown(node)} is not supported.", f"Supported are {FUNCTIONS}.")
-    return found
+        refuse(f"{excerpt(node)} is not supported.", f"Supported are {FUNCTIONS}.")
+    return operands
 
 
 def _aligned(parts: list[Expression]) -> list[Expression]:

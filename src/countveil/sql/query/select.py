@@ -1,7 +1,8 @@
 """Whether a text is one SELECT.
 
 Enters: SQL text of the publisher, and its dialect. Leaves: nothing, or an error. Must not know: the
-database. The database runs it later, for reading only; this is so that it is one statement at all.
+database, which runs the text later in a read-only transaction. This check makes sure that it is a
+single statement.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def check_select(text: str, dialect: str) -> None:
 
     try:
         logging.getLogger("sqlglot").disabled = True
-        statements = [found for found in sqlglot.parse(text, read=dialect) if found is not None]
+        statements = [s for s in sqlglot.parse(text, read=dialect) if s is not None]
     except (SqlglotError, RecursionError):
         raise QueryError("--query is not readable SQL; one SELECT is needed.") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):

@@ -1,28 +1,40 @@
-"""sqlglot's nodes -> formulas, with the tests of sensitive columns taken out.
+"""sqlglot's nodes -> formulas, with the tests of sensitive columns taken out, and measures.
 
-Enters: parsed boolean nodes. Leaves: formulas. Must not know: engines. What does not touch a
-sensitive column is an expression, and read by `ScalarReader`.
+Enters: parsed nodes. Leaves: formulas; measures, each once, by number; conditions on their
+estimates. Must not know: engines, estimators. `ScalarReader` reads what does not touch a sensitive
+column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN, NUMBER
-from countveil.sql.query.classes import matching_classes
 from countveil.sql.query.expressions import (
+    FALSE,
+    TRUE,
     AllOf,
     AnyOf,
     Constant,
     Formula,
     Not,
+    Operation,
     Plain,
     SensitiveTest,
 )
-from countveil.sql.query.release_columns import as_kind
-from countveil.sql.query.scalars import COMPARISONS, MISSING, ScalarReader, chain, refuse, shown
+from countveil.sql.query.question import (
+    Aggregate,
+    Having,
+    HavingAll,
+    HavingAny,
+    HavingNot,
+    Measure,
+    MeasureTest,
+)
+from countveil.sql.query.release_columns import as_kind, matching_classes
+from countveil.sql.query.scalars import COMPARISONS, MISSING, ScalarReader, chain, excerpt, refuse
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -31,6 +43,7 @@ SWAPPED = {
     "less": "greater", "at_most": "at_least", "greater": "less", "at_least": "at_most",
 }  # fmt: skip
 _DEEPEST = 60
+_AGGREGATES = "Supported aggregates are count(*), count(x), sum(x) and avg(x), each with FILTER."
 
 
 class Translator(ScalarReader):
@@ -54,33 +67,33 @@ class Translator(ScalarReader):
             return test
         condition = self.expression(inner, depth + 1)
         if condition.kind not in (BOOLEAN, MISSING):
-            refuse(f"{shown(inner)} stands where a condition is expected.")
+            refuse(f"{excerpt(inner)} stands where a condition is expected.")
         return Plain(condition)
 
     def _sensitive_test(self, node: exp.Expr) -> Formula | None:
         """The test of a sensitive column that a node is; None if it does not touch one."""
         from sqlglot import exp
 
-        word = COMPARISONS.get(type(node).__name__)
-        if word is not None:
-            return self._sensitive_comparison(word, node)
+        comparison = COMPARISONS.get(type(node).__name__)
+        if comparison is not None:
+            return self._sensitive_comparison(comparison, node)
         if not isinstance(node, exp.Is | exp.In | exp.Between):
             return None
         column = self.sensitive_column(node.this)
         if column is None:
             return None
         if isinstance(node, exp.In):
-            self.only_parts(node, {"this", "expressions"})
+            self.only_arguments(node, {"this", "expressions"})
             values = tuple(self._constant(column, value) for value in node.expressions)
             return SensitiveTest(column.name, "in", values)
         if isinstance(node, exp.Between):
             ends = (node.args["low"], node.args["high"])
             return self._test(column, "between", ends)
         if not isinstance(node.expression, exp.Null):
-            refuse(f"{shown(node)} is not supported; IS NULL is.")
+            refuse(f"{excerpt(node)} is not supported; IS NULL is.")
         return SensitiveTest(column.name, "is_null")
 
-    def _sensitive_comparison(self, word: str, node: exp.Expr) -> Formula | None:
+    def _sensitive_comparison(self, comparison: str, node: exp.Expr) -> Formula | None:
         left, right = self.sensitive_column(node.this), self.sensitive_column(node.expression)
         if left and right:
             refuse("Two sensitive columns cannot be compared with each other.")
@@ -88,27 +101,30 @@ class Translator(ScalarReader):
         if column is None:
             return None
         other = node.expression if left else node.this
-        return self._test(column, word if left else SWAPPED.get(word, word), (other,))
+        swapped = SWAPPED.get(comparison, comparison)
+        return self._test(column, comparison if left else swapped, (other,))
 
-    def _test(self, column: PublishedColumn, word: str, nodes: Sequence[exp.Expr]) -> Formula:
+    def _test(self, column: PublishedColumn, comparison: str, nodes: Sequence[exp.Expr]) -> Formula:
         classes = self.columns.classes(column)
         numbers = [self._number(node) for node in nodes] if classes else [None]
         if classes and all(number is not None for number in numbers):
             labels = self.columns.ordered_domain(column) or ()
             asked = [float(number) for number in numbers if number is not None]
-            found = matching_classes(column.name, classes, labels, word, asked)
-            return SensitiveTest(column.name, "in", found)
+            matching = matching_classes(column.name, classes, labels, comparison, asked)
+            return SensitiveTest(column.name, "in", matching)
         values = tuple(self._constant(column, node) for node in nodes)
-        if word in ("equal", "unequal"):
-            return SensitiveTest(column.name, "in" if word == "equal" else "not_in", values)
-        return self._ordered(column, word, values)
+        if comparison in ("equal", "unequal"):
+            return SensitiveTest(column.name, "in" if comparison == "equal" else "not_in", values)
+        return self._ordered(column, comparison, values)
 
     def _number(self, node: exp.Expr) -> float | None:
         """The number that a node is; None if it is something else."""
-        found = self.expression(node)
-        return found.value if isinstance(found, Constant) and found.kind == NUMBER else None
+        number = self.expression(node)
+        return number.value if isinstance(number, Constant) and number.kind == NUMBER else None
 
-    def _ordered(self, column: PublishedColumn, word: str, values: tuple[Any, ...]) -> Formula:
+    def _ordered(
+        self, column: PublishedColumn, comparison: str, values: tuple[Any, ...]
+    ) -> Formula:
         domain = self.columns.ordered_domain(column)
         if domain is None:
             refuse(
@@ -120,15 +136,149 @@ class Translator(ScalarReader):
                 if value not in domain:
                     listed = ", ".join(repr(known) for known in domain[:12])
                     refuse(f"{value!r} is not a class of {column.name!r}.", f"There are: {listed}.")
-        return SensitiveTest(column.name, word, values)
+        return SensitiveTest(column.name, comparison, values)
 
     def _constant(self, column: PublishedColumn, node: exp.Expr) -> Any:
-        found = self.expression(node)
-        if not isinstance(found, Constant):
+        constant = self.expression(node)
+        if not isinstance(constant, Constant):
             refuse(
                 f"Column {column.name!r} is sensitive and can be compared with constants only, "
-                f"not with {shown(node)}."
+                f"not with {excerpt(node)}."
             )
-        if found.value is None:
+        if constant.value is None:
             refuse("Comparing with NULL is never true; write IS NULL.", "")
-        return as_kind(found.value, self.columns.kind(column), f"Column {column.name!r}")
+        return as_kind(constant.value, self.columns.kind(column), f"Column {column.name!r}")
+
+
+class MeasureReader:
+    """Reads the aggregates in SELECT, HAVING and ORDER BY as measures, and numbers them.
+
+    A measure is a count, a sum, an average, or a ratio of two of them times a constant: shares
+    within a group are ratios.
+    """
+
+    def __init__(self, translator: Translator, where: Formula) -> None:
+        self._translator = translator
+        self._where = where
+        self._measures: list[Measure] = []
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """All measures so far."""
+        return tuple(self._measures)
+
+    def is_measure(self, node: exp.Expr) -> bool:
+        """Whether the node contains an aggregate."""
+        from sqlglot import exp
+
+        return node.find(exp.AggFunc) is not None
+
+    def number(self, node: exp.Expr) -> int:
+        """The number of this measure."""
+        measure = self._measure(node)
+        if measure not in self._measures:
+            self._measures.append(measure)
+        return self._measures.index(measure)
+
+    def having(self, node: exp.Expr, resolved: Callable[[exp.Expr], exp.Expr]) -> Having:
+        """A condition on estimates."""
+        from sqlglot import exp
+
+        inner = node.unnest()
+        if isinstance(inner, exp.And | exp.Or):
+            both = (self.having(inner.this, resolved), self.having(inner.expression, resolved))
+            return HavingAll(both) if isinstance(inner, exp.And) else HavingAny(both)
+        if isinstance(inner, exp.Not):
+            return HavingNot(self.having(inner.this, resolved))
+        if isinstance(inner, exp.Between):
+            subject = inner.this
+            low = exp.GTE(this=subject, expression=inner.args["low"])
+            high = exp.LTE(this=subject.copy(), expression=inner.args["high"])
+            return HavingAll((self.having(low, resolved), self.having(high, resolved)))
+        comparison = COMPARISONS.get(type(inner).__name__)
+        if comparison is not None:
+            left, right = resolved(inner.this), resolved(inner.expression)
+            if self.is_measure(left) and not self.is_measure(right):
+                return MeasureTest(self.number(left), comparison, self._constant(right))
+            if self.is_measure(right) and not self.is_measure(left):
+                swapped = SWAPPED.get(comparison, comparison)
+                return MeasureTest(self.number(right), swapped, self._constant(left))
+        return refuse(
+            f"HAVING {excerpt(inner)} is not supported.",
+            "HAVING compares aggregates with constants; conditions on columns go into WHERE.",
+        )
+
+    def _constant(self, node: exp.Expr) -> float:
+        constant = self._translator.expression(node)
+        if not isinstance(constant, Constant) or constant.kind != NUMBER:
+            refuse(f"{excerpt(node)} stands where a number is expected.", "")
+        return float(constant.value)
+
+    def _measure(self, node: exp.Expr) -> Measure:
+        from sqlglot import exp
+
+        inner = node.unnest()
+        if isinstance(inner, exp.Cast) and inner.to.this.name in ("DOUBLE", "FLOAT", "DECIMAL"):
+            return self._measure(inner.this)
+        if isinstance(inner, exp.Mul | exp.Div):
+            left, right = inner.this, inner.expression
+            times = isinstance(inner, exp.Mul)
+            if self.is_measure(left) and self.is_measure(right):
+                if times:
+                    refuse("A product of aggregates is not supported.", _AGGREGATES)
+                return self._ratio(left, right, inner)
+            if self.is_measure(left):
+                number = self._constant(right)
+                if not times and number == 0:
+                    refuse("Division by zero.", "")
+                return _scaled(self._measure(left), number if times else 1 / number)
+            if times:
+                return _scaled(self._measure(right), self._constant(left))
+        if isinstance(inner, exp.Filter):
+            condition = self._translator.formula(inner.expression.this)
+            return self._aggregate(inner.this, AllOf((self._where, condition)))
+        return self._aggregate(inner, self._where)
+
+    def _ratio(self, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> Measure:
+        top, bottom = self._measure(left), self._measure(right)
+        if top.denominator is not None or bottom.denominator is not None:
+            refuse(f"{excerpt(node)} is a ratio of ratios, which is not supported.", _AGGREGATES)
+        return Measure(top.numerator, bottom.numerator, top.factor / bottom.factor)
+
+    def _aggregate(self, node: exp.Expr, condition: Formula) -> Measure:
+        from sqlglot import exp
+
+        if not isinstance(node, exp.Count | exp.Sum | exp.Avg):
+            refuse(f"{excerpt(node)} is not supported.", _AGGREGATES)
+        if isinstance(node.this, exp.Distinct) or node.args.get("distinct"):
+            refuse("DISTINCT inside an aggregate is not supported.", _AGGREGATES)
+        if isinstance(node, exp.Count):
+            if node.expressions:
+                refuse(f"{excerpt(node)} is not supported.", _AGGREGATES)
+            if isinstance(node.this, exp.Star):
+                if any(node.this.args.values()):
+                    refuse(f"{excerpt(node)} is not supported.", _AGGREGATES)
+                return Measure(Aggregate(None, condition))
+            return Measure(Aggregate(None, AllOf((condition, self._known(node.this)))))
+        argument = self._translator.expression(node.this)
+        if argument.kind != NUMBER:
+            refuse(
+                f"{excerpt(node)} needs numbers, but {excerpt(node.this)} is {argument.kind}.", ""
+            )
+        known = AllOf((condition, self._known(node.this)))
+        total = Aggregate(argument, known)
+        return Measure(total, Aggregate(None, known) if isinstance(node, exp.Avg) else None)
+
+    def _known(self, node: exp.Expr) -> Formula:
+        """The condition that the argument is not missing."""
+        sensitive = self._translator.sensitive_column(node)
+        if sensitive is not None:
+            return Not(SensitiveTest(sensitive.name, "is_null"))
+        argument = self._translator.expression(node)
+        if isinstance(argument, Constant):
+            return FALSE if argument.value is None else TRUE
+        return Plain(Operation("not", (Operation("is_null", (argument,), BOOLEAN),), BOOLEAN))
+
+
+def _scaled(measure: Measure, factor: float) -> Measure:
+    return Measure(measure.numerator, measure.denominator, measure.factor * factor)

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from countveil.errors import InputError, QueryError, SettingsError
 from countveil.release import PublishedColumn
-from countveil.sql.dialects.dialect import Statement
+from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query.expressions import Expression, columns_named
-from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.sql.query.parse import parse_condition
+from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.tables import Column, check_named
 from countveil.tables.encoded.arrow_arrays import to_numpy
 from countveil.tables.encoded.encoding import Form, in_form, row_count
@@ -98,7 +98,7 @@ class _Condition:
         if not self._names:
             raise SettingsError("The condition of --where names no column.")
         internal = {name: f"c{place}" for place, name in enumerate(self._names)}
-        self._statement = Statement(internal)
+        self._statement = DuckDB(internal)
         self._text = self._statement.text(condition)
 
     def rows(self, blocks: Blocks) -> list[NDArray[np.uint8]]:

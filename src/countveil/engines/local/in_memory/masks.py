@@ -20,7 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.engines.local.in_memory.column import Codes, HeldColumn, NotHeldError
-from countveil.sql.query.expressions import Column, Constant, Expression, Operation, columns_named
+from countveil.sql.query.expressions import (
+    Constant,
+    Expression,
+    Operation,
+    PlainColumn,
+    columns_named,
+)
 
 Words = NDArray[np.uint64]
 # Of every value of a column: 1 true, 0 false, -1 unknown.
@@ -111,7 +117,7 @@ def unpacked(words: Words) -> NDArray[np.bool_]:
 def _simple_truths(column: HeldColumn, operation: Operation) -> Truths | None:
     """The truth of a comparison that needs no engine; None if it may need one."""
     subject, *others = operation.operands
-    if not isinstance(subject, Column):
+    if not isinstance(subject, PlainColumn):
         return None
     truths = np.full(len(column.values), -1, np.int8)
     if operation.name == "is_null":

@@ -23,9 +23,9 @@ from countveil.engines.local.in_memory.column import HeldColumn, NotHeldError
 from countveil.engines.local.in_memory.masks import Masks, Truths, Words, unpacked
 from countveil.engines.local.in_memory.reading import hold_column
 from countveil.engines.pivot import check_size, places_in
-from countveil.sql.dialects.dialect import Statement
+from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query import Tally
-from countveil.sql.query.expressions import Column, Expression
+from countveil.sql.query.expressions import Expression, PlainColumn
 from countveil.tables.storage.memory_limit import memory_limit
 
 Floats = NDArray[np.float64]
@@ -124,7 +124,7 @@ class HeldRelease:
         self, tally: Tally, masks: Sequence[Words], domains: Sequence[Sequence[Any]]
     ) -> tuple[list[tuple[Any, ...]], Floats]:
         """Counts by plain keys as well, in the order of the keys."""
-        names = [key.name for key in tally.keys if isinstance(key, Column)]
+        names = [key.name for key in tally.keys if isinstance(key, PlainColumn)]
         if len(names) < len(tally.keys):
             raise NotHeldError
         values = [self._column(name).values for name in names]
@@ -208,7 +208,7 @@ class HeldRelease:
 
     def _ask(self, column: HeldColumn, name: str, expression: Expression) -> Truths:
         """What DuckDB says of each value of a column."""
-        statement = Statement({name: "v"})
+        statement = DuckDB({name: "v"})
         text = f"SELECT {statement.text(expression)} FROM {column.table} ORDER BY rank"
         try:
             relation = self._connection.sql(text, params=statement.parameters)
