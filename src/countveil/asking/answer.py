@@ -28,7 +28,6 @@ from countveil.maths.estimate import (
     check_method,
     make_estimator,
 )
-from countveil.sql.query.plan import TallyPlan
 from countveil.sql.query.question import (
     Aggregate,
     Having,
@@ -39,6 +38,7 @@ from countveil.sql.query.question import (
     MeasureTest,
     Ordering,
     Question,
+    TallyPlan,
 )
 
 _NO_CELLS = Estimates(*(np.zeros(0) for _ in range(4)))

@@ -1,13 +1,47 @@
-"""A question as plain values: what is grouped, what is measured, how the answer is ordered.
+"""A question as plain values, and what to tally for it: one GROUP BY, for any number of cells.
 
-Enters: nothing. Leaves: the values between the parser and the plan. Must not know: SQL text.
+Enters: what the parser read, and the domains of the sensitive columns. Leaves: a `Question` (what
+is grouped, what is measured, how the answer is ordered) and its `TallyPlan`: a tally for the
+engine, and for each aggregate which rows count for which true values. Must not know: SQL text,
+engines, estimators.
+
+A formula that mixes plain and sensitive conditions becomes, once the true sensitive values are
+fixed, a formula over plain columns. Values for which all tests give the same results are one class,
+so there are few such formulas. Each is a *condition* whose truth the engine tallies together with
+the published values; the estimate of a cell of true values then uses the rows that meet its
+condition.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from countveil.sql.query.expressions import Expression, Formula
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.errors import QueryError
+from countveil.maths.estimate.totals import ALWAYS, NEVER
+from countveil.sql.query.expressions import (
+    FALSE,
+    TRUE,
+    AnyOf,
+    Expression,
+    Formula,
+    SensitiveTest,
+    as_condition,
+    as_filter,
+    reduce,
+    sensitive_tests,
+    value_classes,
+)
+from countveil.sql.query.release_columns import ReleaseColumns
+
+MOST_CELLS = 250_000
+MOST_CONDITIONS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +143,136 @@ class Question:
             if measure.denominator is not None:
                 aggregates[measure.denominator] = None
         return tuple(aggregates)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Count rows, and sum the arguments, by keys, conditions and published sensitive values."""
+
+    where: Expression
+    keys: tuple[Expression, ...]
+    conditions: tuple[Expression, ...]
+    sensitive: tuple[str, ...]
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AggregatePlan:
+    """`condition_of[cell]`: the condition under which a row with these true values counts."""
+
+    condition_of: NDArray[np.int64]
+    argument: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TallyPlan:
+    """A tally, and how to read it."""
+
+    tally: Tally
+    domains: tuple[tuple[Any, ...], ...]
+    grouped: tuple[bool, ...]
+    where_of: NDArray[np.int64]
+    aggregates: dict[Aggregate, AggregatePlan]
+
+
+def plan_question(question: Question, columns: ReleaseColumns) -> TallyPlan:
+    """Plan the tally of a question."""
+    formulas = [question.where, *(aggregate.condition for aggregate in question.aggregates)]
+    tests = list(dict.fromkeys(test for f in formulas for test in sensitive_tests(f)))
+    grouped = [key.sensitive for key in question.keys if key.sensitive is not None]
+    names = tuple(dict.fromkeys([*grouped, *(test.column for test in tests)]))
+    domains = tuple(_domain(name, tests, columns) for name in names)
+    size = math.prod(len(domain) for domain in domains)
+    if size > MOST_CELLS:
+        sizes = " x ".join(f"{len(d):,} ({n})" for n, d in zip(names, domains, strict=True))
+        raise QueryError(
+            f"The sensitive columns of this query have {sizes} = {size:,} combinations of values; "
+            f"at most {MOST_CELLS:,} are evaluated. Use fewer sensitive columns."
+        )
+    numbering = _Numbering()
+    reducer = _Reducer(names, domains, tests)
+    arguments = tuple(
+        dict.fromkeys(a.argument for a in question.aggregates if a.argument is not None)
+    )
+    aggregates = {
+        aggregate: AggregatePlan(
+            reducer.conditions(aggregate.condition, numbering),
+            None if aggregate.argument is None else arguments.index(aggregate.argument),
+        )
+        for aggregate in question.aggregates
+    }
+    where_of = reducer.conditions(question.where, numbering)
+    tally = Tally(
+        as_condition(as_filter(AnyOf(tuple(reducer.reduced(question.where))))),
+        tuple(key.expression for key in question.keys if key.expression is not None),
+        tuple(as_condition(formula) for formula in numbering.formulas),
+        names,
+        arguments,
+    )
+    by_group = tuple(name in grouped for name in names)
+    return TallyPlan(tally, domains, by_group, where_of, aggregates)
+
+
+def _domain(name: str, tests: Sequence[SensitiveTest], columns: ReleaseColumns) -> tuple[Any, ...]:
+    """The values of the column, and those asked for that are published nowhere."""
+    asked = [
+        value
+        for test in tests
+        if test.column == name and test.test in ("in", "not_in")
+        for value in test.values
+    ]
+    return tuple(dict.fromkeys([*columns.domain(name), *asked]))
+
+
+class _Numbering:
+    """Numbers the conditions that need a tally."""
+
+    def __init__(self) -> None:
+        self.formulas: list[Formula] = []
+
+    def __call__(self, formula: Formula) -> int:
+        if formula == TRUE:
+            return ALWAYS
+        if formula == FALSE:
+            return NEVER
+        if formula not in self.formulas:
+            if len(self.formulas) == MOST_CONDITIONS:
+                raise QueryError(
+                    f"The query mixes plain and sensitive conditions in more than "
+                    f"{MOST_CONDITIONS} ways. Ask several simpler queries."
+                )
+            self.formulas.append(formula)
+        return self.formulas.index(formula)
+
+
+class _Reducer:
+    """Fixes sensitive values in formulas, class by class."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        domains: Sequence[tuple[Any, ...]],
+        tests: Sequence[SensitiveTest],
+    ) -> None:
+        by_column = [[test for test in tests if test.column == name] for name in names]
+        pairs = zip(by_column, domains, strict=True)
+        classified = [value_classes(column_tests, domain) for column_tests, domain in pairs]
+        self._class_of = [np.array(numbers, np.int64) for numbers, _ in classified]
+        self._truths = [truths for _, truths in classified]
+
+    def reduced(self, formula: Formula) -> list[Formula]:
+        """What the formula becomes for each combination of classes, in order."""
+        reduced = []
+        for combination in itertools.product(*self._truths):
+            results: dict[SensitiveTest, bool | None] = {}
+            for truths in combination:
+                results.update(truths)
+            reduced.append(as_filter(reduce(formula, results)))
+        return reduced
+
+    def conditions(self, formula: Formula, numbering: _Numbering) -> NDArray[np.int64]:
+        """The number of the condition of every cell of true values."""
+        numbers = np.array([numbering(reduced) for reduced in self.reduced(formula)], np.int64)
+        shaped = numbers.reshape([len(truths) for truths in self._truths])
+        cells: NDArray[np.int64] = shaped[np.ix_(*self._class_of)] if self._class_of else shaped
+        return cells
