@@ -33,7 +33,7 @@ def test_what_is_found(quick: Quick, table: Path) -> None:  # noqa: F811
     said = " ".join(outcome.out.split())
     assert "'patient_id' looks like a direct identifier" in said
     assert "'icd' gives 'diagnosis' away: the value of 100% of the rows" in said
-    assert "rows are alone with their combination" in said
+    assert "rows have a unique combination" in said
     assert "▁" in said or "▇" in said
     assert "P00001" not in said
 
@@ -84,7 +84,7 @@ def test_guesses_and_hints(tmp_path: Path) -> None:
     assert "--missing '?'" in found.publish_line("in.csv")
     assert cv.inspect(tmp_path / "in.csv", missing="?").columns[0].missing == 10
     (tmp_path / "none.csv").write_text("x,y\n" + "1,2\n3,4\n" * 20)
-    assert "No column sounds sensitive" in " ".join(cv.inspect(tmp_path / "none.csv").hints)
+    assert "No column has a name that sounds sensitive" in " ".join(cv.inspect(tmp_path / "none.csv").hints)
 
 
 def test_wrong_input(quick: Quick, table: Path, tmp_path: Path) -> None:  # noqa: F811

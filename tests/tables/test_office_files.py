@@ -201,10 +201,10 @@ def test_without_the_library_there_is_a_hint(
     (tmp_path / f"in{ending}").write_bytes(b"x")
     real = builtins.__import__
 
-    def without(name: str, *rest: Any) -> Any:
+    def without(name: str, *rest: Any, **named: Any) -> Any:
         if name.split(".", maxsplit=1)[0] == library:
             raise ImportError(name)
-        return real(name, *rest)
+        return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtraError, match=re.escape(f"pip install 'countveil[{extra}]'")):

@@ -21,7 +21,7 @@ from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.mechanism import Dealer, draw_published
 from countveil.publishing.advise import advise as adviser
 from countveil.publishing.advise.predicates import askable, find_predicates
-from countveil.publishing.advise.trials import Task, Tried, normal_tallies, try_out
+from countveil.publishing.advise.trials import Task, Trial, normal_tallies, try_out
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
@@ -39,14 +39,14 @@ def task_of(table: pa.Table, plain: list[str], sensitive: str, number: int) -> T
     return Task(np.bincount(codes), codes, predicates)
 
 
-def published_again(task: Task, ell: int, times: int) -> Tried:
+def published_again(task: Task, ell: int, times: int) -> Trial:
     """Releases with groups of their own, estimated by the default method."""
     estimates = []
     for codes in releases(task.codes, ColumnSettings(ell), times, first=1_000 * SEED):
         histogram = np.bincount(codes, minlength=task.counts.size)
         view = view_of_release(histogram, task.rows, ell, "mixed")
         estimates.append(shrunk_counts(task._tallies(codes), [view]))
-    return Tried(task.rows, task.true_counts(), np.array(estimates))
+    return Trial(task.rows, task.true_counts(), np.array(estimates))
 
 
 def assert_agree(task: Task, ell: int, times: int) -> None:
@@ -87,7 +87,7 @@ def test_the_column_that_advise_prints_is_that_of_real_releases(
     table = table.select([*plain, "occupation"])
     tasks: list[Task] = []
 
-    def noted(task: Task, *others: Any) -> Tried:
+    def noted(task: Task, *others: Any) -> Trial:
         tasks.append(task)
         return try_out(task, *others)
 
@@ -95,7 +95,7 @@ def test_the_column_that_advise_prints_is_that_of_real_releases(
     monkeypatch.setattr(adviser, "feasible_ells", lambda _largest, _values: [5])
     (line,) = cv.advise(table, "occupation", seed=SEED)["occupation"].lines
     (task,) = tasks
-    real = Tried(
+    real = Trial(
         task.rows, task.true_counts(), written_and_read(table["occupation"], task, tmp_path)
     )
     checked = 0
@@ -209,13 +209,13 @@ def test_a_sample_finds_the_errors_of_the_whole() -> None:
 def test_hidden_counts_by_hand() -> None:
     """Answers to counts below 40 are 0, the others are right."""
     true = np.repeat(np.arange(1.0, 80.0), 100)[None]
-    found = Tried(10_000, true, np.where(true < 40, 0.0, true)[None])
+    found = Trial(10_000, true, np.where(true < 40, 0.0, true)[None])
     hidden = found.hidden_up_to()
     assert hidden is not None
     assert 30 <= hidden < 40
-    assert Tried(10_000, true, true[None]).hidden_up_to() == 0
-    assert Tried(10_000, true[:, :50], true[None, :, :50]).hidden_up_to() is None
-    assert Tried(10_000, true, true[None]).error_at(0.9) == (None, 0)
+    assert Trial(10_000, true, true[None]).hidden_up_to() == 0
+    assert Trial(10_000, true[:, :50], true[None, :, :50]).hidden_up_to() is None
+    assert Trial(10_000, true, true[None]).error_at(0.9) == (None, 0)
 
 
 def test_predicates_are_met_by_some_and_differ() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from countveil.publishing.safety import identifier_reason, little_histogram, sounds_sensitive
-from countveil.publishing.safety.column_kinds import looks_missing
+from countveil.publishing.advise.inspection import little_histogram
+from countveil.publishing.safety import identifier_reason, looks_missing, sounds_sensitive
 
 ROWS = 10_000
 

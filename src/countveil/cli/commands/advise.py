@@ -28,7 +28,7 @@ from countveil.cli.output import (
 from countveil.display import visible
 
 if TYPE_CHECKING:
-    from countveil.publishing.advise.column import ColumnAdvice
+    from countveil.publishing.advise.advice import ColumnAdvice
 
 
 @with_table_options
@@ -66,13 +66,13 @@ def command(
     # The algebra library's threads burn time while they wait, and gain nothing on such matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from countveil.publishing.advise.advise import run_advise
-    from countveil.publishing.advise.recommend import Wish
+    from countveil.publishing.advise.recommend import Goal
 
-    wish = Wish(None if accuracy is None else _accuracy(accuracy), hide)
+    goal = Goal(None if accuracy is None else _accuracy(accuracy), hide)
     with progress_shown() as progress:
         reading, shaping = reading_and_shaping(source, recoding, progress)
         advice = run_advise(
-            table, sensitive, reading=reading, shaping=shaping, wish=wish, seed=seed
+            table, sensitive, reading=reading, shaping=shaping, goal=goal, seed=seed
         )
     if style is Format.JSON:
         print(as_json(advice.as_dict()))

@@ -1,5 +1,8 @@
-"""Which ell: what each one would cost and protect, tried out on the table itself.
+"""Before publishing: what is in a table, and which ell to choose.
 
-Enters: histograms, codes of some rows, wishes. Leaves: figures per ell, what stands in the way of a
-larger one, a recommendation, words. Must not know: files, engines.
+    inspect      identifiers, giveaways, eligible ells          -> `Inspection`
+    advise       every feasible ell, tried out on the table     -> `Advice`
+
+Enters: a table, columns to protect, goals. Leaves: figures, a recommendation, sentences. Must not
+know: how an engine reads. Nothing is written.
 """

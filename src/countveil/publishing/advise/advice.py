@@ -1,16 +1,55 @@
-"""Advice for people: two small tables and some sentences.
+"""Advice as a value, and for people: two small tables and some sentences per column.
 
-Enters: the advice for a column. Leaves: text. Must not know: how it was found. Names of values come
-from data and are made harmless.
+Enters: figures of every feasible ell, a recommendation, notes. Leaves: an `Advice`, and text. Must
+not know: how the figures were made. Names of values come from data and are made harmless.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from countveil.display import text_table, visible
-from countveil.publishing.advise.column import ColumnAdvice
-from countveil.publishing.advise.figures import share_text
+from countveil.publishing.advise.figures import EllFigures, share_text
+from countveil.publishing.advise.recommend import Recommendation
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnAdvice:
+    """One column: a line per feasible ell, and what to do."""
+
+    column: str
+    rows: int
+    sampled_rows: int
+    lines: Sequence[EllFigures]
+    recommendation: Recommendation
+    larger: str
+    notes: Sequence[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The advice for each sensitive column; print it."""
+
+    columns: Mapping[str, ColumnAdvice]
+
+    def __getitem__(self, column: str) -> ColumnAdvice:
+        return self.columns[column]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return {name: column.as_dict() for name, column in self.columns.items()}
+
+    def __str__(self) -> str:
+        return "\n".join(advice_text(column) for column in self.columns.values())
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def accuracy_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
@@ -30,7 +69,7 @@ def accuracy_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
 
 
 def protection_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
-    """What a single published row does to the odds of its value, and what it leaves."""
+    """How much a single published row changes the odds of its value, and what stays possible."""
     names = ["ell", "rarest", "median", "most frequent", "candidates"]
     rows: list[list[Any]] = [
         [
@@ -47,20 +86,20 @@ def protection_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
 
 
 def basis_sentence(advice: ColumnAdvice) -> str:
-    """What the figures rest on."""
+    """How many predicates the figures are based on."""
     if not advice.lines:
         return ""
     numbers = advice.lines[0].predicates
-    resting = ", ".join(f"{share_text(share)}: {number:,}" for share, number in numbers.items())
-    some = (
-        f" They were found in {advice.sampled_rows:,} of the {advice.rows:,} rows."
+    by_share = ", ".join(f"{share_text(share)}: {number:,}" for share, number in numbers.items())
+    sampled = (
+        f" They were taken from {advice.sampled_rows:,} of the {advice.rows:,} rows."
         if 0 < advice.sampled_rows < advice.rows
         else ""
     )
     return (
         f"Errors are means over counts of about that share of the table, estimated by the default "
-        f"method from releases that were tried out; they rest on this many predicates, {resting} "
-        f"(- where the table has too few counts of the size).{some} 'hidden up to': the largest "
+        f"method from trial releases; they are based on this many predicates, {by_share} "
+        f"(- where the table has too few counts of the size).{sampled} 'hidden up to': the largest "
         f"count, of those that combine columns, whose answer is off by more than 30% in half of "
         f"the cases or more."
     )

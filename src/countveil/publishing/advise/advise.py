@@ -2,7 +2,7 @@
 
     read -> histogram, some rows -> predicates -> per feasible ell: try out, figures -> recommend
 
-Enters: a table, the columns to protect, wishes. Leaves: an `Advice`. Must not know: how an engine
+Enters: a table, the columns to protect, goals. Leaves: an `Advice`. Must not know: how an engine
 reads, how groups are formed. Nothing is written.
 """
 
@@ -10,23 +10,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Unpack
 
 import numpy as np
 
 from countveil.errors import SettingsError
 from countveil.maths.groups import largest_ell
-from countveil.publishing.advise.column import ColumnAdvice
+from countveil.publishing.advise.advice import Advice, ColumnAdvice
 from countveil.publishing.advise.figures import SHARES, figures_of
 from countveil.publishing.advise.predicates import askable, find_predicates
-from countveil.publishing.advise.recommend import Wish, recommend
+from countveil.publishing.advise.recommend import Goal, recommend
 from countveil.publishing.advise.remedies import (
     about_frequent_values,
     about_rare_values,
     why_not_larger,
 )
-from countveil.publishing.advise.trials import Task, Tried, try_out
+from countveil.publishing.advise.trials import Task, Trial, try_out
 from countveil.publishing.prepare import (
     LocalPreparedTable,
     check_number_of_values,
@@ -52,28 +51,6 @@ _RELEASES, _FEWER_RELEASES = 4, 1
 _MORE, _FEWER_MORE = 5, 2
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """The advice for each sensitive column; print it."""
-
-    columns: Mapping[str, ColumnAdvice]
-
-    def __getitem__(self, column: str) -> ColumnAdvice:
-        return self.columns[column]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Everything as plain values."""
-        return {name: column.as_dict() for name, column in self.columns.items()}
-
-    def __str__(self) -> str:
-        from countveil.publishing.advise.advice import advice_text
-
-        return "\n".join(advice_text(column) for column in self.columns.values())
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
 def advise(
     table: object,
     sensitive: Sequence[str] | str,
@@ -90,8 +67,8 @@ def advise(
 ) -> Advice:
     """Which ell for a table: every feasible one is tried out on it. Print what comes back.
 
-    `accuracy=(0.01, 0.1)` wishes for counts of 1% of the table within 10%, `hide=20` for counts up
-    to 20 hidden. The other options bring the table into shape as `publish` does.
+    Goals: `accuracy=(0.01, 0.1)` asks for counts of 1% of the table within 10%, `hide=20` for
+    counts up to 20 hidden. The other options bring the table into shape as `publish` does.
     """
     reading, shaping = table_options(
         drop=drop, bins=bins, merge=merge, domain=domain, progress=progress, **options
@@ -101,7 +78,7 @@ def advise(
         (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
         reading=reading,
         shaping=shaping,
-        wish=Wish(accuracy, hide),
+        goal=Goal(accuracy, hide),
         seed=seed,
     )
 
@@ -112,7 +89,7 @@ def run_advise(
     *,
     reading: Reading | None = None,
     shaping: Shaping | None = None,
-    wish: Wish | None = None,
+    goal: Goal | None = None,
     seed: int | None = None,
 ) -> Advice:
     """Try every feasible ell."""
@@ -127,13 +104,13 @@ def run_advise(
     sample = prepared.source.sample(_MOST_ROWS, published)
     plain = plain_codes(prepared, sample, names)
     randomness = Randomness(seed)
-    found = {}
+    columns = {}
     for name in names:
         histogram = prepared.source.histogram(name)
         check_number_of_values(name, histogram)
         task = _task(histogram, sample[name], plain, randomness)
-        found[name] = _advise(name, histogram, task, wish or Wish(), randomness, progress)
-    return Advice(found)
+        columns[name] = _advise(name, histogram, task, goal or Goal(), randomness, progress)
+    return Advice(columns)
 
 
 def feasible_ells(largest: int, values: int) -> list[int]:
@@ -144,7 +121,7 @@ def feasible_ells(largest: int, values: int) -> list[int]:
 
 
 def number_of_predicates(values: int) -> int:
-    """How many predicates are asked about a column with so many values."""
+    """How many predicates are tried for a column with so many values."""
     return max(_LEAST_PREDICATES, min(_PREDICATES, _CELLS // max(values, 1)))
 
 
@@ -152,35 +129,35 @@ def _advise(
     name: str,
     histogram: Histogram,
     task: Task | None,
-    wish: Wish,
+    goal: Goal,
     randomness: Randomness,
     progress: Progress,
 ) -> ColumnAdvice:
     counts = histogram.counts
     ells = feasible_ells(largest_ell(counts), counts.size)
-    shares = sorted({*SHARES, *(wish.accuracy[:1] if wish.accuracy else ())})
+    shares = sorted({*SHARES, *(goal.accuracy[:1] if goal.accuracy else ())})
     few = counts.size <= _MANY_VALUES
     releases, more = (_RELEASES, _MORE) if few else (_FEWER_RELEASES, _FEWER_MORE)
     lines = []
     for number, ell in enumerate(ells, 1):
         progress(f"{name}: trying ell = {ell} ({number} of {len(ells)})", 0, 0)
-        tried: Tried | None = None
+        trial: Trial | None = None
         if task is not None and task.predicates:
             stream = randomness.stream("try", name, str(ell))
-            tried = try_out(task, ell, releases, shares, stream, more)
-        lines.append(figures_of(counts, ell, tried, shares))
-    chosen = recommend(lines, wish)
-    call = value_namer(histogram)
-    notes = about_frequent_values(counts, call)
+            trial = try_out(task, ell, releases, shares, stream, more)
+        lines.append(figures_of(counts, ell, trial, shares))
+    chosen = recommend(lines, goal)
+    name_value = value_namer(histogram)
+    notes = about_frequent_values(counts, name_value)
     if lines:
-        notes += about_rare_values(counts, chosen.ell or lines[-1].ell, wish.hide)
+        notes += about_rare_values(counts, chosen.ell or lines[-1].ell, goal.hide)
     return ColumnAdvice(
         column=name,
         rows=int(counts.sum()),
         sampled_rows=0 if task is None else task.codes.size,
         lines=lines,
         recommendation=chosen,
-        larger=why_not_larger(counts, call),
+        larger=why_not_larger(counts, name_value),
         notes=notes,
     )
 
@@ -188,7 +165,7 @@ def _advise(
 def plain_codes(
     prepared: LocalPreparedTable, sample: Mapping[str, CodedColumn], sensitive: Sequence[str]
 ) -> dict[str, Any]:
-    """The columns that predicates are made of: their codes."""
+    """The codes of the columns that predicates are made of."""
     kinds = {column.name: kind_of(column.type) for column in prepared.roles.published}
     ordered = frozenset(name for name, kind in kinds.items() if kind not in (TEXT, BOOLEAN))
     others = {name: coded.codes for name, coded in sample.items() if name not in sensitive}
@@ -198,7 +175,7 @@ def plain_codes(
 def _task(
     histogram: Histogram, coded: CodedColumn, plain: Mapping[str, Any], randomness: Randomness
 ) -> Task | None:
-    """What is tried out; None where the sample's values cannot be found in the histogram."""
+    """What is tried out; None if the sample's values cannot be matched with the histogram."""
     values = histogram.counts.size
     number = number_of_predicates(values)
     codes = coded.codes

@@ -1,6 +1,6 @@
 """What one ell means for one column.
 
-Enters: a histogram, ell, what a try-out found. Leaves: an `EllFigures`: a line of the table that
+Enters: a histogram, ell, the outcome of a trial. Leaves: an `EllFigures`: a line of the table that
 `advise` prints. Must not know: names of values.
 """
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from countveil.maths.channel import design_channel
 from countveil.maths.guarantees import odds_factor
-from countveil.publishing.advise.trials import Tried
+from countveil.publishing.advise.trials import Trial
 
 SHARES = (0.001, 0.005, 0.01, 0.05)
 # Decomposing a larger matrix takes seconds.
@@ -23,10 +23,10 @@ _MOST_VALUES = 700
 
 @dataclass(frozen=True, slots=True)
 class EllFigures:
-    """One ell: hints of a single row, expected errors of counts, what stays hidden.
+    """One ell: how much a single row reveals, expected errors of counts, what stays hidden.
 
     `errors[share]` is the mean relative error of counts of about this share of the table, None
-    where the table has none of that size; `predicates[share]` how many predicates it rests on.
+    where the table has none of that size; `predicates[share]` how many predicates it is based on.
     """
 
     ell: int
@@ -46,21 +46,21 @@ def share_text(share: float) -> str:
 
 
 def figures_of(
-    counts: NDArray[np.int64], ell: int, tried: Tried | None, shares: Sequence[float]
+    counts: NDArray[np.int64], ell: int, trial: Trial | None, shares: Sequence[float]
 ) -> EllFigures:
     """Everything about one ell."""
     known = np.sort(counts[counts > 0]) / counts.sum()
     odds = [odds_factor(float(known[place]), ell) for place in (0, known.size // 2, -1)]
     condition, candidates = _channel_figures(counts[counts > 0], ell)
-    found = {share: tried.error_at(share) if tried else (None, 0) for share in shares}
+    measured = {share: trial.error_at(share) if trial else (None, 0) for share in shares}
     return EllFigures(
         ell=ell,
         odds_rarest=odds[0],
         odds_median=odds[1],
         odds_most_frequent=odds[2],
-        errors={share: error for share, (error, _) in found.items()},
-        predicates={share: number for share, (_, number) in found.items()},
-        hidden_up_to=tried.hidden_up_to() if tried else None,
+        errors={share: error for share, (error, _) in measured.items()},
+        predicates={share: number for share, (_, number) in measured.items()},
+        hidden_up_to=trial.hidden_up_to() if trial else None,
         condition=condition,
         candidates=candidates,
     )
@@ -70,15 +70,15 @@ def _channel_figures(counts: NDArray[np.int64], ell: int) -> tuple[float | None,
     """The condition of W, and among how many values the true one hides for half of the rows."""
     if counts.size > _MOST_VALUES:
         return None, None
-    whole = design_channel(counts, ell)
-    condition = float(np.linalg.cond(whole))
-    joint = whole * counts[:, None]
+    channel = design_channel(counts, ell)
+    condition = float(np.linalg.cond(channel))
+    joint = channel * counts[:, None]
     published = joint.sum(axis=0)
     posterior = joint / published
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(posterior > 0, posterior * np.log(posterior), 0.0)
-    left = np.exp(-terms.sum(axis=0))
-    order = np.argsort(left)
+    candidates = np.exp(-terms.sum(axis=0))
+    order = np.argsort(candidates)
     reached = np.cumsum(published[order])
     middle = order[np.searchsorted(reached, reached[-1] / 2)]
-    return condition, float(left[middle])
+    return condition, float(candidates[middle])

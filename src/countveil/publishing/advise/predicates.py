@@ -3,8 +3,8 @@
 Enters: codes of the plain columns, a stream. Leaves: for each predicate the rows that meet it. Must
 not know: the sensitive column, values.
 
-A random row and one to three random columns: the rows that agree with it there. So predicates come
-up as often as people who meet them.
+A predicate is a random row and one to three random columns: the rows that have the same values
+there. So predicates occur as often as people who meet them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _TRIES = 400
 
 def askable(columns: Mapping[str, Codes], ordered: frozenset[str]) -> dict[str, Codes]:
     """The columns that predicates can be made of; many numbers become classes of equal size."""
-    found = {}
+    askable_codes = {}
     for name, codes in columns.items():
         distinct = int(codes.max(initial=-1)) + 1
         if distinct > _MOST_SINGLE and name in ordered:
             place = np.cumsum(np.bincount(codes)) - 1
-            found[name] = (place * _CLASSES // codes.size)[codes]
+            askable_codes[name] = (place * _CLASSES // codes.size)[codes]
         elif 1 < distinct <= codes.size // 2:
-            found[name] = codes
-    return found
+            askable_codes[name] = codes
+    return askable_codes
 
 
 def find_predicates(columns: Mapping[str, Codes], number: int, stream: Stream) -> list[Codes]:
@@ -44,24 +44,24 @@ def find_predicates(columns: Mapping[str, Codes], number: int, stream: Stream) -
         return []
     rows = columns[names[0]].size
     least = max(_LEAST_ROWS, rows // _LEAST_SHARE)
-    seen: set[tuple[tuple[str, int], ...]] = set()
-    found: list[Codes] = []
-    in_vain = 0
-    # A table with few columns has few predicates: most tries then bring a known one.
-    while len(found) < number and in_vain < _TRIES:
+    tried: set[tuple[tuple[str, int], ...]] = set()
+    predicates: list[Codes] = []
+    failures = 0
+    # A table with few columns has few predicates: most attempts then repeat a known one.
+    while len(predicates) < number and failures < _TRIES:
         row = int(stream.below(rows, 1)[0])
         most = min(_MOST_COLUMNS, len(names))
         chosen = stream.choose(1 + int(stream.below(most, 1)[0]), len(names)).tolist()
         key = tuple((names[place], int(columns[names[place]][row])) for place in chosen)
-        in_vain += 1
-        if key in seen:
+        failures += 1
+        if key in tried:
             continue
-        seen.add(key)
+        tried.add(key)
         met = columns[key[0][0]] == key[0][1]
         for name, code in key[1:]:
             met &= columns[name] == code
         places = np.flatnonzero(met)
         if least <= places.size < rows:
-            found.append(places)
-            in_vain = 0
-    return found
+            predicates.append(places)
+            failures = 0
+    return predicates

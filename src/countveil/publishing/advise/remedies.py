@@ -1,19 +1,21 @@
-"""What stands in the way of more protection, and what each remedy costs, in words.
+"""What prevents a larger ell, and what each remedy costs, in words.
 
-Enters: a histogram, the largest feasible ell, how a value is called. Leaves: sentences for the
-publisher, who sees the table anyway. Must not know: files.
+Enters: a histogram, and a function that names its values. Leaves: sentences for the publisher, who
+may see the table. Must not know: files.
+
+An ell is feasible if no value has more than N // ell rows, and there are at least ell values.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.groups import largest_ell
 from countveil.maths.guarantees import chance_off, odds_factor
-from countveil.publishing.advise.limits import obstacle
 
 USUAL_ELL = 5
 _FEW_ROWS = 20
@@ -23,23 +25,66 @@ Counts = NDArray[np.int64]
 Namer = Callable[[int], str]
 
 
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why an ell is not feasible.
+
+    `too_frequent` are the positions of the values that have more than `allowed` rows, the most
+    frequent first. Removing `remove` rows of these values, each down to `keep`, makes it feasible;
+    None if there are too few values for that.
+    """
+
+    ell: int
+    allowed: int
+    too_frequent: tuple[int, ...]
+    remove: int | None
+    keep: int
+
+
+def obstacle(counts: Counts, ell: int) -> Obstacle | None:
+    """What prevents this ell; None if it is feasible."""
+    total, values = int(counts.sum()), int(np.count_nonzero(counts))
+    allowed = total // ell
+    over = np.flatnonzero(counts > allowed)
+    if not over.size and values >= ell:
+        return None
+    order = over[np.argsort(-counts[over], kind="stable")]
+    keep = _largest_cap(counts, ell)
+    remove = int(np.maximum(counts - keep, 0).sum()) if values >= ell else None
+    return Obstacle(ell, allowed, tuple(order.tolist()), remove, keep)
+
+
+def _largest_cap(counts: Counts, ell: int) -> int:
+    """The most rows a value may keep so that the remaining table is eligible.
+
+    Removing rows makes the table smaller too. The remaining rows, minus ell times the cap, are
+    concave in the cap and 0 at 0, so they are negative from some cap on.
+    """
+    low, high = 0, int(counts.max(initial=0))
+    while low < high:
+        cap = (low + high + 1) // 2
+        left = int(np.minimum(counts, cap).sum())
+        low, high = (cap, high) if left >= ell * cap else (low, cap - 1)
+    return low
+
+
 def why_not_larger(counts: Counts, name: Namer) -> str:
-    """Why the ell after the largest feasible one is not, and what would gain it."""
+    """Why the ell after the largest feasible one is not feasible, and what would make it so."""
     ell = largest_ell(counts) + 1
-    found = obstacle(counts, ell)
-    assert found is not None  # noqa: S101 - the largest feasible ell is the largest
-    if found.remove is None:
+    limit = obstacle(counts, ell)
+    assert limit is not None  # noqa: S101 - the largest feasible ell is the largest
+    if limit.remove is None:
         values = int(np.count_nonzero(counts))
         return (
             f"ell = {ell} is not feasible: the column has only {values:,} different values, and a "
             f"group needs {ell}. Finer values would allow it; merging and removing cannot."
         )
     total = int(counts.sum())
-    who = _named(found.too_frequent, counts, name)
+    frequent = _named(limit.too_frequent, counts, name)
     return (
-        f"ell = {ell} is not feasible: {who}, and at most {found.allowed:,} (1/{ell}) may have the "
-        f"same value. Removing {found.remove:,} rows ({found.remove / total:.2%}) of "
-        f"{'it' if len(found.too_frequent) == 1 else 'these'} would allow it, and so would values "
+        f"ell = {ell} is not feasible: {frequent}, and at most {limit.allowed:,} (1/{ell}) may "
+        f"have the same value. Removing {limit.remove:,} rows ({limit.remove / total:.2%}) of "
+        f"{'it' if len(limit.too_frequent) == 1 else 'these'} would allow it, and so would values "
         f"that are finer there; merging cannot, because it never makes a value rarer."
     )
 
@@ -47,8 +92,8 @@ def why_not_larger(counts: Counts, name: Namer) -> str:
 def about_frequent_values(counts: Counts, name: Namer) -> list[str]:
     """For skewed columns: which values are too frequent for the usual ell, what remedies cost."""
     best, total = largest_ell(counts), int(counts.sum())
-    found = obstacle(counts, USUAL_ELL) if best < USUAL_ELL else None
-    if found is None or not found.too_frequent:
+    limit = obstacle(counts, USUAL_ELL) if best < USUAL_ELL else None
+    if limit is None or not limit.too_frequent:
         return []
     smaller = (
         f"ell = {best} costs protection: a published value is the true one in 1 of {best} rows, "
@@ -57,9 +102,9 @@ def about_frequent_values(counts: Counts, name: Namer) -> list[str]:
         else "no smaller ell is feasible either"
     )
     removing = (
-        f"removing rows down to {found.keep:,} of a value costs {found.remove:,} rows "
-        f"({found.remove / total:.1%} of the table) and biases every count of it"
-        if found.remove is not None
+        f"removing rows down to {limit.keep:,} of a value costs {limit.remove:,} rows "
+        f"({limit.remove / total:.1%} of the table) and biases every count of it"
+        if limit.remove is not None
         else "removing rows cannot help, as there are too few values"
     )
     costs = (
@@ -70,13 +115,13 @@ def about_frequent_values(counts: Counts, name: Namer) -> list[str]:
         f"count."
     )
     return [
-        f"Too frequent for ell = {USUAL_ELL}: {_named(found.too_frequent, counts, name)}.",
+        f"Too frequent for ell = {USUAL_ELL}: {_named(limit.too_frequent, counts, name)}.",
         costs,
     ]
 
 
 def about_rare_values(counts: Counts, ell: int, hide: int | None) -> list[str]:
-    """Values so rare that their own published count and a single row tell a lot."""
+    """Values so rare that their published count and a single row reveal a lot."""
     few = hide or _FEW_ROWS
     rare = counts[(counts > 0) & (counts <= few)]
     if not rare.size:
@@ -95,20 +140,20 @@ def about_rare_values(counts: Counts, ell: int, hide: int | None) -> list[str]:
         "two apart"
     )
     off = chance_off(largest, ell, 0.3)
-    said = (
+    sentence = (
         f"{rare.size:,} of the values {'has' if rare.size == 1 else 'have'} {few:,} rows or fewer. "
         f"How many rows of the whole table have a value is hardly hidden by any ell: for "
         f"{largest:,} rows the published count is off by more than 30% with probability {off:.2f} "
         f"at ell = {ell}. {merging}."
     )
-    return [said]
+    return [sentence]
 
 
 def _named(places: tuple[int, ...], counts: Counts, name: Namer) -> str:
     total = int(counts.sum())
-    said = [
+    named = [
         f"{name(place)} has {counts[place]:,} of {total:,} rows ({counts[place] / total:.1%})"
         for place in places[:_MOST_NAMED]
     ]
     more = len(places) - _MOST_NAMED
-    return ", ".join(said) + (f" and {more:,} more values are as frequent" if more > 0 else "")
+    return ", ".join(named) + (f" and {more:,} more values are as frequent" if more > 0 else "")

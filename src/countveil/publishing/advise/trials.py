@@ -1,11 +1,11 @@
-"""Publishing tried out: how far off the default estimate is, by the size of the count.
+"""Trial publications: how far off the default estimate is, by the size of the count.
 
 Enters: the histogram of a sensitive column, the codes of some rows, predicates over them, ell, a
 stream. Leaves: true counts and estimates of every predicate and value. Must not know: files.
 
 Groups, draws and the dealing are those of a publication. Only the predicates' rows matter, so no
-release is written. Of a table that is larger than the rows at hand, every predicate stands for one
-of the whole table: a share p[u] of the people with u meets it, the one seen in the sample. The
+release is written. Of a table that is larger than the rows at hand, every predicate represents
+one of the whole table: a share p[u] of the people with u meets it, as in the sample. The
 groups and the table Y are drawn for the whole histogram, and what the x = p f rows publish is drawn
 from Y's rows as normal numbers, with mean and variance of drawing without replacement; with so many
 rows that is as good as dealing them.
@@ -28,7 +28,7 @@ from countveil.randomness import Stream
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Cells within this factor of a size, up and down, tell the error at that size.
+# The error at a size is measured on cells within this factor of it, up and down.
 _AROUND = 2**0.5
 _LEAST_CELLS, _MANY_CELLS = 5, 200
 # Counts are hidden while half of the answers are off by more than this.
@@ -59,8 +59,8 @@ class Task:
         x = self._tallies(self.codes)
         if not self.sampled:
             return x
-        seen = np.bincount(self.codes, minlength=self.counts.size)
-        return x * (self.counts / np.maximum(seen, 1))
+        sampled = np.bincount(self.codes, minlength=self.counts.size)
+        return x * (self.counts / np.maximum(sampled, 1))
 
     def published(self, drawn: PublishedTable, true: Floats, stream: Stream) -> Floats:
         """y[p, v]: how many rows of p publish v."""
@@ -70,24 +70,24 @@ class Task:
 
     def _tallies(self, codes: NDArray[np.integer]) -> Floats:
         size = self.counts.size
-        found = [np.bincount(codes[rows], minlength=size) for rows in self.predicates]
-        return np.array(found, np.float64).reshape(len(found), size)
+        tallies = [np.bincount(codes[rows], minlength=size) for rows in self.predicates]
+        return np.array(tallies, np.float64).reshape(len(tallies), size)
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class Trial:
     """True counts of all cells (predicate, value), and their estimates in each release.
 
-    `more` are further releases of the predicates that have one of few cells of a wished size.
+    `more` are further releases of the predicates with one of the few cells of a size in question.
     """
 
     rows: int
     true: Floats
     estimates: Floats
-    more: Tried | None = None
+    more: Trial | None = None
 
     def error_at(self, share: float) -> tuple[float | None, int]:
-        """The mean relative error of counts of this share, and how many predicates it rests on."""
+        """The mean relative error of counts of this share, and how many predicates it is from."""
         near = self.near(share)
         predicates = int(near.any(axis=1).sum())
         cells = np.count_nonzero(near)
@@ -100,8 +100,8 @@ class Tried:
 
     def near(self, share: float) -> NDArray[np.bool_]:
         """The cells whose count is about this share of the table."""
-        wished = share * self.rows
-        return (self.true >= wished / _AROUND) & (self.true < wished * _AROUND)
+        size = share * self.rows
+        return (self.true >= size / _AROUND) & (self.true < size * _AROUND)
 
     def hidden_up_to(self) -> int | None:
         """The largest count such that, up to it, half of the answers are off by more than 30%.
@@ -126,46 +126,46 @@ class Tried:
 
 def try_out(
     task: Task, ell: int, releases: int, shares: Sequence[float], stream: Stream, more: int = 5
-) -> Tried:
+) -> Trial:
     """Publish and estimate so many times, with the same groups, for counts of these shares.
 
-    Groups are balanced so well that others would make no difference; forming them takes longest.
+    Groups are balanced so well that others would make no difference, and forming them takes long.
     Where few cells have a size, their predicates are published `more` times as often.
     """
     groups = form_groups(task.counts, ColumnSettings(ell), stream)
-    found = _estimated(task, groups, ell, releases, stream)
+    trial = _estimated(task, groups, ell, releases, stream)
     few = np.zeros(len(task.predicates), bool)
     for share in shares:
-        near = found.near(share)
+        near = trial.near(share)
         if np.count_nonzero(near) < _MANY_CELLS:
             few |= near.any(axis=1)
     if not few.any():
-        return found
+        return trial
     chosen = [task.predicates[place] for place in np.flatnonzero(few).tolist()]
     some = Task(task.counts, task.codes, chosen)
-    return replace(found, more=_estimated(some, groups, ell, more * releases, stream))
+    return replace(trial, more=_estimated(some, groups, ell, more * releases, stream))
 
 
-def _estimated(task: Task, groups: Templates, ell: int, releases: int, stream: Stream) -> Tried:
+def _estimated(task: Task, groups: Templates, ell: int, releases: int, stream: Stream) -> Trial:
     true, estimates = task.true_counts(), []
     for _ in range(releases):
         drawn = draw_published(groups, stream)
         view = view_of_release(drawn.published(), task.rows, ell, "mixed")
         estimates.append(shrunk_counts(task.published(drawn, true, stream), [view]))
-    return Tried(task.rows, true, np.array(estimates))
+    return Trial(task.rows, true, np.array(estimates))
 
 
 def normal_tallies(drawn: PublishedTable, counts: Codes, true: Floats, stream: Stream) -> Floats:
     """y[p, v] for predicates that true[p, u] of the counts[u] rows meet, as normal numbers."""
-    told = np.zeros((counts.size, counts.size))
-    owners = np.repeat(np.arange(counts.size), np.diff(drawn.indptr))
-    told[owners, drawn.values] = drawn.counts
+    shares = np.zeros((counts.size, counts.size))
+    true_values = np.repeat(np.arange(counts.size), np.diff(drawn.indptr))
+    shares[true_values, drawn.values] = drawn.counts
     known = np.maximum(counts, 1)
-    told /= known[:, None]
-    mean = true @ told
-    variance = (true * np.maximum(1 - true / known, 0.0)) @ (told * (1 - told))
+    shares /= known[:, None]
+    mean = true @ shares
+    variance = (true * np.maximum(1 - true / known, 0.0)) @ (shares * (1 - shares))
     moved = np.sqrt(variance) * _normal(mean.shape, stream)
-    # What is published adds up to the rows of the predicate.
+    # The published counts add up to the rows of the predicate.
     weight = variance / np.maximum(variance.sum(axis=1, keepdims=True), 1e-300)
     moved -= moved.sum(axis=1, keepdims=True) * weight
     return np.maximum(mean + moved, 0.0)
@@ -175,5 +175,5 @@ def _normal(shape: tuple[int, ...], stream: Stream) -> Floats:
     """Standard normal numbers (Box and Muller)."""
     size = int(np.prod(shape))
     radius = np.sqrt(-2 * np.log1p(-stream.uniform(size)))
-    found: Floats = (radius * np.cos(2 * np.pi * stream.uniform(size))).reshape(shape)
-    return found
+    normal: Floats = (radius * np.cos(2 * np.pi * stream.uniform(size))).reshape(shape)
+    return normal

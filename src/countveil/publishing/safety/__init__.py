@@ -1,14 +1,9 @@
-"""Looking at a table before it is published: who could be recognised, what gives values away.
+"""What must stop a publication: who could be recognised, what gives sensitive values away.
 
-Enters: columns as codes and some of their values. Leaves: findings with measured figures, in words
+Enters: columns as codes and some of their values. Leaves: concerns with measured figures, in words
 that quote no value. Must not know: files, how an engine reads, how anything is published.
 """
 
-from countveil.publishing.safety.column_kinds import (
-    little_histogram,
-    looks_missing,
-    sounds_sensitive,
-)
 from countveil.publishing.safety.concerns import (
     Concerns,
     check_safe,
@@ -17,7 +12,11 @@ from countveil.publishing.safety.concerns import (
     sample_size,
 )
 from countveil.publishing.safety.giveaways import Giveaway, find_giveaways
-from countveil.publishing.safety.identifiers import identifier_reason
+from countveil.publishing.safety.identifiers import (
+    identifier_reason,
+    looks_missing,
+    sounds_sensitive,
+)
 
 __all__ = [
     "Concerns",
@@ -27,7 +26,6 @@ __all__ = [
     "find_giveaways",
     "giveaway_sentence",
     "identifier_reason",
-    "little_histogram",
     "looks_missing",
     "sample_size",
     "sounds_sensitive",

@@ -18,7 +18,7 @@ from countveil.tables.counted import CodedColumn
 
 # Columns times rows that are looked at, and the least rows of a wide table.
 _MOST_CELLS, _LEAST_SAMPLE, MOST_SAMPLE = 20_000_000, 2_000, 100_000
-_MOST_SAID = 8
+_MOST_LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,10 @@ def find_concerns(
     rows: int,
     sample: Mapping[str, CodedColumn],
 ) -> Concerns:
-    """Look at the columns that would be published."""
-    seen = [column for column in columns if column.name in sample]
+    """The concerns about the columns that would be published."""
+    sampled = [column for column in columns if column.name in sample]
     identifiers = {}
-    for column in seen:
+    for column in sampled:
         coded = sample[column.name]
         reason = identifier_reason(
             column.name, kind_of(column.type), coded.codes.size, coded.distinct, coded.examples
@@ -52,22 +52,22 @@ def find_concerns(
             identifiers[column.name] = reason
     giveaways: list[Giveaway] = []
     for name in sensitive:
-        # An identifier is a concern of its own; its values repeat too little to tell more.
+        # An identifier is a concern already; its values repeat too little to be measured.
         others = {
             column.name: sample[column.name].codes
-            for column in seen
+            for column in sampled
             if column.name != name and column.name not in identifiers
         }
         target = sample[name].codes
-        found = find_giveaways(others, name, target, sampled=target.size < rows)
-        # Two protected columns that tell each other are one concern.
-        said = {(giveaway.sensitive, *giveaway.columns) for giveaway in giveaways}
-        giveaways += [one for one in found if (*one.columns, one.sensitive) not in said]
+        candidates = find_giveaways(others, name, target, sampled=target.size < rows)
+        # Two protected columns that reveal each other are one concern.
+        known = {(giveaway.sensitive, *giveaway.columns) for giveaway in giveaways}
+        giveaways += [one for one in candidates if (*one.columns, one.sensitive) not in known]
     return Concerns(identifiers, giveaways)
 
 
 def check_safe(concerns: Concerns, keep: Collection[str]) -> list[str]:
-    """Stop unless everything dangerous is kept on purpose. Leaves what is worth a warning."""
+    """Stop unless everything dangerous is kept on purpose; return what is worth a warning."""
     stops = [
         f"{name!r} looks like a direct identifier: {reason}"
         for name, reason in concerns.identifiers.items()
@@ -84,12 +84,16 @@ def check_safe(concerns: Concerns, keep: Collection[str]) -> list[str]:
         else:
             warnings.append(f"Beware: {giveaway_sentence(giveaway)}.")
     if stops:
-        listed = "; ".join(stops[:_MOST_SAID])
-        more = f"; and {len(stops) - _MOST_SAID} more like these" if len(stops) > _MOST_SAID else ""
+        listed = "; ".join(stops[:_MOST_LISTED])
+        more = (
+            f"; and {len(stops) - _MOST_LISTED} more like these"
+            if len(stops) > _MOST_LISTED
+            else ""
+        )
         raise UnsafeError(
             f"Nothing was published, because people could be harmed: {listed}{more}. Leave such a "
             f"column out with --drop, or, if you have made sure that it harms nobody, publish it "
-            f"with --keep. To be named: {', '.join(map(repr, sorted(to_name)[:_MOST_SAID]))}."
+            f"with --keep. To be named: {', '.join(map(repr, sorted(to_name)[:_MOST_LISTED]))}."
         )
     return warnings
 

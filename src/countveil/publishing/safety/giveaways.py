@@ -11,8 +11,8 @@ column gives away: 1 for a code beside its name, about 0 for an unrelated column
 ordered values (a birth date beside an age class) is also tried with its neighbours: where the rows
 with the next smaller and the next larger value agree, their value is the guess.
 
-From a sample of a larger table, rows whose value is met only once tell nothing; there the share is
-among the rows that do have others.
+In a sample of a larger table, a value that occurs once shows nothing; there the share is among the
+rows whose value occurs more than once.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def find_giveaways(
     if target.size < LEAST_ROWS:
         return []
     base = _plain_guess(target)[0]
-    found, alone = [], {}
+    giveaways, alone = [], {}
     for name, codes in columns.items():
         known = max(known_share(codes, target, sampled=sampled), neighbour_share(codes, target))
         alone[name] = _beyond(known, base)
         if alone[name] >= NOTEWORTHY:
-            found.append(Giveaway((name,), sensitive, known, alone[name]))
+            giveaways.append(Giveaway((name,), sensitive, known, alone[name]))
     paired = _worth_pairing(columns, [name for name in columns if alone[name] < NOTEWORTHY])
     rows = slice(0, None, max(1, target.size // _PAIR_ROWS))
     sampled = sampled or rows.step > 1
@@ -73,10 +73,10 @@ def find_giveaways(
         joint = first * (int(second.max(initial=0)) + 1) + second
         known = known_share(joint, target[rows], sampled=sampled)
         beyond = _beyond(known, base)
-        # What one of them gives away alone has been said, or is below saying.
+        # A pair counts only if it gives away more than each column alone.
         if beyond >= NOTEWORTHY and beyond > max(alone[one], alone[two]) + 0.1:
-            found.append(Giveaway((one, two), sensitive, known, beyond))
-    return sorted(found, key=lambda giveaway: -giveaway.beyond)
+            giveaways.append(Giveaway((one, two), sensitive, known, beyond))
+    return sorted(giveaways, key=lambda giveaway: -giveaway.beyond)
 
 
 def known_share(codes: Codes, target: Codes, *, sampled: bool = False) -> float:
@@ -92,7 +92,7 @@ def known_share(codes: Codes, target: Codes, *, sampled: bool = False) -> float:
     several = np.diff(np.append(starts, cells.size)) > 1
     second[several] = counts[order][starts[several] + 1]
     size = np.bincount(group, counts).astype(np.int64)
-    # A row's own value must lead even when the row itself is left out.
+    # The row's value must lead even when the row itself is left out.
     right = int(top[top - 1 > second].sum())
     lonely = cells[(size == 1)[group]] % n_values
     if not sampled:
@@ -123,14 +123,14 @@ def _counted(cells: Codes) -> tuple[Codes, Codes]:
     """The different numbers in rising order, and how often each occurs."""
     if int(cells.max(initial=0)) > _SHORT_TABLE * cells.size:
         return np.unique(cells, return_counts=True)
-    # A table of all that could occur is quicker than sorting what does.
+    # Counting every possible number is quicker than sorting those that occur.
     counts = np.bincount(cells)
     present = np.flatnonzero(counts)
     return present, counts[present]
 
 
 def _worth_pairing(columns: Mapping[str, Codes], harmless: Sequence[str]) -> list[str]:
-    """Columns with the most values first: they tell the most."""
+    """Columns with the most values first: they reveal the most."""
     by_values = sorted(harmless, key=lambda name: -int(columns[name].max(initial=0)))
     return by_values[:_MOST_PAIRED]
 

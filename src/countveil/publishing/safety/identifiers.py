@@ -1,7 +1,8 @@
-"""Does a column look like a direct identifier?
+"""Guesses from a column's name and values: an identifier? sensitive? missing values?
 
 Enters: a column's name, kind, how many rows and different values it has, and some of the values.
-Leaves: the reason in words, without any value; None if it does not. Must not know: other columns.
+Leaves: a guess, for an identifier with its reason in words. Must not know: other columns. No value
+is quoted but marks that mean a missing one.
 """
 
 from __future__ import annotations
@@ -34,6 +35,17 @@ _PATTERNS = {
     "network addresses": r"(\d{1,3}\.){3}\d{1,3}",
     "web addresses": r"https?://\S+",
 }
+_MISSING_MARKS = {
+    "na", "n/a", "n.a.", "nan", "null", "none", "?", "-", "--", ".", "missing", "unknown", "nil",
+    "#n/a",
+}  # fmt: skip
+_SENSITIVE = {
+    "diagnosis", "diagnoses", "disease", "illness", "icd", "icd9", "icd10", "condition", "hiv",
+    "health", "disability", "medication", "drug", "procedure", "treatment", "symptom", "income",
+    "salary", "wage", "wages", "pay", "earnings", "debt", "wealth", "religion", "faith", "belief",
+    "occupation", "job", "profession", "employer", "party", "vote", "orientation", "ethnicity",
+    "crime", "offence", "offense", "verdict", "benefit", "benefits", "grade", "score",
+}  # fmt: skip
 _LOOKS_LIKE_A_DATE = r"\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{4}"
 _LEAST_VALUES = 30
 _MANY = 0.05
@@ -79,3 +91,13 @@ def words_of(name: str) -> list[str]:
     """The words of a column name: patient_id, PatientId and "patient id" have the same."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
+
+
+def looks_missing(examples: Sequence[Any]) -> list[str]:
+    """Texts among the values that often mean a missing value."""
+    return [v for v in examples if isinstance(v, str) and v.strip().lower() in _MISSING_MARKS]
+
+
+def sounds_sensitive(name: str) -> bool:
+    """Whether a column of this name usually holds what people want to keep private."""
+    return bool(_SENSITIVE & set(words_of(name)))

@@ -1,0 +1,150 @@
+"""The result of inspecting a table, as a value and for people.
+
+Enters: what is known about each column. Leaves: an `Inspection` with a table, sentences and a
+command to copy. Must not know: the table.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.display import text_table
+from countveil.publishing.safety import Giveaway, giveaway_sentence
+from countveil.release.values import OTHER, kind_of
+
+_USUAL_ELL = 5
+_BARS = "▁▂▃▄▅▆▇█"
+_WIDTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class InspectedColumn:
+    """One column: what it holds, and what to do with it.
+
+    `role` is `plain`, `sensitive`, `identifier`, `giveaway` or `nested`, and `why` is the reason.
+    `largest_ell` is 1 where the column cannot be protected as it is. For a column of many numbers
+    it is that of the suggested classes (`bins`).
+    """
+
+    name: str
+    type: str
+    distinct: int
+    missing: int
+    role: str
+    why: str
+    largest_ell: int
+    bins: str
+    histogram: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What an inspection shows about a table."""
+
+    rows: int
+    columns: Sequence[InspectedColumn]
+    giveaways: Sequence[Giveaway]
+    linkable: float
+    hints: Sequence[str]
+    missing_marks: Sequence[str]
+    guessed: bool
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        """The columns that were named, or look like columns to protect."""
+        return tuple(column.name for column in self.columns if column.role == "sensitive")
+
+    def publish_line(
+        self, table: str, command: str = "countveil", options: Sequence[str] = ()
+    ) -> str:
+        """A command that publishes this table, to copy and adapt; `options` say how to read it."""
+        words = [command, "publish", shlex.quote(table), *map(shlex.quote, options)]
+        for column in self.columns:
+            if column.role == "sensitive":
+                ell = max(2, min(_USUAL_ELL, column.largest_ell))
+                words += ["-s", shlex.quote(f"{column.name}:{ell}")]
+                words += ["--bins", shlex.quote(f"{column.name}={column.bins}")] * bool(column.bins)
+        for column in self.columns:
+            if column.role in ("identifier", "giveaway", "nested"):
+                words += ["--drop", shlex.quote(column.name)]
+        for mark in self.missing_marks:
+            words += ["--missing", shlex.quote(mark)]
+        return " ".join([*words, "--to", "release"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain values."""
+        return {**asdict(self), "sensitive": list(self.sensitive)}
+
+    def __str__(self) -> str:
+        names, rows = self.table()
+        return text_table(names, rows) + "".join(f"{text}\n" for text in self.sentences())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def table(self) -> tuple[list[str], list[list[Any]]]:
+        """The columns as a table for people."""
+        names = ["column", "holds", "distinct", "missing", "ell", "values", "role"]
+        rows: list[list[Any]] = [
+            [
+                column.name,
+                kind_of(column.type) if kind_of(column.type) != OTHER else column.type[:12],
+                column.distinct,
+                column.missing,
+                column.largest_ell
+                if column.largest_ell > 1 and column.role != "identifier"
+                else None,
+                column.histogram,
+                column.role,
+            ]
+            for column in self.columns
+        ]
+        return names, rows
+
+    def sentences(self) -> list[str]:
+        """The results in words."""
+        sentences = [
+            f"{column.name!r} looks like a direct identifier: {column.why}."
+            for column in self.columns
+            if column.role == "identifier"
+        ]
+        for giveaway in self.giveaways:
+            sentence = giveaway_sentence(giveaway)
+            sentences.append(f"{sentence}." if giveaway.stops else f"Beware: {sentence}.")
+        sentences.append(
+            f"{self.linkable:.0%} of the rows have a unique combination of values in the columns "
+            f"that would be published as they are: anybody who knows these values of a person can "
+            f"find the row."
+        )
+        return [*sentences, *self.hints]
+
+
+def little_histogram(counts: NDArray[np.int64], numbers: NDArray[np.float64] | None) -> str:
+    """Bars: numbers by their size, from the first to the last percent; else the largest counts."""
+    if not counts.size:
+        return ""
+    if numbers is not None and numbers.size > _WIDTH:
+        heights = _by_size(counts, numbers)
+    else:
+        heights = counts if numbers is not None else np.sort(counts)[::-1][:_WIDTH]
+    top = int(heights.max(initial=1))
+    return "".join(_BARS[int(height) * (len(_BARS) - 1) // top] for height in heights)
+
+
+def _by_size(counts: NDArray[np.int64], numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    finite = np.isfinite(numbers)
+    numbers, counts = numbers[finite], counts[finite]
+    if not numbers.size:
+        return counts
+    reached = np.cumsum(counts) / counts.sum()
+    low, high = numbers[np.searchsorted(reached, [0.01, 0.99])]
+    if high <= low:
+        return counts[:_WIDTH]
+    place = np.clip(((numbers - low) / (high - low) * _WIDTH).astype(int), 0, _WIDTH - 1)
+    return np.bincount(place, counts, minlength=_WIDTH).astype(np.int64)
