@@ -84,7 +84,9 @@ def test_guesses_and_hints(tmp_path: Path) -> None:
     assert "--missing '?'" in found.publish_line("in.csv")
     assert cv.inspect(tmp_path / "in.csv", missing="?").columns[0].missing == 10
     (tmp_path / "none.csv").write_text("x,y\n" + "1,2\n3,4\n" * 20)
-    assert "No column has a name that sounds sensitive" in " ".join(cv.inspect(tmp_path / "none.csv").hints)
+    assert "No column has a name that sounds sensitive" in " ".join(
+        cv.inspect(tmp_path / "none.csv").hints
+    )
 
 
 def test_wrong_input(quick: Quick, table: Path, tmp_path: Path) -> None:  # noqa: F811

@@ -62,12 +62,13 @@ def main() -> NoReturn:
             if isinstance(stream, io.TextIOWrapper):
                 # What a terminal's encoding lacks is shown by its number.
                 stream.reconfigure(errors="backslashreplace")
-        from countveil.cli.quick_query import answered_quickly
+        if sys.argv[1:2] == ["query"]:
+            from countveil.cli.quick_query import answered_quickly
 
-        if answered_quickly(sys.argv[1:]):
-            sys.stdout.flush()
-            # Nothing was opened for writing, and taking the libraries down takes a while.
-            os._exit(0)
+            if answered_quickly(sys.argv[1:]):
+                sys.stdout.flush()
+                # Nothing was opened for writing, and unloading the libraries takes a while.
+                os._exit(0)
         from countveil.cli.app import run
 
         code = run()

@@ -7,7 +7,6 @@ files in which a publisher lists values are read here.
 
 from countveil.tables.classes import Bins, Classes, put_into_classes
 from countveil.tables.columns import Column, Roles, assign_roles, check_named
-from countveil.tables.csv_style import PLAIN_CSV, CsvStyle
 from countveil.tables.locate import (
     DatabaseSource,
     FileSource,
@@ -15,7 +14,14 @@ from countveil.tables.locate import (
     Source,
     describe_source,
 )
-from countveil.tables.options import Reading, Shaping, SourceOptions, table_options
+from countveil.tables.options import (
+    PLAIN_CSV,
+    CsvStyle,
+    Reading,
+    Shaping,
+    SourceOptions,
+    table_options,
+)
 
 __all__ = [
     "PLAIN_CSV",

@@ -6,20 +6,25 @@ checked. Must not know: the table.
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from countveil.errors import SettingsError
 from countveil.tables.classes import Bins
-from countveil.tables.csv_style import PLAIN_CSV, CsvStyle
 from countveil.tables.labels import read_labels
 from countveil.tables.progress import Progress
 from countveil.tables.recode import read_domain, read_merges
 
 FileName = str | os.PathLike[str]
+_NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
+_NO_QUOTE = ("", "none")
+# Codecs of Python that are not how a text is stored in a file.
+_NOT_STORED = ("idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "utf-7")
+_EXAMPLES = "utf-8, utf-16, latin-1 or windows-1252"
 
 
 class SourceOptions(TypedDict, total=False):
@@ -41,6 +46,62 @@ class SourceOptions(TypedDict, total=False):
     columns: Sequence[str] | str
     labels: Mapping[str, Mapping[Any, str] | FileName] | None
     query: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CsvStyle:
+    """How a CSV file is written; what is None is found out from the file.
+
+    `quote` is empty where quotes mean nothing.
+    """
+
+    delimiter: str | None = None
+    quote: str = '"'
+    encoding: str | None = None
+    decimal_comma: bool = False
+    header: bool = True
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and self.delimiter == self.quote:
+            raise SettingsError("The delimiter and the quote are the same character.")
+        if self.decimal_comma and self.delimiter == "," and not self.quote:
+            raise SettingsError(
+                "Without quotes, a decimal comma and a comma as delimiter look the same."
+            )
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        delimiter: str | None = None,
+        quote: str | None = None,
+        encoding: str | None = None,
+        decimal_comma: bool = False,
+        header: bool = True,
+    ) -> CsvStyle:
+        """From what a caller may write."""
+        if quote is None:
+            quote = '"'
+        return cls(
+            delimiter=None if delimiter is None else _character(delimiter, "delimiter"),
+            quote="" if quote.lower() in _NO_QUOTE else _character(quote, "quote"),
+            encoding=None if encoding is None else _codec_name(encoding),
+            decimal_comma=decimal_comma,
+            header=header,
+        )
+
+    @property
+    def given(self) -> list[str]:
+        """The options that differ from their defaults, by name."""
+        names = {"header": "--no-header"}
+        return [
+            names.get(field.name, "--" + field.name.replace("_", "-"))
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+
+
+PLAIN_CSV = CsvStyle()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +224,29 @@ def _csv_style(options: SourceOptions) -> CsvStyle:
         decimal_comma=options.get("decimal_comma", False),
         header=options.get("header", True),
     )
+
+
+def _character(text: str, what: str) -> str:
+    character = _NAMED.get(text.lower(), text)
+    if len(character) != 1 or not character.isascii() or character in "\r\n\0":
+        more = ", or none where quotes mean nothing" if what == "quote" else ", such as ; or tab"
+        raise SettingsError(f"The {what} must be one plain character{more}; got {text[:20]!r}.")
+    return character
+
+
+def _codec_name(encoding: str) -> str:
+    """The name that the codec itself has."""
+    try:
+        codec = codecs.lookup(encoding)
+        # Some codecs turn bytes into bytes; they are no encodings of text.
+        "".encode(codec.name)
+    except (LookupError, ValueError, UnicodeError):
+        raise SettingsError(
+            f"There is no text encoding {encoding[:40]!r}. Usual ones: {_EXAMPLES}."
+        ) from None
+    if codec.name.replace("_", "-") in _NOT_STORED:
+        raise SettingsError(f"{encoding!r} is not how files are stored. Usual ones: {_EXAMPLES}.")
+    return codec.name
 
 
 def _names(given: Sequence[str] | str) -> tuple[str, ...]:

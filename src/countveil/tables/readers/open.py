@@ -20,7 +20,7 @@ def open_blocks(source: Source, reading: Reading, kept: KeptColumns) -> Blocks:
 
     What can be read only once, or is slow to read, is kept in `kept`.
     """
-    given = reading.csv.said
+    given = reading.csv.given
     if given and not (isinstance(source, FileSource) and source.format == "csv"):
         raise SettingsError(f"{given[0]} is for CSV files, and this table is not one.")
     if isinstance(source, FrameSource):
