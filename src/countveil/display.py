@@ -1,7 +1,7 @@
 """Values and tables for people: terminals and notebooks.
 
-Enters: rows, some of their text from data that may be hostile. Leaves: text and HTML in which
-nothing of it can steer a terminal, Rich or a browser. Must not know: what is shown.
+Enters: rows, some of their text from data that may be hostile. Leaves: text and HTML that cannot
+control a terminal, Rich or a browser. Must not know: what is shown.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from operator import le
 from typing import Any
 
 # Controls, formats (bidirectional marks among them), surrogates, private use, line separators.
-_STEERING = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+_CONTROLLING = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 _LONGEST_CELL = 200
 
 
 def visible(text: str, most: int | None = None) -> str:
-    """The text with everything that could steer a terminal made visible; newlines stay."""
+    """The text with everything that could control a terminal made visible; newlines stay."""
     if text.isprintable():
-        # None of the kinds below is: nothing to look for.
+        # Characters of the kinds below are not printable.
         return text if most is None or len(text) <= most else text[: most - 1] + "…"
-    shown = "".join(
+    escaped = "".join(
         char
-        if char == "\n" or unicodedata.category(char) not in _STEERING
+        if char == "\n" or unicodedata.category(char) not in _CONTROLLING
         else char.encode("unicode_escape").decode()
         for char in text
     )
-    return shown if most is None or len(shown) <= most else shown[: most - 1] + "…"
+    return escaped if most is None or len(escaped) <= most else escaped[: most - 1] + "…"
 
 
-def shown(value: Any) -> str:
-    """A value for people: numbers with as many digits as they deserve."""
+def readable(value: Any) -> str:
+    """A value for people: numbers with as many digits as are useful."""
     if value is None:
         return "-"
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -53,7 +53,7 @@ def text_table(
     width: int | None = None,
     widths: Sequence[int | None] | None = None,
 ) -> str:
-    """A table that fits the width (that of the terminal if None); numbers to the right."""
+    """A table that fits the width (the terminal's if None); numbers are aligned right."""
     listed = [list(row) for row in rows]
     width = width or _terminal_width()
     right = [
@@ -61,11 +61,18 @@ def text_table(
     ]
     lines = [[_cell(name) for name in columns], *([_cell(v) for v in row] for row in listed)]
     needed = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    most = [most or width for most in widths] if widths else [width] * len(needed)
-    fits = sum(needed) + 3 * len(needed) - 1 <= width and all(map(le, needed, most))
-    if all(needed) and fits and all(cell.isascii() for line in lines for cell in line):
+    if _fits(lines, needed, width, widths):
         return _simple_table(lines, needed, right)
     return _folded_table(lines, right, width, widths)
+
+
+def _fits(
+    lines: list[list[str]], needed: list[int], width: int, widths: Sequence[int | None] | None
+) -> bool:
+    """Whether every cell fits on one line and is as wide as it has characters."""
+    most = [most or width for most in widths] if widths else [width] * len(needed)
+    narrow = sum(needed) + 3 * len(needed) - 1 <= width and all(map(le, needed, most))
+    return narrow and all(needed) and all(cell.isascii() for line in lines for cell in line)
 
 
 def _simple_table(lines: list[list[str]], needed: list[int], right: list[bool]) -> str:
@@ -88,7 +95,7 @@ def _folded_table(
     width: int,
     widths: Sequence[int | None] | None,
 ) -> str:
-    """Whatever does not fit is folded, and characters may be wide: Rich knows how."""
+    """Cells that do not fit are folded, and characters may be wide: Rich does both."""
     import io
 
     from rich import box
@@ -112,10 +119,10 @@ def _folded_table(
 
 
 def _terminal_width() -> int:
-    """The columns of the terminal that is nearest; without any, 80."""
-    wished = os.environ.get("COLUMNS", "")
-    if wished.isdecimal() and int(wished) > 0:
-        return int(wished)
+    """The columns of the terminal; without one, 80."""
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdecimal() and int(wanted) > 0:
+        return int(wanted)
     for stream in range(3):
         with contextlib.suppress(OSError, ValueError):
             return os.get_terminal_size(stream).columns or 80
@@ -133,4 +140,4 @@ def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _cell(value: Any) -> str:
-    return visible(shown(value), _LONGEST_CELL).replace("\n", "\\n")
+    return visible(readable(value), _LONGEST_CELL).replace("\n", "\\n")

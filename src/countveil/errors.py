@@ -4,7 +4,7 @@
     ├── InputError                  the table cannot be read, or is not fit to be published
     │   ├── UnknownColumnError      a column that the table or release does not have
     │   ├── IneligibleError         a value too frequent for the requested ell
-    │   └── UnsafeError             publishing it would tell who somebody is, or their true value
+    │   └── UnsafeError             publishing it would reveal who somebody is, or a true value
     ├── SettingsError               options that contradict each other or the data
     ├── TargetError                 the place for the release cannot be written
     ├── ReleaseError                a folder that is not, or is no longer, a sound release
@@ -15,7 +15,7 @@
 Enters: nothing. Leaves: exceptions whose text says what, where, what was received and what would
 work. Must not know: any data. A message may name a column, a file or a line number; it quotes a
 value of a sensitive column only where the publisher cannot act without it (eligibility), and that
-text reaches the publisher's own screen alone.
+text reaches the publisher's screen alone.
 """
 
 from __future__ import annotations
@@ -95,6 +95,6 @@ def nearest(name: str, existing: Iterable[str], most: int = 8) -> str:
         return "Did you mean " + " or ".join(repr(by_lower[key]) for key in close) + "?"
     if not names:
         return "There are none."
-    shown = ", ".join(repr(candidate) for candidate in names[:most])
+    listed = ", ".join(repr(candidate) for candidate in names[:most])
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"There are: {shown}{more}."
+    return f"There are: {listed}{more}."

@@ -3,10 +3,10 @@
 Enters: nothing (a fresh 256-bit key from the operating system) or, for experiments, a seed.
 Leaves: one labelled `Stream` per purpose, each an AES-256-CTR keystream under its own subkey.
 Must not know: what the numbers are for. The key is never printed, stored or pickled; a `TaskKey`,
-which tells nothing about it, is pickled for the machines that work for a publication.
+which reveals nothing about it, is pickled for the machines that work for a publication.
 
-All integers are exactly uniform: what would be biased is rejected and drawn again, so no draw
-ever goes through floating point or a plain remainder.
+All integers are exactly uniform: draws that would bias them are rejected and repeated, so no draw
+goes through floating point or a plain remainder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BLOCK_BYTES = 16
 _ZEROS = bytes(1 << 18)
 _BITS, _ALL_BITS = 64, np.uint64((1 << 64) - 1)
 _WORDS_AT_ONCE, _DRAWS_AT_ONCE = 1 << 18, 1 << 22
-# Draws are counted in words while there are more than this for each count.
+# Draws are counted in words while there are more than this many for each count.
 _FEW_DRAWS = 32
 _MOST_COUNTED_IN_WORDS = 32
 
@@ -60,7 +60,7 @@ class Randomness:
         return Stream(_derived(self._key, label))
 
     def task_key(self, *label: str) -> TaskKey:
-        """A key for work on other machines, from which nothing can be told about this one."""
+        """A key for work on other machines, which reveals nothing about this one."""
         return TaskKey(_derived(self._key, ("task", *label)))
 
     def __repr__(self) -> str:
@@ -73,8 +73,8 @@ class Randomness:
 class TaskKey:
     """The key of tasks that run elsewhere; it travels to them, and only to them, by being pickled.
 
-    A task derives a stream for each purpose and each part of the table, so that being run again,
-    or twice at once, gives the same numbers.
+    A task derives a stream for each purpose and each partition of the table, so that running it
+    again, or twice at once, gives the same numbers.
     """
 
     __slots__ = ("_key",)
@@ -87,11 +87,11 @@ class TaskKey:
         return Stream(_derived(self._key, label))
 
     def derived(self, *label: str) -> TaskKey:
-        """A key of its own for some of the work."""
+        """A separate key for some of the work."""
         return TaskKey(_derived(self._key, ("key", *label)))
 
     def seal(self, content: bytes, *label: str) -> bytes:
-        """Encrypt, or decrypt again, what is to be read by tasks alone; each label once."""
+        """Encrypt, or decrypt again, what only tasks may read; use each label once."""
         subkey = _derived(self._key, ("seal", *label))
         # As for streams: a key for each label, so the nonce need not differ.
         return Cipher(algorithms.AES(subkey), modes.CTR(bytes(16))).encryptor().update(content)
@@ -115,7 +115,7 @@ class Stream:
     __slots__ = ("_encryptor",)
 
     def __init__(self, subkey: bytes) -> None:
-        # Every stream has a key of its own, so a zero nonce never repeats under one key.
+        # Every stream has its own key, so a zero nonce never repeats under one key.
         self._encryptor = Cipher(algorithms.AES(subkey), modes.CTR(bytes(16))).encryptor()
 
     def __repr__(self) -> str:
@@ -125,21 +125,21 @@ class Stream:
         raise TypeError("a Stream holds a secret key and is not pickled")
 
     def spawn(self) -> Stream:
-        """A stream of its own, under a key that is the next 256 bits of this one.
+        """A separate stream, under a key that is the next 256 bits of this one.
 
-        Work that runs in parallel gets one each: what it draws then depends on nobody's pace.
+        Each parallel worker gets one: what it draws then does not depend on the pace of others.
         """
         return Stream(self.words(_KEY_BYTES // 8).tobytes())
 
     def words(self, count: int, dtype: type[Word] = np.uint64) -> NDArray[Any]:
         """`count` uniform words of the given unsigned type."""
         size = count * np.dtype(dtype).itemsize
-        # The cipher wants room for a block more than it writes.
-        found = np.empty(size + _BLOCK_BYTES, np.uint8)
+        # The cipher needs room for one block more than it writes.
+        content = np.empty(size + _BLOCK_BYTES, np.uint8)
         for start in range(0, size, len(_ZEROS)):
-            piece = memoryview(_ZEROS)[: size - start]
-            self._encryptor.update_into(piece, found.data[start:])
-        return found[:size].view(dtype)
+            zeros = memoryview(_ZEROS)[: size - start]
+            self._encryptor.update_into(zeros, content.data[start:])
+        return content[:size].view(dtype)
 
     def below(self, bound: int, count: int) -> NDArray[np.int64]:
         """`count` integers, each uniform on 0 .. bound - 1."""
@@ -165,68 +165,69 @@ class Stream:
     def heads(self, coins: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each number of fair coins, how many of them fall heads: a coin is a bit."""
         left = coins.ravel().copy()
-        found = np.zeros_like(left)
+        heads = np.zeros_like(left)
         while np.any(left):
             tossed = np.minimum(left, _WORDS_AT_ONCE * _BITS)
             for some in _runs(tossed):
-                first, mask = _laid_out(tossed[some])
+                first, mask = _word_masks(tossed[some])
                 fallen = np.bitwise_count(self.words(mask.size) & mask)
-                found[some] += np.add.reduceat(fallen, first, dtype=np.int64)
+                heads[some] += np.add.reduceat(fallen, first, dtype=np.int64)
             left -= tossed
-        return found.reshape(coins.shape)
+        return heads.reshape(coins.shape)
 
     def tallies(self, bound: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """For each of the counts, how often each of 0 .. bound - 1 comes up in so many draws.
 
-        A draw is a column of random bits, one each from as many words as the bound has bits; what
-        it says is counted in 64 draws at once. Draws that say the bound or more are made again,
-        and one by one where few are left.
+        A draw is a column of random bits, one from each of as many words as the bound has bits;
+        64 draws are counted at once. Draws of the bound or more are repeated, one by one where few
+        are left.
         """
-        found = np.zeros((counts.size, bound), np.int64)
+        totals = np.zeros((counts.size, bound), np.int64)
         for some in _runs(counts):
             left = counts[some].copy()
             while bound <= _MOST_COUNTED_IN_WORDS and left.sum() > _FEW_DRAWS * left.size:
                 tossed = np.minimum(left, _WORDS_AT_ONCE * _BITS)
-                said = self._tally_in_words(bound, tossed)
-                found[some] += said
-                left -= said.sum(axis=1)
+                drawn = self._tally_in_words(bound, tossed)
+                totals[some] += drawn
+                left -= drawn.sum(axis=1)
             while np.any(left):
-                drawn = np.minimum(left, _DRAWS_AT_ONCE // left.size)
-                places = np.repeat(np.arange(left.size) * bound, drawn)
+                draws = np.minimum(left, _DRAWS_AT_ONCE // left.size)
+                places = np.repeat(np.arange(left.size) * bound, draws)
                 places += self.below(bound, places.size)
-                said = np.bincount(places, minlength=left.size * bound)
-                found[some] += said.reshape(left.size, bound)
-                left -= drawn
-        return found
+                tally = np.bincount(places, minlength=left.size * bound)
+                totals[some] += tally.reshape(left.size, bound)
+                left -= draws
+        return totals
 
     def _tally_in_words(self, bound: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """What so many columns of bits say, those that say the bound or more left out."""
-        first, mask = _laid_out(counts)
-        said = np.zeros((counts.size, bound), np.int64)
-        # Columns that may still say one of the numbers from `low` on, and of how many.
-        waiting = [(mask, 0, 1 << (bound - 1).bit_length())]
-        lines = {width: self.words(mask.size) for width in _halves(waiting[0][2])}
-        while waiting:
-            columns, low, width = waiting.pop()
+        """Tallies of so many columns of bits, leaving out those that are the bound or more."""
+        first, mask = _word_masks(counts)
+        totals = np.zeros((counts.size, bound), np.int64)
+        # Columns that may still be one of the `width` numbers from `low` on.
+        stack = [(mask, 0, 1 << (bound - 1).bit_length())]
+        lines = {width: self.words(mask.size) for width in _halves(stack[0][2])}
+        while stack:
+            columns, low, width = stack.pop()
             if low >= bound:
                 continue
             if width == 1:
-                said[:, low] = np.add.reduceat(np.bitwise_count(columns), first, dtype=np.int64)
+                totals[:, low] = np.add.reduceat(np.bitwise_count(columns), first, dtype=np.int64)
                 continue
             ones = columns & lines[width]
-            waiting += [(ones, low, width // 2), (columns ^ ones, low + width // 2, width // 2)]
-        return said
+            stack += [(ones, low, width // 2), (columns ^ ones, low + width // 2, width // 2)]
+        return totals
 
     def uniform(self, count: int) -> NDArray[np.float64]:
-        """`count` numbers on [0, 1), 53 random bits each. Not where exact chances matter."""
+        """`count` numbers on [0, 1), 53 random bits each. Not for exact probabilities."""
         return (self.words(count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def permutation(self, count: int) -> NDArray[np.int64]:
         """A uniformly random order of 0 .. count - 1.
 
         Sorting by random keys is exactly uniform given that the keys differ; if two are equal, all
-        are drawn again. Where there is room, key and place share a word, which sorts faster; else
-        the keys have all 64 bits (two are equal about once in 4,000 times at a hundred million).
+        are drawn again. Where there is room, key and place share a word, which sorts faster;
+        otherwise the keys have all 64 bits (at a hundred million, two are equal about once in 4,000
+        times).
         """
         if count > _ONE_WORD:
             return self._permutation_by_whole_words(count)
@@ -248,11 +249,11 @@ class Stream:
                 return order.astype(np.int64, copy=False)
 
     def choose(self, count: int, total: int) -> NDArray[np.int64]:
-        """`count` different integers of 0 .. total - 1 in increasing order, every set as likely."""
+        """`count` different integers of 0 .. total - 1, sorted; all sets are equally likely."""
         if count > total:
             raise ValueError(f"cannot choose {count} of {total}")
         chosen: set[int] = set()
-        # Floyd's method: each step adds exactly one new element, and all sets come out alike.
+        # Floyd's method: each step adds exactly one new element, and all sets are equally likely.
         for upper in range(total - count, total):
             drawn = int(self.below(upper + 1, 1)[0])
             chosen.add(upper if drawn in chosen else drawn)
@@ -266,8 +267,8 @@ def _runs(counts: NDArray[np.int64]) -> list[slice]:
     return [slice(*edge) for edge in itertools.pairwise([*edges, counts.size])]
 
 
-def _laid_out(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Words with so many bits each: where those of each count begin, and which bits are meant."""
+def _word_masks(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """Where the words of each count begin, and which of their bits count."""
     n_words = np.maximum(-(-counts // _BITS), 1)
     ends = np.cumsum(n_words)
     mask = np.full(int(ends[-1]), _ALL_BITS)

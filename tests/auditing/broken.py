@@ -24,7 +24,7 @@ from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Stream
 from countveil.release import MANIFEST_NAME, DataFile, read_manifest
-from countveil.release.verify import file_sha256
+from countveil.release.manifest import file_sha256
 
 Codes = NDArray[np.int64]
 Publish = Callable[..., Any]

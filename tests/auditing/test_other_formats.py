@@ -15,8 +15,8 @@ import pytest
 
 import countveil as cv
 from countveil.engines.local.release_files import everything_in, file_notes
-from countveil.release.formats.data_files import ENDINGS, OUTPUT_FORMATS, beside_rows
-from countveil.release.formats.stata_spss import write_rows
+from countveil.release.formats.data_files import ENDINGS, OUTPUT_FORMATS, content_beside_rows
+from countveil.release.formats.stata_spss import write_dataset
 
 CANARY = "canary0123456789abcdef"
 FORMATS = [name for name in OUTPUT_FORMATS if name != "parquet"]
@@ -84,27 +84,27 @@ def arrow(path: Path, schema: Any) -> None:
 def test_what_statistical_files_tell_is_seen(ending: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"part-00000.{ending}"
     labelled(kind)(path)
-    assert kind in beside_rows(path)
-    write_rows(pa.table({"n": [1, 2]}), path, {"dta": "stata", "sav": "spss"}[ending])
-    assert beside_rows(path) == []
+    assert kind in content_beside_rows(path)
+    write_dataset(pa.table({"n": [1, 2]}), path, {"dta": "stata", "sav": "spss"}[ending])
+    assert content_beside_rows(path) == []
 
 
 def test_what_other_files_tell_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "part-00000.arrow"
     arrow(path, pa.schema([("n", pa.int64())]))
-    assert beside_rows(path) == []
+    assert content_beside_rows(path) == []
     arrow(path, pa.schema([pa.field("n", pa.int64(), metadata={"note": CANARY})]))
-    assert beside_rows(path) == ["n: note"]
+    assert content_beside_rows(path) == ["n: note"]
     arrow(path, pa.schema([("n", pa.int64())], metadata={"host": CANARY}))
-    assert beside_rows(path) == ["host"]
+    assert content_beside_rows(path) == ["host"]
     packed = tmp_path / "part-00000.csv.gz"
     packed.write_bytes(gzip.compress(b'"n"\n"1"\n', mtime=0))
-    assert beside_rows(packed) == []
+    assert content_beside_rows(packed) == []
     packed.write_bytes(gzip.compress(b'"n"\n"1"\n', mtime=1_700_000_000))
-    assert beside_rows(packed) == ["head of the gzip file"]
+    assert content_beside_rows(packed) == ["head of the gzip file"]
     named = tmp_path / "named.csv.gz"
     named.write_bytes(b"\x1f\x8b\x08\x08" + struct.pack("<IBB", 0, 0, 255) + CANARY.encode())
-    assert beside_rows(named) == ["head of the gzip file"]
+    assert content_beside_rows(named) == ["head of the gzip file"]
 
 
 def test_metadata_of_other_formats_reach_the_findings(census: pa.Table, tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import countveil as cv
-from countveil.display import shown
 from countveil.maths.channel import ChannelView
 from countveil.maths.estimate import unbiased_counts
 from countveil.maths.guarantees import statement
@@ -76,7 +75,7 @@ def test_the_guide_to_ell_runs_and_shows_what_comes_out(
     for table in (accuracy_table, protection_table):
         names, rows = table(found["salary"])
         for row in (names, *rows):
-            assert f"| {' | '.join(map(shown, row))} |" in text
+            assert f"| {' | '.join(map(readable, row))} |" in text
 
 
 def test_the_promise_is_the_statement_of_a_release() -> None:
@@ -100,7 +99,7 @@ def test_the_guide_to_comparing_runs_and_shows_what_comes_out(
         for row in (names, *rows):
             # No seed repeats the noise of OpenDP.
             if not row[0].startswith("Laplace"):
-                assert f"| {' | '.join(map(shown, row))} |" in text
+                assert f"| {' | '.join(map(readable, row))} |" in text
     assert text.count("| Laplace, eps 0.05 |") == 2
 
 

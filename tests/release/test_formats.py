@@ -24,7 +24,7 @@ from countveil.engines.local.release_rows import released_rows
 from countveil.errors import MissingExtraError, ReleaseError, SettingsError
 from countveil.release import PublishedColumn
 from countveil.release.formats.data_files import ENDINGS, OUTPUT_FORMATS, check_kept, read_rows
-from countveil.release.formats.stata_spss import write_rows
+from countveil.release.formats.stata_spss import write_dataset
 from tests.strategies import examples
 
 FORMATS = [name for name in OUTPUT_FORMATS if name != "parquet"]
@@ -237,7 +237,7 @@ def test_statistical_programs_keep_a_value_or_refuse_it(table: pa.Table, program
         path = Path(folder) / f"part-00000.{ENDINGS[program]}"
         try:
             check_kept([(column.name, column.type) for column in columns], program)
-            write_rows(table, path, program)
+            write_dataset(table, path, program)
         except SettingsError:
             return
         found = read_rows(path, columns)
@@ -262,14 +262,14 @@ def test_statistical_programs_keep_a_value_or_refuse_it(table: pa.Table, program
         (pa.array(["x" * 40_000]), "40,000 bytes, too many"),
         (pa.array(["a\0b"]), "zero byte"),
         (pa.array([1_001], pa.timestamp("us")), "finer than a millisecond"),
-        (pa.array([1 << 60], pa.timestamp("s")), "too far from ours"),
+        (pa.array([1 << 60], pa.timestamp("s")), "too far from the present"),
     ],
 )
 def test_values_that_would_change_are_refused(
     values: pa.Array, what: str, program: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SettingsError, match=what):
-        write_rows(pa.table({"c": values}), tmp_path / f"x.{ENDINGS[program]}", program)
+        write_dataset(pa.table({"c": values}), tmp_path / f"x.{ENDINGS[program]}", program)
 
 
 def test_spss_has_no_spaces_at_the_end_and_no_early_dates(tmp_path: Path) -> None:
@@ -281,10 +281,10 @@ def test_spss_has_no_spaces_at_the_end_and_no_early_dates(tmp_path: Path) -> Non
         (pa.array([dt.datetime(1582, 10, 14, 23)]), "before 15 October 1582"),  # noqa: DTZ001
     ):
         with pytest.raises(SettingsError, match=what):
-            write_rows(pa.table({"c": values}), path, "spss")
+            write_dataset(pa.table({"c": values}), path, "spss")
         assert not path.exists()
     kept = pa.table({"c": pa.array([first, None])})
-    write_rows(kept, path, "spss")
+    write_dataset(kept, path, "spss")
     assert read_rows(path, [PublishedColumn("c", "date32[day]", "plain")]).equals(kept)
 
 
@@ -299,7 +299,7 @@ def test_other_readers_see_dates_times_and_whole_numbers(program: str, tmp_path:
         {"n": [7], "day": [day], "at": pa.array([at], pa.timestamp("us")), "b": [True]}
     )
     path = tmp_path / f"x.{ENDINGS[program]}"
-    write_rows(table, path, program)
+    write_dataset(table, path, program)
     if program == "stata":
         found = pd.read_stata(path)
         assert found["day"][0] == pd.Timestamp(day)

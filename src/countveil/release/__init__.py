@@ -1,22 +1,25 @@
-"""The format that leaves the building: data files, a page for people and, last, a manifest.
+"""The published format: data files, a page for people and, written last, a manifest.
 
 Enters: what is to be published. Leaves: a folder that is complete or does not exist; and, for a
 reader, its checked manifest. Must not know: the publisher's table, groups, keys, or any estimator.
 """
 
 from countveil.release.draft import Draft, check_target, open_draft
-from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
 from countveil.release.manifest import (
+    DATA_FOLDER,
+    MANIFEST_NAME,
+    REPORT_NAME,
     ClassEdges,
     DataFile,
     Manifest,
     PublishedColumn,
     ReportFile,
     SensitiveColumn,
+    read_manifest,
 )
 from countveil.release.signature import Signer
 from countveil.release.values import decode_value, encode_value, kind_of
-from countveil.release.verify import NOT_PART, Finding, verify_release
+from countveil.release.verify import NOT_PART, Discrepancy, verify_release
 
 __all__ = [
     "DATA_FOLDER",
@@ -25,8 +28,8 @@ __all__ = [
     "REPORT_NAME",
     "ClassEdges",
     "DataFile",
+    "Discrepancy",
     "Draft",
-    "Finding",
     "Manifest",
     "PublishedColumn",
     "ReportFile",

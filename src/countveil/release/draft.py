@@ -1,12 +1,12 @@
 """A release in the making: built aside, then put in its place in one step.
 
-Enters: the target folder and, piece by piece, the files. Leaves: a complete release at the target,
-or nothing. Must not know: what is in the files.
+Enters: the target folder and, one by one, the files. Leaves: a complete release at the target, or
+nothing. Must not know: what is in the files.
 
 The draft is a hidden folder beside the target, readable by its owner only and locked while its
 process lives. Its manifest is written last, after the data are on disk; then the draft is renamed.
-All its files and folders tell the same time: when each was written would tell in which order the
-parts were, and how long the publisher's machine worked on them.
+All its files and folders get the same time: the real times would reveal in which order the files
+were written, and how long the publisher's machine worked on them.
 An old release is exchanged with the new one in a single system call where the system has one;
 elsewhere it is moved aside first, and put back if the second step fails. A process that is killed
 leaves at most a hidden draft, which the next publish to the same target removes.
@@ -31,10 +31,19 @@ from pathlib import Path
 
 from countveil.address import refuse_as_folder
 from countveil.errors import CountveilError, ReleaseError, TargetError
-from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
-from countveil.release.manifest import DataFile, Manifest, ReportFile
-from countveil.release.signature import SIGNATURE_NAME, Signer
-from countveil.release.verify import extra_files, file_sha256
+from countveil.release.manifest import (
+    DATA_FOLDER,
+    MANIFEST_NAME,
+    REPORT_NAME,
+    SIGNATURE_NAME,
+    DataFile,
+    Manifest,
+    ReportFile,
+    file_sha256,
+    foreign_files,
+    read_manifest,
+)
+from countveil.release.signature import Signer
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -52,16 +61,16 @@ class Draft:
 
     def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
         """Data files (name and rows) as the manifest lists them."""
-        found = []
+        listed = []
         for name, rows in files:
             path = self.data / name
-            found.append(
+            listed.append(
                 DataFile(f"{DATA_FOLDER}/{name}", rows, path.stat().st_size, file_sha256(path))
             )
-        return tuple(found)
+        return tuple(listed)
 
     def add_report(self, page: str) -> ReportFile:
-        """Put the page for people beside the data; the manifest has to name what comes back."""
+        """Put the page for people beside the data; the manifest must list what is returned."""
         content = page.encode()
         _write_synced(self._folder / REPORT_NAME, content)
         return ReportFile(len(content), hashlib.sha256(content).hexdigest())
@@ -74,8 +83,8 @@ class Draft:
     ) -> None:
         """Write the manifest, sign it if asked to, and put the release in its place.
 
-        `before` is called once nothing can fail for want of space or rights any more but the last
-        renaming; the command line stops listening to Ctrl-C there.
+        `before` is called when only the final renaming is left to fail; the command line ignores
+        Ctrl-C from there on.
         """
         content = manifest.to_json().encode()
         if signer is not None:
@@ -88,25 +97,25 @@ class Draft:
         set_one_time(self._folder)
         if before is not None:
             before()
-        with _signals_held():
+        with _signals_deferred():
             self._put_in_place()
             _sync_folder(self._target.parent)
 
     def _put_in_place(self) -> None:
         try:
-            # Onto nothing, or onto an empty folder: one step.
+            # If the target is missing or an empty folder, this is one step.
             self._folder.rename(self._target)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
-            # Somebody may have put something there since the draft was begun.
+            # Something may have been put there since the draft was opened.
             check_target(self._target, force=self._force)
             _exchange(self._folder, self._target)
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def discard(self) -> None:
         """Remove what is left of the draft; harmless after a commit."""
-        with _signals_held():
+        with _signals_deferred():
             if self._lock >= 0:
                 shutil.rmtree(self._folder, ignore_errors=True)
                 os.close(self._lock)
@@ -119,7 +128,7 @@ def open_draft(target: str | os.PathLike[str], *, force: bool = False) -> Iterat
     draft = None
     try:
         path = check_target(Path(target), force=force)
-        with _signals_held():
+        with _signals_deferred():
             _remove_dead_drafts(path)
             folder = Path(tempfile.mkdtemp(prefix=_prefix(path), dir=path.parent))
             lock = os.open(folder, os.O_RDONLY)
@@ -135,7 +144,7 @@ def open_draft(target: str | os.PathLike[str], *, force: bool = False) -> Iterat
 
 
 def set_one_time(folder: Path) -> None:
-    """Let a folder and everything in it tell one time, in whole seconds."""
+    """Give a folder and everything in it the same time, in whole seconds."""
     moment = int(time.time())
     for entry in [*folder.rglob("*"), folder]:
         os.utime(entry, (moment, moment))
@@ -149,7 +158,7 @@ def check_target(target: Path, *, force: bool) -> Path:
         raise TargetError("The name of the target folder is not valid text.") from error
     if not target.name:
         raise TargetError(f"{target} cannot be the release folder. Name a new folder.")
-    # What lies behind a symbolic link is what gets replaced, not the link.
+    # A symbolic link stays; the folder that it points to is replaced.
     path = Path(os.path.realpath(target))
     if not path.parent.is_dir():
         refuse_as_folder(target)
@@ -171,10 +180,10 @@ def check_target(target: Path, *, force: bool) -> Path:
         raise TargetError(
             f"{target} is not a release, so --force does not replace it. Name another folder."
         ) from error
-    foreign = extra_files(path, manifest)
+    foreign = foreign_files(path, manifest)
     if foreign:
         raise TargetError(
-            f"{target} holds something that is not part of the release ({foreign[0].file}), which "
+            f"{target} holds something that is not part of the release ({foreign[0]}), which "
             f"--force would lose. Please move it away first."
         )
     return path
@@ -216,26 +225,26 @@ def _exchange(new: Path, old: Path) -> None:
 
 
 @contextlib.contextmanager
-def _signals_held() -> Iterator[None]:
-    """Hold back Ctrl-C and termination for the few system calls that must stay together.
+def _signals_deferred() -> Iterator[None]:
+    """Defer Ctrl-C and termination during the few system calls that must stay together.
 
-    Masking signals would not do: a thread of Arrow's or NumPy's takes them all the same, and Python
-    then runs the handler in the main thread. So the handlers themselves wait.
+    Masking signals is not enough: a thread of Arrow or NumPy still receives them, and Python then
+    runs the handler in the main thread. So the handlers only record them.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    waiting: list[int] = []
+    deferred: list[int] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         for number in before:
-            signal.signal(number, lambda received, _frame: waiting.append(received))
+            signal.signal(number, lambda received, _frame: deferred.append(received))
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        if waiting:
-            signal.raise_signal(waiting[0])
+        if deferred:
+            signal.raise_signal(deferred[0])
 
 
 def _write_synced(path: Path, content: bytes) -> None:

@@ -1,7 +1,8 @@
-"""The manifest: what a release says about itself.
+"""The manifest: what a release says about itself, and which files its folder holds.
 
-Enters: facts that may be public. Leaves: JSON with a checksum of its own, and back. Must not know:
-files on disk. Reading is strict: whatever could mislead an estimate is refused, with its reason.
+Enters: facts that may be public; a folder. Leaves: JSON with its own checksum, and back. Must not
+know: what is in the data files. Reading is strict: whatever could mislead an estimate is refused,
+with its reason.
 """
 
 from __future__ import annotations
@@ -12,15 +13,22 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
+from countveil.address import refuse_as_folder
 from countveil.errors import ReleaseError
 from countveil.maths.channel import GROUP_METHODS, RESIDUES
 from countveil.release.formats.data_files import format_of
 from countveil.release.values import decode_value, encode_value
 
+MANIFEST_NAME = "manifest.json"
+DATA_FOLDER = "data"
+REPORT_NAME = "report.html"
+SIGNATURE_NAME = "manifest.sig"
 FORMAT = "countveil-release"
 FORMAT_VERSION = 1
+_MANIFEST_LIMIT = 256 * 1024 * 1024
 _DATA_PATH = r"data/[A-Za-z0-9_-]+\.(parquet|csv|csv\.gz|arrow|dta|sav)"
 
 
@@ -35,7 +43,7 @@ class PublishedColumn:
 
 @dataclass(frozen=True, slots=True)
 class ClassEdges:
-    """Where the classes of a column of numbers end; `whole` says that all numbers are whole.
+    """Where the classes of a numeric column end; `whole` says that all its numbers are whole.
 
     The classes are: below the first edge, from each edge to below the next, from the last one on.
     """
@@ -48,8 +56,8 @@ class ClassEdges:
 class SensitiveColumn:
     """How one sensitive column was published, and its values.
 
-    `declared` values are public whatever the rows say, and listed whether they occur or not; else
-    the domain has only values that occur in the release. With `classes` they are in order.
+    `declared` values are public in any case, and listed whether they occur or not; otherwise the
+    domain has only values that occur in the release. With `classes` they are in order.
     """
 
     ell: int
@@ -73,7 +81,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class ReportFile:
-    """The page for people, `report.html`; releases of before it have none."""
+    """The page for people, `report.html`; the first releases have none."""
 
     bytes: int
     sha256: str
@@ -104,7 +112,7 @@ class Manifest:
         for name, entry in self.sensitive.items():
             written = content["sensitive"][name]
             written["domain"] = [encode_value(value) for value in entry.domain]
-            # Said only where they say something.
+            # Written only where they carry information.
             for optional in ("declared", "classes"):
                 if not written[optional]:
                     del written[optional]
@@ -138,6 +146,49 @@ class Manifest:
         except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
             raise ReleaseError(f"The manifest is malformed: {str(error)[:200]}.") from error
         return manifest
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of the release in `folder`."""
+    path = folder / MANIFEST_NAME
+    try:
+        if not folder.exists():
+            refuse_as_folder(folder)
+            raise ReleaseError(f"There is no release at {folder}: the folder does not exist.")
+        if not folder.is_dir():
+            raise ReleaseError(f"{folder} is a file. A release is a folder with a {MANIFEST_NAME}.")
+        if not path.is_file():
+            raise ReleaseError(f"{folder} is not a release: it has no {MANIFEST_NAME}.")
+        if path.stat().st_size > _MANIFEST_LIMIT:
+            raise ReleaseError(f"{path} is too large to be a manifest.")
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ReleaseError(f"{path} is damaged: it is not UTF-8 text.") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "its name is not a possible one"
+        raise ReleaseError(f"{path} cannot be read: {why}.") from error
+    try:
+        return Manifest.from_json(text)
+    except ReleaseError as error:
+        raise ReleaseError(f"{path}: {error}") from error
+
+
+def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
+    """What lies in the folder and is not part of the release."""
+    expected = {MANIFEST_NAME, SIGNATURE_NAME, DATA_FOLDER, *(file.path for file in manifest.files)}
+    if manifest.report is not None:
+        expected.add(REPORT_NAME)
+    present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    return [name for name in present if name not in expected]
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
@@ -176,12 +227,12 @@ def _build(content: dict[str, Any]) -> Manifest:
 def _classes(entry: Any) -> ClassEdges | None:
     if entry is None:
         return None
-    found = ClassEdges(**{**entry, "edges": tuple(_listed(entry, "edges"))})
-    numbers = [e for e in found.edges if isinstance(e, int | float) and not isinstance(e, bool)]
-    sound = len(numbers) == len(found.edges) >= 1 and numbers == sorted(set(numbers))
-    if not sound or not all(map(math.isfinite, numbers)) or not isinstance(found.whole, bool):
+    classes = ClassEdges(**{**entry, "edges": tuple(_listed(entry, "edges"))})
+    numbers = [e for e in classes.edges if isinstance(e, int | float) and not isinstance(e, bool)]
+    sound = len(numbers) == len(classes.edges) >= 1 and numbers == sorted(set(numbers))
+    if not sound or not all(map(math.isfinite, numbers)) or not isinstance(classes.whole, bool):
         raise ValueError("the edges of classes are not increasing numbers")
-    return found
+    return classes
 
 
 def _listed(content: Mapping[str, Any], name: str) -> list[Any]:

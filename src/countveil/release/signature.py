@@ -1,8 +1,8 @@
 """Ed25519 signatures: who published a release.
 
 Enters: key files, the bytes of a manifest. Leaves: `manifest.sig`, or whether it is genuine. Must
-not know: what the manifest says. The manifest holds the checksum of every data file, so its
-signature covers them all.
+not know: the content of the manifest. It holds the checksum of every data file, so its signature
+covers them all.
 
 `manifest.sig` is the plain 64-byte signature of the file `manifest.json`: other tools can check it
 (`openssl pkeyutl -verify -rawin`).
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from countveil.errors import InputError, ReleaseError, SettingsError
+from countveil.release.manifest import SIGNATURE_NAME
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
         Ed25519PublicKey,
     )
 
-SIGNATURE_NAME = "manifest.sig"
 _LIMIT = 64 * 1024
 
 
@@ -33,7 +33,7 @@ class Signer:
 
     @classmethod
     def from_file(cls, path: Path) -> Signer:
-        """Read the key before anything else is done, so that a wrong one costs no time."""
+        """Read the key before any other work, so that a wrong key fails at once."""
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -51,7 +51,7 @@ class Signer:
             # Not chained: nothing of a key may reach a message.
             raise SettingsError(f"{path} is not a private key. {_HOW_TO_MAKE}") from None
         if not isinstance(key, Ed25519PrivateKey):
-            raise SettingsError(f"{path} is a key of another kind than Ed25519. {_HOW_TO_MAKE}")
+            raise SettingsError(f"{path} is not an Ed25519 key. {_HOW_TO_MAKE}")
         return cls(key)
 
     def sign(self, manifest: bytes) -> bytes:
@@ -98,7 +98,7 @@ def _public_key(path: Path) -> Ed25519PublicKey:
     except (ValueError, UnsupportedAlgorithm):
         raise SettingsError(f"{path} is not a public key, in PEM or OpenSSH form.") from None
     if not isinstance(key, Ed25519PublicKey):
-        raise SettingsError(f"{path} is a public key of another kind than Ed25519.")
+        raise SettingsError(f"{path} is not an Ed25519 public key.")
     return key
 
 

@@ -1,7 +1,7 @@
 """Values of a column as JSON, and back.
 
-Enters: a value and the Arrow type name of its column. Leaves: JSON that says the same, exactly.
-Must not know: which values there are.
+Enters: a value and the Arrow type name of its column. Leaves: JSON for exactly this value. Must
+not know: which values there are.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PREFIXES = {
 
 
 def kind_of(type_name: str) -> str:
-    """The kind of values a column with this Arrow type holds, in a word for people."""
+    """The kind of values that a column with this Arrow type has, in a word for people."""
     for prefix, kind in _PREFIXES.items():
         if type_name.startswith(prefix):
             return kind
@@ -42,7 +42,7 @@ def encode_value(value: Any) -> str | int | bool | None:
 
 
 def python_values(values: Any) -> list[Any]:
-    """The values of an Arrow array as Python's; ValueError where one cannot be told exactly.
+    """The values of an Arrow array as Python's; ValueError if one has no exact equivalent.
 
     Python's times end at the microsecond, so finer ones are refused rather than cut.
     """

@@ -1,14 +1,13 @@
 """Is a release still what was published?
 
-Enters: a folder. Leaves: a list of findings, each naming a file and what is wrong with it; an empty
-list means sound. Must not know: how releases are made. Checksums detect accidents, not malice:
-whoever can change a file can change its checksum too. A signature detects malice, for those who
-have the publisher's public key from elsewhere.
+Enters: a folder. Leaves: a list of discrepancies, each a file and what is wrong with it; an empty
+list means sound. Must not know: how releases are made. Checksums detect accidents, not tampering:
+whoever can change a file can change its checksum too. A signature detects tampering, for those who
+got the publisher's public key from elsewhere.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,18 +15,27 @@ from pathlib import Path
 from typing import Any
 
 from countveil.errors import ReleaseError
-from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME, read_manifest
 from countveil.release.formats.data_files import PARQUET, format_of, read_rows
-from countveil.release.manifest import DataFile, Manifest, ReportFile
-from countveil.release.signature import SIGNATURE_NAME, signature_problem
+from countveil.release.manifest import (
+    DATA_FOLDER,
+    MANIFEST_NAME,
+    REPORT_NAME,
+    SIGNATURE_NAME,
+    DataFile,
+    Manifest,
+    ReportFile,
+    file_sha256,
+    foreign_files,
+    read_manifest,
+)
+from countveil.release.signature import signature_problem
 from countveil.release.values import python_values
 
-_CHUNK = 1 << 20
 NOT_PART = "not part of the release"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Discrepancy:
     """One thing that is wrong: a file, relative to the release, and what is wrong with it."""
 
     file: str
@@ -36,7 +44,7 @@ class Finding:
 
 def verify(
     folder: str | os.PathLike[str], *, signed_by: str | os.PathLike[str] | None = None
-) -> list[Finding]:
+) -> list[Discrepancy]:
     """What is wrong with a release: a list of findings, empty when it is sound.
 
     With `signed_by`, a file with the publisher's Ed25519 public key, its signature is checked too.
@@ -49,21 +57,22 @@ def verify_release(
     folder: Path,
     progress: Callable[[int, int], None] | None = None,
     signed_by: Path | None = None,
-) -> list[Finding]:
+) -> list[Discrepancy]:
     """Compare the folder with its manifest, byte by byte; and the manifest with its signature."""
     try:
         manifest = read_manifest(folder)
     except ReleaseError as error:
         if not os.path.exists(folder / MANIFEST_NAME):  # noqa: PTH110 - False where it cannot look
             raise
-        return [Finding(MANIFEST_NAME, str(error).removeprefix(f"{folder / MANIFEST_NAME}: "))]
+        return [Discrepancy(MANIFEST_NAME, str(error).removeprefix(f"{folder / MANIFEST_NAME}: "))]
     try:
-        findings = extra_files(folder, manifest) + _links(folder)
+        discrepancies = [Discrepancy(name, NOT_PART) for name in foreign_files(folder, manifest)]
+        discrepancies += _links(folder)
         if signed_by is not None:
             problem = signature_problem(folder, MANIFEST_NAME, signed_by)
-            findings += [Finding(SIGNATURE_NAME, problem)] if problem else []
-        findings += _check_files(folder, manifest, progress)
-        return findings or _check_values(folder, manifest)
+            discrepancies += [Discrepancy(SIGNATURE_NAME, problem)] if problem else []
+        discrepancies += _check_files(folder, manifest, progress)
+        return discrepancies or _check_values(folder, manifest)
     except OSError as error:
         where = error.filename or folder
         raise ReleaseError(f"{where} cannot be read: {error.strerror or error}.") from error
@@ -71,52 +80,52 @@ def verify_release(
 
 def _check_files(
     folder: Path, manifest: Manifest, progress: Callable[[int, int], None] | None
-) -> list[Finding]:
-    findings = []
+) -> list[Discrepancy]:
+    discrepancies = []
     if manifest.report is not None:
         problem = _check_file(folder / REPORT_NAME, manifest.report)
-        findings += [Finding(REPORT_NAME, problem)] if problem else []
+        discrepancies += [Discrepancy(REPORT_NAME, problem)] if problem else []
     total = sum(file.bytes for file in manifest.files)
     done = 0
     for file in manifest.files:
         problem = _check_file(folder / file.path, file) or _check_content(folder, file, manifest)
         if problem:
-            findings.append(Finding(file.path, problem))
+            discrepancies.append(Discrepancy(file.path, problem))
         done += file.bytes
         if progress is not None:
             progress(done, total)
-    return findings
+    return discrepancies
 
 
-def _links(folder: Path) -> list[Finding]:
+def _links(folder: Path) -> list[Discrepancy]:
     return [
-        Finding(name, "is a symbolic link; a release holds its own data")
+        Discrepancy(name, "is a symbolic link; a release holds its own data")
         for name in (MANIFEST_NAME, SIGNATURE_NAME, DATA_FOLDER)
         if (folder / name).is_symlink()
     ]
 
 
-def _check_values(folder: Path, manifest: Manifest) -> list[Finding]:
+def _check_values(folder: Path, manifest: Manifest) -> list[Discrepancy]:
     """The domain in the manifest must be the values that are published, or else declared."""
     import pyarrow.compute as pc
 
-    findings = []
+    discrepancies = []
     for name, entry in manifest.sensitive.items():
-        found: set[object] = set()
+        published: set[object] = set()
         for file in manifest.files:
-            found.update(python_values(pc.unique(_column(folder / file.path, name, manifest))))
+            published.update(python_values(pc.unique(_column(folder / file.path, name, manifest))))
         listed = set(entry.domain)
         # Declared values need not occur; missing is listed only if it does.
         fits = (
-            found == {v for v in listed if v in found or v is None}
+            published == {v for v in listed if v in published or v is None}
             if entry.declared
-            else (found == listed)
+            else (published == listed)
         )
         if not fits:
-            findings.append(
-                Finding(MANIFEST_NAME, f"lists other values of {name!r} than are published")
+            discrepancies.append(
+                Discrepancy(MANIFEST_NAME, f"lists other values of {name!r} than are published")
             )
-    return findings
+    return discrepancies
 
 
 def _column(path: Path, name: str, manifest: Manifest) -> Any:
@@ -124,28 +133,10 @@ def _column(path: Path, name: str, manifest: Manifest) -> Any:
 
     if format_of(path.name) != PARQUET:
         return read_rows(path, manifest.columns).column(name)
-    # In this thread only: Arrow's threads, reading a file of Python's, may outlive it and end the
-    # process with an abort.
+    # In this thread only: Arrow's threads may still read from Python's file object while the
+    # interpreter exits, which aborts the process.
     with path.open("rb") as raw, pq.ParquetFile(raw) as data:
         return data.read(columns=[name], use_threads=False).column(0)
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file's bytes."""
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
-
-
-def extra_files(folder: Path, manifest: Manifest) -> list[Finding]:
-    """What lies in the folder beside the release."""
-    expected = {MANIFEST_NAME, SIGNATURE_NAME, DATA_FOLDER, *(file.path for file in manifest.files)}
-    if manifest.report is not None:
-        expected.add(REPORT_NAME)
-    present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    return [Finding(name, NOT_PART) for name in present if name not in expected]
 
 
 def _check_file(path: Path, file: DataFile | ReportFile) -> str | None:
@@ -182,7 +173,7 @@ def _check_content(folder: Path, file: DataFile, manifest: Manifest) -> str | No
         rows, schema = table.num_rows, table.schema
     if rows != file.rows:
         return f"holds {rows} rows instead of {file.rows}"
-    found = [(field.name, str(field.type)) for field in schema]
-    if found != [(column.name, column.type) for column in manifest.columns]:
+    stored = [(field.name, str(field.type)) for field in schema]
+    if stored != [(column.name, column.type) for column in manifest.columns]:
         return "has other columns than the manifest lists"
     return None

@@ -1,8 +1,8 @@
 """A page of sections: sentences, tables, charts, lines to copy.
 
 Enters: sections. Leaves: one HTML file that loads nothing and runs nothing, readable on a phone, on
-paper, on light and dark screens. Must not know: what it is about. Every text is escaped; a policy
-in the page forbids scripts and any request.
+paper, on light and dark screens. Must not know: what it is about. Every text is escaped; a content
+security policy in the page forbids scripts and any request.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from countveil.display import shown, visible
+from countveil.display import readable, visible
 from countveil.report.chart import CHART_STYLE, Chart, draw
 
 _STYLE = """
@@ -63,8 +63,8 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-
 class Section:
     """A part of a page. `marks` colours cells of a table that hold exactly this text.
 
-    `commands` are lines to copy, a block each. `folded` is long text, shown when it is asked for.
-    With `leads`, the first words of each sentence, up to a full stop, are its heading.
+    `commands` are lines to copy, a block each. `folded` is long text, hidden until it is
+    opened. With `leads`, the first words of each sentence, up to a full stop, are its heading.
     """
 
     title: str
@@ -123,9 +123,9 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], marks: Mapping
         f'<th scope="col"{_number(to_right)}>{_escaped(name)}</th>'
         for name, to_right in zip(columns, right, strict=True)
     )
-    # Long texts want the whole width, and on a phone a line for each cell; the rest is read more
-    # easily side by side.
-    full = any(len(shown(cell)) > _LONG for row in rows for cell in row)
+    # Tables with long texts take the whole width, and on a phone one line per cell; others are
+    # easier to read side by side.
+    full = any(len(readable(cell)) > _LONG for row in rows for cell in row)
     body = "".join(_row(row, right, marks, columns if full else ()) for row in rows)
     return (
         f'<div class="table{" full" if full else ""}"><table><thead><tr>{head}</tr></thead>'
@@ -138,7 +138,7 @@ def _row(
 ) -> str:
     cells = []
     for place, (value, to_right) in enumerate(zip(row, right, strict=True)):
-        text = shown(value)
+        text = readable(value)
         label = f' data-label="{_escaped(labels[place])}"' if labels else ""
         short = ' class="short"' if len(text) <= _SHORT else ""
         kind = _number(to_right) or short

@@ -1,7 +1,7 @@
-"""A census that never took place, to try things on.
+"""A made-up census, to try things on.
 
 Enters: a number of rows, perhaps a seed. Leaves: a table or a file. Must not know: anything about
-publishing. People, shares and dependences are made up; they only look like a census.
+publishing. People, shares and dependences are invented; they only look like a census.
 """
 
 from countveil.synthetic.census import generate

@@ -1,7 +1,7 @@
 """The made-up census as an Arrow table or a file, chunk by chunk.
 
 Enters: a number of rows, a target, perhaps a seed. Leaves: a table in memory, or a complete file.
-Must not know: how people come about. Memory does not grow with the number of rows of a file.
+Must not know: how people are drawn. Memory does not grow with the number of rows of a file.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _batches(randomness: Randomness, rows: int) -> Iterator[pa.RecordBatch]:
 
 @contextlib.contextmanager
 def _written_aside(path: Path) -> Iterator[Path]:
-    """A file beside the target that takes its place when it is complete, and else disappears."""
+    """A file beside the target that replaces it when complete, and is removed otherwise."""
     aside = None
     try:
         if not path.parent.is_dir():

@@ -1,8 +1,8 @@
-"""How a made-up person comes about.
+"""How made-up people are drawn.
 
 Enters: a stream. Leaves: people, as columns. Must not know: files.
 
-    gender, age, country     drawn on their own
+    gender, age, country     drawn independently
     race                     depends on country
     education                depends on age
     marital                  depends on age and gender
@@ -169,7 +169,7 @@ def _race_by_country() -> Floats:
 def _education_by_age(ages: NDArray[np.int64]) -> Floats:
     grown = np.array([1.0, 2.5, 9.0, 34.0, 20.0, 20.0, 10.5, 3.0])
     table = np.tile(grown, (ages.size, 1))
-    # Degrees take time; the old had fewer chances.
+    # Degrees take time; older people had fewer chances.
     earliest = np.array([0, 0, 0, 18, 19, 22, 24, 28])
     table[ages[:, None] < earliest] *= 0.02
     old = np.clip((ages - 60) / 30, 0, 1)[:, None]
@@ -235,8 +235,8 @@ def _pick(stream: Stream, table: Floats, rows: Codes) -> Codes:
     """One value per row, from the distribution in that row of the table."""
     ends = np.cumsum(table, axis=1)
     ends[:, -1] = 1.0
-    # The rows' distributions are laid end to end, so that one search serves all of them.
-    laid = (ends + np.arange(table.shape[0])[:, None]).ravel()
-    found = np.searchsorted(laid, rows + stream.uniform(rows.size), side="right")
-    chosen: Codes = np.clip(found - rows * table.shape[1], 0, table.shape[1] - 1)
+    # The distributions are placed end to end, so that one search serves all of them.
+    edges = (ends + np.arange(table.shape[0])[:, None]).ravel()
+    places = np.searchsorted(edges, rows + stream.uniform(rows.size), side="right")
+    chosen: Codes = np.clip(places - rows * table.shape[1], 0, table.shape[1] - 1)
     return chosen

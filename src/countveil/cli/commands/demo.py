@@ -14,7 +14,7 @@ from countveil.cli.output import (
     print_table,
     progress_shown,
 )
-from countveil.display import shown
+from countveil.display import readable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,8 +83,8 @@ def command(
     lines = []
     for words, where in QUESTIONS:
         estimate = release.count(where)
-        interval = f"{shown(estimate.low)} - {shown(estimate.high)}"
-        number = "hidden" if estimate.verdict == "hidden" else shown(estimate.estimate)
+        interval = f"{readable(estimate.low)} - {readable(estimate.high)}"
+        number = "hidden" if estimate.verdict == "hidden" else readable(estimate.estimate)
         lines.append((words, _true_count(census, where), number, interval, estimate.verdict))
     print_table(
         ("how many ...", "truth", "estimate", "95% interval", "verdict"),

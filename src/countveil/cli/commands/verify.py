@@ -35,7 +35,7 @@ def command(
     """
     from countveil.address import parse_release_address
     from countveil.release import verify_release
-    from countveil.release.signature import SIGNATURE_NAME
+    from countveil.release.manifest import SIGNATURE_NAME
 
     if parse_release_address(place) is not None:
         raise SettingsError(

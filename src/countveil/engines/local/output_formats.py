@@ -20,7 +20,7 @@ from countveil.engines.contract import WrittenFile
 from countveil.engines.local.release_rows import parquet_rows
 from countveil.errors import SettingsError
 from countveil.release.formats.data_files import ARROW, CSV_GZ, ENDINGS, PARQUET
-from countveil.release.formats.stata_spss import SPSS, STATA, write_rows
+from countveil.release.formats.stata_spss import SPSS, STATA, write_dataset
 
 MOST_FILES = 10_000
 
@@ -81,7 +81,7 @@ def _writer(path: Path, output_format: str, schema: Any) -> Iterator[Any]:
     if output_format in (STATA, SPSS):
         held = _Held(schema)
         yield held
-        write_rows(pa.concat_tables(held.parts), path, output_format)
+        write_dataset(pa.concat_tables(held.parts), path, output_format)
         return
     with path.open("wb") as raw, _streamed(raw, output_format, schema) as writer:
         yield writer

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from countveil.engines.local.release_codes import opened
 from countveil.release import read_manifest
-from countveil.release.formats.data_files import PARQUET, beside_rows, format_of
+from countveil.release.formats.data_files import PARQUET, content_beside_rows, format_of
 from countveil.tables.encoded.arrow_arrays import to_numpy
 
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b\x08"
@@ -69,7 +69,7 @@ def file_notes(
     for file in files:
         if format_of(file) != PARQUET:
             groups.append(_one_group(folder, file, names))
-            metadata += beside_rows(folder / file)
+            metadata += content_beside_rows(folder / file)
             continue
         data = opened(folder / file)
         meta = data.metadata

@@ -21,9 +21,16 @@ from typing import Any
 from countveil.engines.spark import jobs
 from countveil.engines.spark.files import Files
 from countveil.errors import ReleaseError, TargetError
-from countveil.release.folder import DATA_FOLDER, MANIFEST_NAME, REPORT_NAME
-from countveil.release.manifest import DataFile, Manifest, ReportFile
-from countveil.release.signature import SIGNATURE_NAME, Signer
+from countveil.release.manifest import (
+    DATA_FOLDER,
+    MANIFEST_NAME,
+    REPORT_NAME,
+    SIGNATURE_NAME,
+    DataFile,
+    Manifest,
+    ReportFile,
+)
+from countveil.release.signature import Signer
 
 _PATTERN = set("{}[]*?\\")
 _PARTS = {MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, DATA_FOLDER}

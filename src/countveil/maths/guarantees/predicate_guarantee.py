@@ -55,8 +55,8 @@ class PredicateGuarantee:
         view = ChannelView(self.rows, keep, known, None, two_state_holds=True)
         if not view.identifiable[0]:
             raise SettingsError(
-                f"A share of {self.share:.4g} is so near to 1/ell = {1 / self.ell:.4g} that nobody "
-                f"can tell the value from the others in a predicate: every count of it is hidden. "
+                f"A share of {self.share:.4g} is so near to 1/ell = {1 / self.ell:.4g} that no estimate "
+                f"can separate the value from the others in a predicate: every count of it is hidden. "
                 f"A smaller ell or a smaller share works."
             )
         rows = np.array([float(self.size)])

@@ -3,8 +3,8 @@
 Enters: a data file and the columns that the manifest lists. Leaves: its rows with exactly these
 types. Must not know: how files are written, what rows are for.
 
-Text in a CSV stands in quotes, so that an empty one differs from a missing one; types are those of
-the manifest and are never guessed.
+Text in a CSV is quoted, so that an empty text differs from a missing one; types come from the
+manifest and are never guessed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OUTPUT_FORMATS = (PARQUET, CSV, CSV_GZ, ARROW, STATA, SPSS)
 ENDINGS = {**{name: name for name in OUTPUT_FORMATS}, STATA: "dta", SPSS: "sav"}
 _GZIP_HEAD = 10
 _BLOCK, _LARGEST_BLOCK = 1 << 24, (1 << 31) - 1
-# What text says exactly, there and back.
+# Types that text keeps exactly, there and back.
 _AS_TEXT = {
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float",
     "double", "string", "large_string", "date32[day]", "timestamp[s]", "timestamp[ms]",
@@ -69,11 +69,11 @@ def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> Any:
         program = STATISTICAL.get(format_of(path.name))
         if program is not None:
             kinds = [(column.name, arrow_type(column.type)) for column in columns]
-            return stata_spss.read_rows(path, kinds, program)
+            return stata_spss.read_dataset(path, kinds, program)
         try:
             return _read_csv(path, columns, _BLOCK)
         except pa.ArrowInvalid:
-            # A row larger than that is rare; then the whole is one block.
+            # A row larger than a block is rare; then the whole file is one block.
             return _read_csv(path, columns, _LARGEST_BLOCK)
     except (pa.ArrowException, OSError, ValueError):
         # The cause may quote a value.
@@ -82,10 +82,10 @@ def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> Any:
         ) from None
 
 
-def beside_rows(path: Path) -> list[str]:
-    """What a data file that is not Parquet tells beside its rows, in words; nothing if it is ours.
+def content_beside_rows(path: Path) -> list[str]:
+    """What a data file other than Parquet holds beside its rows, in words; our own hold nothing.
 
-    A CSV has nothing beside its rows.
+    A plain CSV has nothing beside its rows.
     """
     import pyarrow as pa
 
@@ -98,15 +98,15 @@ def beside_rows(path: Path) -> list[str]:
     if ending == ARROW:
         with pa.OSFile(str(path), "rb") as raw, pa.ipc.open_file(raw) as reader:
             schema = reader.schema
-            found = [key.decode() for key in schema.metadata or {}]
-            found += [key.decode() for key in reader.metadata or {}]
+            extras = [key.decode() for key in schema.metadata or {}]
+            extras += [key.decode() for key in reader.metadata or {}]
         for field in schema:
-            found += [f"{field.name}: {key.decode()}" for key in field.metadata or {}]
+            extras += [f"{field.name}: {key.decode()}" for key in field.metadata or {}]
             if pa.types.is_dictionary(field.type):
-                found.append(f"{field.name}: a dictionary")
-        return found
+                extras.append(f"{field.name}: a dictionary")
+        return extras
     program = STATISTICAL.get(ending)
-    return [] if program is None else stata_spss.beside_rows(path, program)
+    return [] if program is None else stata_spss.metadata_beside_rows(path, program)
 
 
 def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> Any:
@@ -117,7 +117,7 @@ def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> Any
     with pa.input_stream(str(path), compression=compression) as raw:
         return csv.read_csv(
             raw,
-            # In this thread only: Arrow's threads may outlive a file of ours.
+            # In this thread only: Arrow's threads may outlive the file object.
             read_options=csv.ReadOptions(use_threads=False, block_size=block),
             parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
             convert_options=csv.ConvertOptions(
@@ -136,5 +136,5 @@ def arrow_type(name: str) -> Any:
     import pyarrow as pa
 
     if name not in _AS_TEXT:
-        raise ValueError(f"{name} is no type that text keeps")
+        raise ValueError(f"text does not keep the type {name}")
     return pa.type_for_alias(name.replace("date32[day]", "date32"))

@@ -1,12 +1,12 @@
-"""Stata and SPSS files: rows there and back, exactly or not at all.
+"""Stata and SPSS files: rows written and read back, exactly or not at all.
 
 Enters: Arrow tables, or files with the names and types that their columns have. Leaves: files, or
 tables. Must not know: what rows are for.
 
-Both programs know numbers of double precision and text. Whole numbers, truth values, dates and
-times go as such numbers, dates and times in the programs' own counting, so that they show them as
-dates. A missing text is an empty one there; so a column may not hold empty ones. What would not
-come back exactly is refused. The time that a file would tell is blanked.
+Both programs have numbers of double precision and text. Whole numbers, truth values, dates and
+times are stored as such numbers, dates and times in the programs' own units, so that they display
+as dates. There, an empty text is a missing one, so a column may not hold empty texts. What would
+not come back exactly is refused. The time that a file records is blanked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WHOLE_NUMBERS = {
     "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
 }  # fmt: skip
 _FLOATS, _TEXTS, _DATE = {"float", "double"}, {"string", "large_string"}, "date32[day]"
-# A time as milliseconds: times the one, divided by the other.
+# A time in milliseconds: times the first number, divided by the second.
 _TIMES = {
     "timestamp[s]": (1_000, 1), "timestamp[ms]": (1, 1),
     "timestamp[us]": (1, 1_000), "timestamp[ns]": (1, 1_000_000),
@@ -36,12 +36,12 @@ _RESERVED = {
     STATA: re.compile(r"byte|double|float|if|in|int|long|str\d+|strL|using|with"),
     SPSS: re.compile(r"all|and|by|eq|ge|gt|le|lt|ne|not|or|to|with", re.IGNORECASE),
 }
-# Bytes of a text. Longer ones Stata would keep apart from the rows.
+# Most bytes of a text. Stata would store longer ones apart from the rows.
 _LONGEST = {STATA: 2_044, SPSS: 32_767}
-# Stata has its missing values above.
+# Stata uses larger numbers for missing values.
 _LARGEST = 8.9e307
 _WHOLE = 1 << 53
-# Milliseconds that also come back exactly from a number of seconds.
+# Most milliseconds that come back exactly from a number of seconds.
 _MOST_MS = 1 << 51
 # Where the programs begin to count, in days before 1970: 1960-01-01 and 1582-10-14.
 _EPOCH = {STATA: 3_653, SPSS: 141_428}
@@ -54,12 +54,12 @@ _WHOLE_FORMAT = {STATA: "%20.0g", SPSS: "F17.0"}
 _STATA_VERSION = 14
 _STATA_TIME, _SPSS_TIME = b"01 Jan 1960 00:00", b"01 Jan 7000:00:00"
 _SPSS_TIME_AT = 92
-# Without a zone, as files tell it.
+# Without a zone, as in the files.
 _BLANK_TIME = {STATA: dt.datetime(1960, 1, 1), SPSS: dt.datetime(1970, 1, 1)}  # noqa: DTZ001
 
 
 def check_columns(columns: Sequence[tuple[str, str]], program: str) -> None:
-    """Refuse names and types that the program does not have, or a library that is not there."""
+    """Refuse names and types that the program does not have, or a missing library."""
     _libraries()
     spelled = {name.lower() for name, _ in columns}
     if program == SPSS and len(spelled) < len(columns):
@@ -70,8 +70,8 @@ def check_columns(columns: Sequence[tuple[str, str]], program: str) -> None:
         if not _NAME.fullmatch(name) or _RESERVED[program].fullmatch(name):
             raise SettingsError(
                 f"{PROGRAMS[program]} cannot name a column {name!r}: names are up to 32 English "
-                f"letters, digits and underscores, begin with a letter and are no words of its "
-                f"own. Rename it, or use the output format parquet."
+                f"letters, digits and underscores, begin with a letter and are not reserved "
+                f"words. Rename it, or use the output format parquet."
             )
         if kind not in _KEPT:
             raise SettingsError(
@@ -81,7 +81,7 @@ def check_columns(columns: Sequence[tuple[str, str]], program: str) -> None:
             )
 
 
-def write_rows(table: Any, path: Path, program: str) -> None:
+def write_dataset(table: Any, path: Path, program: str) -> None:
     """Write a table; SettingsError if a value would change."""
     import pyarrow as pa
 
@@ -104,41 +104,41 @@ def write_rows(table: Any, path: Path, program: str) -> None:
             library.write_sav(frame, path, variable_format=formats)
     except (library.ReadstatError, library.PyreadstatError) as error:
         if "write" in str(error).lower():
-            # It does not say why.
+            # The library does not say why.
             raise OSError(f"{error}, the disk may be full") from None
         raise SettingsError(f"{PROGRAMS[program]} cannot hold the data: {error}.") from None
     _blank_time(path, program)
 
 
-def read_rows(path: Path, columns: Sequence[tuple[str, Any]], program: str) -> Any:
+def read_dataset(path: Path, columns: Sequence[tuple[str, Any]], program: str) -> Any:
     """Read a table back with these names and Arrow types; ValueError if it is not such a file."""
     import pyarrow as pa
 
     library = _reader()
     read = library.read_dta if program == STATA else library.read_sav
     try:
-        found, _ = read(path, disable_datetime_conversion=True, output_format="dict")
+        columns_read, _ = read(path, disable_datetime_conversion=True, output_format="dict")
     except (library.ReadstatError, library.PyreadstatError):
         raise ValueError("not readable") from None
-    if list(found) != [name for name, _ in columns]:
+    if list(columns_read) != [name for name, _ in columns]:
         raise ValueError("other columns")
-    arrays = [_typed(found[name], kind, program) for name, kind in columns]
+    arrays = [_typed(columns_read[name], kind, program) for name, kind in columns]
     return pa.Table.from_arrays(arrays, [name for name, _ in columns])
 
 
-def beside_rows(path: Path, program: str) -> list[str]:
-    """What a file tells beside its rows; nothing of it is in a file of ours."""
+def metadata_beside_rows(path: Path, program: str) -> list[str]:
+    """What a file holds beside its rows; our own files hold none of it."""
     library = _reader()
     read = library.read_dta if program == STATA else library.read_sav
     notes = read(path, metadataonly=True)[1]
-    told = {
+    present = {
         "label of the file": notes.file_label,
         "notes": notes.notes,
         "labels of columns": any(notes.column_labels),
         "labels of values": notes.variable_value_labels,
         "time of writing": notes.creation_time != _BLANK_TIME[program],
     }
-    return [what for what, there in told.items() if there]
+    return [what for what, there in present.items() if there]
 
 
 def _plain(values: Any, name: str, kind: str, program: str) -> Any:
@@ -178,13 +178,13 @@ def _plain(values: Any, name: str, kind: str, program: str) -> Any:
         days = values.cast(pa.int32()).cast(pa.int64())
         numbers = pc.multiply(pc.add(days, _EPOCH[program]), _DATE_UNIT[program])
     else:
-        times, parts = _TIMES[kind]
+        factor, divisor = _TIMES[kind]
         counted = values.cast(pa.int64())
-        whole = pc.equal(counted, pc.multiply(pc.divide(counted, parts), parts))
+        whole = pc.equal(counted, pc.multiply(pc.divide(counted, divisor), divisor))
         refuse(pc.any(pc.invert(whole)), "a time finer than a millisecond")
-        counted = pc.divide(counted, parts)
-        _refuse_beyond(counted, _MOST_MS // times, refuse, "a time too far from ours")
-        ms = pc.add(pc.multiply(counted, times), _EPOCH[program] * _DAY_MS)
+        counted = pc.divide(counted, divisor)
+        _refuse_beyond(counted, _MOST_MS // factor, refuse, "a time too far from the present")
+        ms = pc.add(pc.multiply(counted, factor), _EPOCH[program] * _DAY_MS)
         numbers = pc.divide(ms.cast(pa.float64()), float(_TIME_UNIT[program]))
     if program == SPSS:
         refuse(pc.any(pc.less(numbers, _DAY_SECONDS)), "a date before 15 October 1582")
@@ -199,7 +199,7 @@ def _refuse_beyond(values: Any, most: int, refuse: Any, what: str) -> None:
 
 
 def _typed(values: Sequence[Any], kind: Any, program: str) -> Any:
-    """Numbers or texts of a file as what they were; ArrowInvalid if they never were that."""
+    """Numbers or texts of a file with their original type; ArrowInvalid if they do not fit."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -219,7 +219,7 @@ def _typed(values: Sequence[Any], kind: Any, program: str) -> Any:
 
 
 def _blank_time(path: Path, program: str) -> None:
-    """When a file was written is nobody's business."""
+    """Overwrite the time at which the file was written."""
     with path.open("r+b") as file:
         if program == STATA:
             head = file.read(1 << 12)
@@ -241,7 +241,7 @@ def _reader() -> Any:
 
 
 def _libraries() -> tuple[Any, Any]:
-    """What writes, and the frame that it takes."""
+    """The library that writes, and the one of the frames that it takes."""
     try:
         import polars as pl
     except ImportError:
