@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import countveil as cv
+from countveil.display import readable
 from countveil.maths.channel import ChannelView
 from countveil.maths.estimate import unbiased_counts
 from countveil.maths.guarantees import statement

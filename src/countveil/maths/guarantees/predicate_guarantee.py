@@ -55,13 +55,13 @@ class PredicateGuarantee:
         view = ChannelView(self.rows, keep, known, None, two_state_holds=True)
         if not view.identifiable[0]:
             raise SettingsError(
-                f"A share of {self.share:.4g} is so near to 1/ell = {1 / self.ell:.4g} that no estimate "
-                f"can separate the value from the others in a predicate: every count of it is hidden. "
-                f"A smaller ell or a smaller share works."
+                f"A share of {self.share:.4g} is so near to 1/ell = {1 / self.ell:.4g} that no "
+                f"estimate can separate the value from the others in a predicate: every count of "
+                f"it is hidden. A smaller ell or a smaller share works."
             )
         rows = np.array([float(self.size)])
-        parts = quadratic(lambda x: unbiased_variance(x, rows, known, self.rows, keep), rows)
-        object.__setattr__(self, "variance", tuple(float(part[0]) for part in parts))
+        terms = quadratic(lambda x: unbiased_variance(x, rows, known, self.rows, keep), rows)
+        object.__setattr__(self, "variance", tuple(float(term[0]) for term in terms))
 
     def _check_among_themselves(self) -> None:
         if self.rows < self.ell:
