@@ -33,7 +33,7 @@ from countveil.auditing.findings import (
 from countveil.auditing.linking import TrueColumn
 from countveil.auditing.model import cross_fitted
 from countveil.auditing.summary import Audit
-from countveil.auditing.target import PlainColumn, SensitiveColumn, Target
+from countveil.auditing.target import AttackedColumn, PlainColumn, Target
 from countveil.maths.channel import channel_matrix, design_channel, greedy_templates
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.randomness import Randomness
@@ -53,7 +53,7 @@ def make_target(seed: int, *, groups: str = "mixed", twice: bool = False) -> Tar
     for name in ("job", "twin")[: 1 + twice]:
         seen = deal_again(truth, settings, VALUES, stream)
         published = np.bincount(seen, minlength=VALUES)
-        sensitive.append(SensitiveColumn(name, ELL, groups, counts, published, truth, seen))
+        sensitive.append(AttackedColumn(name, ELL, groups, counts, published, truth, seen))
     return Target(np.arange(ROWS), stream.permutation(ROWS), known, sensitive, ROWS)
 
 
@@ -86,7 +86,7 @@ def test_a_value_dealt_by_another_column_is_noticed(seed: int) -> None:
     """Rows of one town get their own values: the shares of all values stay as they are."""
     target = make_target(seed)
     column = target.sensitive[0]
-    seen = column.seen.copy()
+    seen = column.released.copy()
     chosen = target.plain[1].codes < 3
     for value in range(VALUES):
         rows = np.flatnonzero(column.truth == value)
@@ -106,7 +106,7 @@ def test_a_value_dealt_by_another_column_is_noticed(seed: int) -> None:
 
 def replace_seen(target: Target, seen: np.ndarray) -> Target:
     column = target.sensitive[0]
-    changed = SensitiveColumn(
+    changed = AttackedColumn(
         column.name, column.ell, column.groups, column.counts, column.published, column.truth, seen
     )
     return Target(target.source_place, target.release_place, target.plain, [changed], target.rows)
@@ -182,7 +182,7 @@ def test_groups_stay_within_what_the_tests_concede() -> None:
         counts[-1] += -int(counts.sum()) % ell
         groups = form_groups(counts, ColumnSettings(ell), Randomness(None).stream("g"))
         truth = np.repeat(np.arange(30), counts)
-        column = SensitiveColumn("x", ell, "mixed", counts, counts, truth, truth)
+        column = AttackedColumn("x", ell, "mixed", counts, counts, truth, truth)
         design = design_channel(counts, ell)
         rule = channel_matrix(greedy_templates(counts, ell))
         for part in (0.5, 0.005):
@@ -205,7 +205,7 @@ def test_a_fifth_of_the_groups_made_by_a_rule_is_found(seed: int) -> None:
             ]
         )
         published = np.bincount(seen, minlength=40)
-        column = SensitiveColumn("x", 5, "mixed", counts, published, truth, seen)
+        column = AttackedColumn("x", 5, "mixed", counts, published, truth, seen)
         target = Target(np.arange(truth.size), stream.permutation(truth.size), [], [column], 10**5)
         rule = by_attack(reconstruction.attack(target).findings, "explain the release")
         assert (rule.p_value < 1e-8) == found  # type: ignore[operator]
@@ -216,7 +216,7 @@ def test_what_is_too_large_is_said_not_hidden(seed: int) -> None:
     truth = np.arange(8_000) % 2_500
     counts = np.bincount(truth)
     seen = deal_again(truth, ColumnSettings(4), 2_500, stream)
-    column = SensitiveColumn("code", 4, "mixed", counts, np.bincount(seen), truth, seen)
+    column = AttackedColumn("code", 4, "mixed", counts, np.bincount(seen), truth, seen)
     target = Target(np.arange(8_000), stream.permutation(8_000), [], [column], 8_000)
     found = []
     for attack in (reconstruction.attack, elimination.attack):
@@ -238,7 +238,7 @@ def test_a_classifier_learns_through_the_channel(seed: int) -> None:
     target = make_target(seed)
     column = target.sensitive[0]
     beliefs, _ = cross_fitted(
-        target.plain, column.shares, column.seen, column.channel,
+        target.plain, column.shares, column.released, column.channel,
         Randomness(seed).stream("m"), asked=np.arange(ROWS),
     )  # fmt: skip
     right = (beliefs.argmax(axis=1) == column.truth).mean()

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from countveil.auditing.beliefs import score
-from countveil.auditing.chance import bet, interval, parts_tail
-from countveil.auditing.target import SensitiveColumn
+from countveil.auditing.chance import bet, hypergeometric_tail, interval
+from countveil.auditing.target import AttackedColumn
 
 RUNS = 2_000
 MOST = 0.05 + 6 * math.sqrt(0.05 * 0.95 / RUNS)
@@ -28,10 +28,10 @@ def test_the_interval_is_clopper_pearsons() -> None:
     assert interval(0, 0) == (0.0, 1.0)
 
 
-def dealt(truth: list[int], seen: list[int], n_values: int) -> SensitiveColumn:
+def dealt(truth: list[int], seen: list[int], n_values: int) -> AttackedColumn:
     counts = np.bincount(truth, minlength=n_values)
     published = np.bincount(seen, minlength=n_values)
-    return SensitiveColumn(
+    return AttackedColumn(
         "x", 2, "mixed", counts, published, np.array(truth), np.array(seen)
     )  # fmt: skip
 
@@ -61,11 +61,13 @@ def test_sums_of_hypergeometric_counts_are_bounded() -> None:
     rng = np.random.default_rng(2)
     total, marked, drawn = np.array([40, 25]), np.array([10, 20]), np.array([15, 5])
     found = rng.hypergeometric(marked, total - marked, drawn, (RUNS, 2)).sum(axis=1)
-    p_values = parts_tail(
+    p_values = hypergeometric_tail(
         found.astype(float), np.tile(drawn.astype(float), (RUNS, 1)), marked / total
     )
     assert (p_values <= 0.05).mean() <= MOST
-    assert parts_tail(np.array([20.0]), drawn[None].astype(float), marked / total)[0] < 0.01
+    assert (
+        hypergeometric_tail(np.array([20.0]), drawn[None].astype(float), marked / total)[0] < 0.01
+    )
 
 
 def test_bets_on_fair_events_win_rarely() -> None:

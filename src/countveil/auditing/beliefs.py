@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.auditing.chance import bet
-from countveil.auditing.target import Codes, SensitiveColumn
+from countveil.auditing.target import AttackedColumn, Codes
 
 Floats = NDArray[np.float64]
 
@@ -63,11 +63,11 @@ def update(before: NDArray[np.float32], channel: Floats) -> Beliefs:
     step = max(1, _CHUNK_NUMBERS // n_values)
     columns = np.ascontiguousarray(channel.T.astype(np.float32))
     for start in range(0, n_rows, step):
-        part = before[start : start + step]
-        rows = slice(start, start + part.shape[0])
-        total = part @ columns.T
+        some = before[start : start + step]
+        rows = slice(start, start + some.shape[0])
+        total = some @ columns.T
         for value, likelihood in enumerate(columns):
-            joint = part * likelihood
+            joint = some * likelihood
             best = joint.argmax(axis=1)
             guess[rows, value] = best
             belief[rows, value] = np.take_along_axis(joint, best[:, None], axis=1)[:, 0]
@@ -75,28 +75,28 @@ def update(before: NDArray[np.float32], channel: Floats) -> Beliefs:
     return Beliefs(guess, belief)
 
 
-def dealt_chances(column: SensitiveColumn) -> Floats:
+def dealt_chances(column: AttackedColumn) -> Floats:
     """How often rows with each true value publish each value, among the rows at hand."""
     n_values = column.n_values
-    pairs = column.truth * n_values + column.seen
+    pairs = column.truth * n_values + column.released
     table = np.bincount(pairs, minlength=n_values**2).reshape(n_values, n_values)
     chances: Floats = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     return chances
 
 
-def score(right: NDArray[np.bool_], column: SensitiveColumn, parts: Sequence[Codes] = ()) -> Score:
+def score(right: NDArray[np.bool_], column: AttackedColumn, folds: Sequence[Codes] = ()) -> Score:
     """`right[i, v]`: would the guess about row i be counted as right if it published v?
 
     A guess must not depend on what other rows of the same score publish. If it was learnt from the
     release, give the `parts` of the rows that learnt from each other; each is scored by itself.
     """
-    if parts:
-        each = [score(right[rows], column.rows_at(rows)) for rows in parts if rows.size]
+    if folds:
+        each = [score(right[rows], column.rows_at(rows)) for rows in folds if rows.size]
         return Score(
-            sum(own.successes for own in each),
-            sum(own.rows for own in each),
-            sum(own.expected for own in each),
-            min(1.0, len(each) * min(own.p_value for own in each)),
+            sum(fold.successes for fold in each),
+            sum(fold.rows for fold in each),
+            sum(fold.expected for fold in each),
+            min(1.0, len(each) * min(fold.p_value for fold in each)),
         )
     chances = dealt_chances(column)
     expected = 0.0
@@ -104,19 +104,19 @@ def score(right: NDArray[np.bool_], column: SensitiveColumn, parts: Sequence[Cod
     for start in range(0, column.truth.size, step):
         rows = slice(start, start + step)
         expected += float(chances[column.truth[rows]][right[rows]].sum())
-    happened = right[np.arange(column.truth.size), column.seen]
+    happened = right[np.arange(column.truth.size), column.released]
     p_value = bet(happened, _chances_in_turn(right, column), both_ways=False)
     return Score(int(happened.sum()), column.truth.size, expected, p_value)
 
 
-def _chances_in_turn(right: NDArray[np.bool_], column: SensitiveColumn) -> Floats:
+def _chances_in_turn(right: NDArray[np.bool_], column: AttackedColumn) -> Floats:
     """The chance that each guess is right, given what earlier rows of its true value publish."""
     chances = np.zeros(column.truth.size)
     order = np.argsort(column.truth, kind="stable")
     ends = np.cumsum(np.bincount(column.truth, minlength=column.n_values))
     for rows in np.split(order, ends[:-1]):
         dealt = np.zeros((rows.size + 1, column.n_values), np.int32)
-        dealt[np.arange(1, rows.size + 1), column.seen[rows]] = 1
+        dealt[np.arange(1, rows.size + 1), column.released[rows]] = 1
         np.cumsum(dealt, axis=0, out=dealt)
         left = dealt[-1] - dealt[:-1]
         chances[rows] = (left * right[rows]).sum(axis=1) / np.arange(rows.size, 0, -1)

@@ -48,7 +48,7 @@ def _solve(below: Callable[[float], bool]) -> float:
     return (low + high) / 2
 
 
-def parts_tail(successes: Floats, drawn: Floats, chances: Floats) -> Floats:
+def hypergeometric_tail(successes: Floats, drawn: Floats, chances: Floats) -> Floats:
     """Two-sided bounds for sums over the last axis of counts of `drawn` that succeed by `chances`.
 
     `successes` has one entry per sum, `drawn` one row.

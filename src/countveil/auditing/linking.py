@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from countveil.auditing.target import Codes, PlainColumn, SensitiveColumn, Target
+from countveil.auditing.target import AttackedColumn, Codes, PlainColumn, Target
 from countveil.engines.local.release_codes import StoredColumn, stored_columns
 from countveil.errors import InputError, ReleaseError
 from countveil.maths.groups import ColumnSettings
@@ -40,7 +40,7 @@ class TrueColumn:
 
 def true_columns(prepared: LocalPreparedTable) -> dict[str, TrueColumn]:
     """The columns that will be published, and whose values can be told exactly."""
-    found = {}
+    columns = {}
     for column in prepared.roles.published:
         try:
             values = prepared.source.histogram(column.name).values
@@ -48,8 +48,8 @@ def true_columns(prepared: LocalPreparedTable) -> dict[str, TrueColumn]:
             if column.name in prepared.roles.sensitive:
                 raise
             continue
-        found[column.name] = TrueColumn(values, prepared.source.codes(column.name))
-    return found
+        columns[column.name] = TrueColumn(values, prepared.source.codes(column.name))
+    return columns
 
 
 def publish_twin(
@@ -90,10 +90,10 @@ def linked_by_number(
     stored = read_stored(folder, [*settings, number])
     place = np.array(stored[number].values, np.int64)[stored[number].codes]
     labels = {name: {_label(i): i for i in range(len(truth[name].values))} for name in settings}
-    seen = {name: _translated(stored[name], labels[name], name) for name in settings}
+    released = {name: _translated(stored[name], labels[name], name) for name in settings}
     order = np.argsort(place)
     plain = [name for name in truth if name not in settings]
-    return _target(truth, settings, plain, seen, (place[order], order))
+    return _target(truth, settings, plain, released, (place[order], order))
 
 
 def linked_by_values(
@@ -111,7 +111,7 @@ def linked_by_values(
         for name in stored
         if name in truth
     }
-    seen = {name: _translated(stored[name], places[name], name) for name in settings}
+    released = {name: _translated(stored[name], places[name], name) for name in settings}
     plain = [name for name in places if name not in manifest.sensitive]
     rows = next(iter(truth.values())).codes.size
     ours, theirs = np.zeros(rows, np.int64), np.zeros(manifest.rows, np.int64)
@@ -128,7 +128,7 @@ def linked_by_values(
     where = np.full(n_keys, -1, np.int64)
     where[theirs] = np.arange(theirs.size)
     linked = np.flatnonzero(once[ours])
-    return _target(truth, settings, plain, seen, (linked, where[ours[linked]]))
+    return _target(truth, settings, plain, released, (linked, where[ours[linked]]))
 
 
 def _check_same_rows(ours: Codes, theirs: Codes, manifest: Manifest) -> None:
@@ -153,22 +153,22 @@ def _target(
     truth: Mapping[str, TrueColumn],
     settings: Mapping[str, ColumnSettings],
     plain: Sequence[str],
-    seen: Mapping[str, Codes],
+    released: Mapping[str, Codes],
     places: tuple[Codes, Codes],
 ) -> Target:
     """`places`: which row of the table is which row of the release, in the table's order."""
     source_place, release_place = places
     sensitive = [
-        SensitiveColumn(
+        AttackedColumn(
             name, choice.ell, choice.groups,
             np.bincount(truth[name].codes, minlength=len(truth[name].values)),
-            np.bincount(seen[name], minlength=len(truth[name].values)),
+            np.bincount(released[name], minlength=len(truth[name].values)),
             truth[name].codes[source_place],
-            seen[name][release_place],
+            released[name][release_place],
         )
         for name, choice in settings.items()
     ]  # fmt: skip
-    rows = next(iter(seen.values())).size
+    rows = next(iter(released.values())).size
     known = [PlainColumn.of(name, truth[name].codes[source_place]) for name in plain]
     return Target(source_place, release_place, known, sensitive, rows)
 
@@ -177,8 +177,8 @@ def read_stored(folder: Path, names: Sequence[str]) -> dict[str, StoredColumn]:
     """Columns of a release in the stored order."""
     manifest = read_manifest(folder)
     files = [file.path for file in manifest.files]
-    found: dict[str, StoredColumn] = stored_columns(folder, files, names, manifest.columns)
-    return found
+    columns: dict[str, StoredColumn] = stored_columns(folder, files, names, manifest.columns)
+    return columns
 
 
 def _translated(column: StoredColumn, places: Mapping[Any, int], name: str) -> Codes:

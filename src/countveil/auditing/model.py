@@ -45,7 +45,9 @@ class Model:
         self._weights = np.zeros((int(self._starts[-1]) + 1, shares.size), np.float32)
         self._weights[-1] = np.log(np.maximum(shares, 1e-9))
 
-    def learn(self, rows: Codes, seen: Codes, channel: NDArray[np.float64], stream: Stream) -> None:
+    def learn(
+        self, rows: Codes, observed: Codes, channel: NDArray[np.float64], stream: Stream
+    ) -> None:
         """Learn from these rows; `channel[u, v]` = P(seen v | true u)."""
         likelihood = np.ascontiguousarray(channel.T.astype(np.float32))
         first, second = np.zeros_like(self._weights), np.zeros_like(self._weights)
@@ -61,7 +63,7 @@ class Model:
             at += _BATCH
             inputs = self._inputs(batch)
             before = _softmax(inputs @ self._weights)
-            after = before * likelihood[seen[batch]]
+            after = before * likelihood[observed[batch]]
             after /= np.maximum(after.sum(axis=1, keepdims=True), 1e-30)
             gradient = inputs.T @ (before - after) / batch.size + pull * self._weights
             first += 0.1 * (gradient - first)
@@ -72,11 +74,11 @@ class Model:
 
     def beliefs(self, rows: Codes) -> Floats32:
         """Belief in each value (columns) for these rows, before seeing theirs."""
-        parts = [
+        batches = [
             _softmax(self._inputs(rows[start : start + _PREDICTED]) @ self._weights)
             for start in range(0, rows.size, _PREDICTED)
         ]
-        return np.concatenate([np.zeros((0, self._weights.shape[1]), np.float32), *parts])
+        return np.concatenate([np.zeros((0, self._weights.shape[1]), np.float32), *batches])
 
     def _inputs(self, rows: Codes) -> Floats32:
         """One column per level of each plain column, and one that is always there."""
@@ -90,7 +92,7 @@ class Model:
 def cross_fitted(
     columns: Sequence[PlainColumn],
     shares: NDArray[np.float64],
-    seen: Codes,
+    observed: Codes,
     channel: NDArray[np.float64],
     stream: Stream,
     *,
@@ -101,16 +103,16 @@ def cross_fitted(
     Two models, each learns from one half of all rows and is asked about the other. Also leaves, as
     places among the asked, which rows were asked of which model.
     """
-    half = stream.below(2, seen.size)
-    parts = []
-    found = np.zeros((asked.size, shares.size), np.float32)
+    half = stream.below(2, observed.size)
+    folds = []
+    beliefs = np.zeros((asked.size, shares.size), np.float32)
     for side in (0, 1):
         model = Model(columns, shares)
-        model.learn(np.flatnonzero(half != side), seen, channel, stream)
-        own = np.flatnonzero(half[asked] == side)
-        found[own] = model.beliefs(asked[own])
-        parts.append(own)
-    return found, parts
+        model.learn(np.flatnonzero(half != side), observed, channel, stream)
+        fold = np.flatnonzero(half[asked] == side)
+        beliefs[fold] = model.beliefs(asked[fold])
+        folds.append(fold)
+    return beliefs, folds
 
 
 def _softmax(scores: Floats32) -> Floats32:

@@ -81,21 +81,21 @@ class Audit:
     def _left_out(self) -> list[str]:
         """What was not attacked, or not with all rows."""
         reasons: dict[str, dict[str, None]] = {}
-        parts: dict[str, dict[str, None]] = {}
+        samples: dict[str, dict[str, None]] = {}
         for f in self.findings:
             if f.verdict == NOT_RUN:
                 reason = f"{_number(f.measured)} {f.unit}, {f.note}"
                 reasons.setdefault(reason, {})[f"{_whose(f)}, {f.attack}"] = None
             if f.tried:
-                parts.setdefault(f.tried, {})[f.adversary] = None
+                samples.setdefault(f.tried, {})[f.adversary] = None
         without = [f"{'; '.join(names)} ({reason})" for reason, names in reasons.items()]
-        sampled = [f"{', '.join(names)} with {tried}" for tried, names in parts.items()]
-        found = []
+        sampled = [f"{', '.join(names)} with {tried}" for tried, names in samples.items()]
+        sentences = []
         if without:
-            found.append(f"Not run, and so nothing is known: {'; '.join(without)}.")
+            sentences.append(f"Not run, and so nothing is known: {'; '.join(without)}.")
         if sampled:
-            found.append(f"Sampled: {'; '.join(sampled)}.")
-        return found
+            sentences.append(f"Sampled: {'; '.join(sampled)}.")
+        return sentences
 
     def table(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """The findings for people."""
@@ -111,12 +111,12 @@ class Audit:
 
     def by_adversary(self) -> list[tuple[str, list[tuple[str, ...]]]]:
         """The findings under headings that say who attacks and what he knows."""
-        parts: dict[str, list[tuple[str, ...]]] = {}
+        headed: dict[str, list[tuple[str, ...]]] = {}
         for f in self.findings:
             name = f"{f.adversary} ({f.column})" if f.column else f.adversary
             row = (f.attack, f.claimed, measured_text(f), f.verdict)
-            parts.setdefault(f"{name}. Knows: {f.knows}.", []).append(row)
-        return list(parts.items())
+            headed.setdefault(f"{name}. Knows: {f.knows}.", []).append(row)
+        return list(headed.items())
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the charts, for JSON."""
@@ -134,11 +134,11 @@ class Audit:
     def to_html(self) -> str:
         """A page with tables and charts."""
         sections = [Section("What was found", self.sentences())]
-        parts: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+        headed: dict[tuple[str, str], list[tuple[str, ...]]] = {}
         for f in self.findings:
             row = (f.attack, f.claimed, measured_text(f), f.verdict, _remark(f))
-            parts.setdefault((_whose(f), f.knows), []).append(row)
-        for (name, knows), rows in parts.items():
+            headed.setdefault((_whose(f), f.knows), []).append(row)
+        for (name, knows), rows in headed.items():
             title = name[:1].upper() + name[1:]
             sections.append(Section(title, [f"Knows: {knows}."], _COLUMNS, rows, marks=_MARKS))
         sections.append(Section("Charts", charts=self.charts))

@@ -48,7 +48,7 @@ class PlainColumn:
 
 
 @dataclass(frozen=True)
-class SensitiveColumn:
+class AttackedColumn:
     """One protected column of the release.
 
     `counts` are the true counts of the whole table, `published` those of the whole release; `truth`
@@ -61,7 +61,7 @@ class SensitiveColumn:
     counts: Codes
     published: Codes
     truth: Codes
-    seen: Codes
+    released: Codes
 
     @property
     def n_values(self) -> int:
@@ -76,7 +76,7 @@ class SensitiveColumn:
     @property
     def kept(self) -> NDArray[np.bool_]:
         """Which rows publish their true value."""
-        same: NDArray[np.bool_] = self.truth == self.seen
+        same: NDArray[np.bool_] = self.truth == self.released
         return same
 
     @property
@@ -106,8 +106,8 @@ class SensitiveColumn:
             return np.where(empty[:, None], share, self.view.whole)
         whole = np.tile(self.view.b, (self.n_values, 1))
         np.fill_diagonal(whole, self.view.keep)
-        found: Floats = whole / whole.sum(axis=1, keepdims=True)
-        return found
+        channel: Floats = whole / whole.sum(axis=1, keepdims=True)
+        return channel
 
     @property
     def shares(self) -> Floats:
@@ -116,11 +116,11 @@ class SensitiveColumn:
         shares: Floats = smoothed / smoothed.sum()
         return shares
 
-    def rows_at(self, rows: Codes) -> SensitiveColumn:
+    def rows_at(self, rows: Codes) -> AttackedColumn:
         """The same column with some of the linked rows."""
-        return SensitiveColumn(
+        return AttackedColumn(
             self.name, self.ell, self.groups, self.counts, self.published,
-            self.truth[rows], self.seen[rows],
+            self.truth[rows], self.released[rows],
         )  # fmt: skip
 
 
@@ -131,7 +131,7 @@ class Target:
     source_place: Codes
     release_place: Codes
     plain: Sequence[PlainColumn]
-    sensitive: Sequence[SensitiveColumn]
+    sensitive: Sequence[AttackedColumn]
     rows: int
 
     @property

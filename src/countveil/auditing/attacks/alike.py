@@ -20,7 +20,7 @@ import numpy as np
 from countveil.auditing.beliefs import Score, score
 from countveil.auditing.chance import LEVEL, interval
 from countveil.auditing.findings import Finding, tried_text
-from countveil.auditing.target import Codes, SensitiveColumn, Target
+from countveil.auditing.target import AttackedColumn, Codes, Target
 
 _NUMBERS = 10_000_000
 _LEAST_CELL = 20
@@ -32,26 +32,27 @@ def decoys_from_alike(whole: Target, place: int) -> Finding:
     column = target.sensitive[place]
     cells = {plain.name: plain.codes for plain in target.plain}
     cells["several columns"] = target.fine_cells(_LEAST_CELL)
-    found = {name: _score(column, cell) for name, cell in cells.items()}
-    worst = min(found, key=lambda name: (found[name].p_value, -_excess(found[name])))
-    own = found[worst]
+    scores = {name: _score(column, cell) for name, cell in cells.items()}
+    worst = min(scores, key=lambda name: (scores[name].p_value, -_excess(scores[name])))
+    result = scores[worst]
     return Finding(
         "minimality", "decoys from people who are alike",
         "all other columns, the true values of everybody else",
         "count decoys that are frequent in the person's cell",
-        f"{own.expected / own.rows:.4f} (groups see no other column)", own.successes / own.rows,
-        "share of rows", *interval(own.successes, own.rows, 1 - (1 - LEVEL) / len(found)),
-        min(1.0, len(found) * own.p_value), column=column.name,
-        note=f"{len(found)} ways to cut the table into cells; the farthest from chance is by "
-        f"{worst}", tried=tried_text(own.rows, whole.n_linked),
+        f"{result.expected / result.rows:.4f} (groups do not depend on other columns)",
+        result.successes / result.rows,
+        "share of rows", *interval(result.successes, result.rows, 1 - (1 - LEVEL) / len(scores)),
+        min(1.0, len(scores) * result.p_value), column=column.name,
+        note=f"{len(scores)} ways to cut the table into cells; the farthest from chance is by "
+        f"{worst}", tried=tried_text(result.rows, whole.n_linked),
     )  # fmt: skip
 
 
-def _excess(found: Score) -> float:
-    return found.successes - found.expected
+def _excess(result: Score) -> float:
+    return result.successes - result.expected
 
 
-def _score(column: SensitiveColumn, cell: Codes) -> Score:
+def _score(column: AttackedColumn, cell: Codes) -> Score:
     n_values, rows = column.n_values, column.truth.size
     keys, number = np.unique(cell, return_inverse=True)
     inside = np.bincount(number * n_values + column.truth, minlength=keys.size * n_values)

@@ -16,9 +16,9 @@ from dataclasses import replace
 import numpy as np
 
 from countveil.auditing.beliefs import Score, score
-from countveil.auditing.chance import interval, parts_tail
+from countveil.auditing.chance import hypergeometric_tail, interval
 from countveil.auditing.findings import Finding, Outcome, not_run, tried_text
-from countveil.auditing.target import SensitiveColumn, Target
+from countveil.auditing.target import AttackedColumn, Target
 
 NAME = "linkage"
 _KNOWS = "whose row is whose, how the two columns go together"
@@ -33,7 +33,9 @@ def attack(target: Target) -> Outcome:
     for one, two in itertools.permutations(target.sample(_MOST_ROWS).sensitive, 2):
         if one.n_values**2 * two.n_values <= _NUMBERS:
             tried = tried_text(one.truth.size, target.n_linked)
-            outcome.findings += [replace(own, tried=tried) for own in _joint_guess(one, two)]
+            outcome.findings += [
+                replace(finding, tried=tried) for finding in _joint_guess(one, two)
+            ]
         else:
             most = int((_NUMBERS / two.n_values) ** 0.5)
             names = f"{one.name}, {two.name}"
@@ -45,7 +47,7 @@ def attack(target: Target) -> Outcome:
     return outcome
 
 
-def _joint_guess(one: SensitiveColumn, two: SensitiveColumn) -> list[Finding]:
+def _joint_guess(one: AttackedColumn, two: AttackedColumn) -> list[Finding]:
     """Guess the value of `one` from both published values."""
     pairs = np.bincount(
         one.truth * two.n_values + two.truth, minlength=one.n_values * two.n_values
@@ -58,9 +60,9 @@ def _joint_guess(one: SensitiveColumn, two: SensitiveColumn) -> list[Finding]:
     belief = np.stack(
         [table.max(axis=0) / np.maximum(table.sum(axis=0), 1e-300) for table in joint]
     )
-    right = guess[one.seen] == one.truth[:, None]
-    sure = belief[one.seen] >= _SURE
-    shown = int(sure[np.arange(two.truth.size), two.seen].sum())
+    right = guess[one.released] == one.truth[:, None]
+    sure = belief[one.released] >= _SURE
+    shown = int(sure[np.arange(two.truth.size), two.released].sum())
     attack = f"both columns, where his belief is {_SURE} or more,"
     return [
         _finding(one, two, "both columns", score(right, two), one.truth.size),
@@ -69,25 +71,25 @@ def _joint_guess(one: SensitiveColumn, two: SensitiveColumn) -> list[Finding]:
 
 
 def _finding(
-    one: SensitiveColumn, two: SensitiveColumn, attack: str, found: Score, rows: int
+    one: AttackedColumn, two: AttackedColumn, attack: str, result: Score, rows: int
 ) -> Finding:
-    low, high = interval(found.successes, rows)
+    low, high = interval(result.successes, rows)
     return Finding(
         NAME, f"{attack} to guess {one.name}", _KNOWS, "exact Bayes, evidence multiplied",
-        f"{found.expected:,.1f} rows right (exact Bayes)", found.successes / max(1, rows),
-        "share right", low, high, found.p_value, column=f"{one.name}, {two.name}",
-        note=f"right in {found.successes:,} of {rows:,} rows; one column alone: {1 / one.ell:.4f}",
+        f"{result.expected:,.1f} rows right (exact Bayes)", result.successes / max(1, rows),
+        "share right", low, high, result.p_value, column=f"{one.name}, {two.name}",
+        note=f"right in {result.successes:,} of {rows:,} rows; one column alone: {1 / one.ell:.4f}",
     )  # fmt: skip
 
 
-def _same_rows(one: SensitiveColumn, two: SensitiveColumn) -> Finding:
+def _same_rows(one: AttackedColumn, two: AttackedColumn) -> Finding:
     """Do the same rows publish the truth in both columns more, or less, often than by chance?"""
     has = np.bincount(two.truth, minlength=two.n_values)
     kept = np.bincount(two.truth[two.kept], minlength=two.n_values)
     marked = np.bincount(two.truth[one.kept], minlength=two.n_values).astype(np.float64)
     chances = kept / np.maximum(has, 1)
     both = int((one.kept & two.kept).sum())
-    p_value = float(parts_tail(np.array([float(both)]), marked[None], chances)[0])
+    p_value = float(hypergeometric_tail(np.array([float(both)]), marked[None], chances)[0])
     rows = max(1, one.truth.size)
     low, high = interval(both, rows)
     return Finding(

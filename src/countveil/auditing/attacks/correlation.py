@@ -20,12 +20,12 @@ from countveil.auditing.beliefs import attacked_rows, update
 from countveil.auditing.chance import interval
 from countveil.auditing.findings import BY_DESIGN, Finding, Outcome, not_run, tried_text
 from countveil.auditing.model import cross_fitted
-from countveil.auditing.target import SensitiveColumn, Target
+from countveil.auditing.target import AttackedColumn, Target
 from countveil.randomness import Stream
 
 NAME = "correlation"
 _KNOWS = "the release of everybody else, the person's other columns"
-_AND_OWN = "the release, whose row is whose"
+_AND_ROW = "the release, whose row is whose"
 _MOST_VALUES = 1_000
 
 
@@ -42,19 +42,19 @@ def attack(target: Target, stream: Stream) -> Outcome:
     return outcome
 
 
-def _infer(target: Target, column: SensitiveColumn, stream: Stream) -> Outcome:
+def _infer(target: Target, column: AttackedColumn, stream: Stream) -> Outcome:
     most = attacked_rows(column.n_values, target.n_linked)
     asked = np.linspace(0, target.n_linked - 1, most).astype(np.int64)
-    prior, parts = cross_fitted(
-        list(target.plain), column.shares, column.seen, column.channel, stream, asked=asked
+    prior, folds = cross_fitted(
+        list(target.plain), column.shares, column.released, column.channel, stream, asked=asked
     )
-    own = column.rows_at(asked)
-    right = int((prior.argmax(axis=1) == own.truth).sum())
+    persons = column.rows_at(asked)
+    right = int((prior.argmax(axis=1) == persons.truth).sum())
     flat = float(column.counts.max() / column.counts.sum())
-    low, high = interval(right, own.truth.size)
+    low, high = interval(right, persons.truth.size)
     by_others = Finding(
         NAME, "infer from everybody else", _KNOWS, "classifier corrected for the channel",
-        "nothing: large counts are open", right / own.truth.size, "share right", low, high,
+        "nothing: large counts are open", right / persons.truth.size, "share right", low, high,
         verdict=BY_DESIGN, column=column.name,
         note=f"the most frequent value alone is right for {flat:.4f}",
         tried=tried_text(most, target.n_linked),
@@ -63,8 +63,8 @@ def _infer(target: Target, column: SensitiveColumn, stream: Stream) -> Outcome:
     added = [
         replace(finding, attack=f"{finding.attack}, own row added")
         for finding in informed_findings(
-            NAME, _AND_OWN, beliefs, prior, own, parts, linked=target.n_linked
+            NAME, _AND_ROW, beliefs, prior, persons, folds, linked=target.n_linked
         )
     ]
     title = f"Classifier trained on the release, own row added: {column.name}"
-    return Outcome([by_others, *added], [reliability(title, beliefs, own)])
+    return Outcome([by_others, *added], [reliability(title, beliefs, persons)])

@@ -28,9 +28,9 @@ from countveil.auditing.attacks.reconstruction import (
     MOST_VALUES,
     beliefs_by_rule,
 )
-from countveil.auditing.chance import LEVEL, interval, parts_tail
+from countveil.auditing.chance import LEVEL, hypergeometric_tail, interval
 from countveil.auditing.findings import Finding, Outcome, not_run, too_few
-from countveil.auditing.target import LEAST_LINKED, Codes, Floats, SensitiveColumn, Target
+from countveil.auditing.target import LEAST_LINKED, AttackedColumn, Codes, Floats, Target
 from countveil.maths.channel import channel_matrix, design_channel, greedy_templates
 from countveil.report.chart import Chart, Line
 
@@ -58,14 +58,14 @@ def attack(target: Target) -> Outcome:
     return outcome
 
 
-def _eliminate(column: SensitiveColumn) -> Outcome:
+def _eliminate(column: AttackedColumn) -> Outcome:
     # By the table's own shares: a ranking that no draw has changed can be tested exactly.
     beliefs = beliefs_by_rule(replace(column, published=column.counts), column.groups)
     if beliefs is None:
         return Outcome()
     # How many values are more believable than u once v is seen.
     ahead = np.argsort(np.argsort(-beliefs, axis=0, kind="stable"), axis=0, kind="stable")
-    rank = ahead[column.truth, column.seen]
+    rank = ahead[column.truth, column.released]
     most = min(column.n_values - 1, max(2 * column.ell, 12))
     steps = list(range(most + 1))
     ours = [int((rank <= k).sum()) for k in steps]
@@ -84,28 +84,28 @@ def _eliminate(column: SensitiveColumn) -> Outcome:
     return Outcome([_enough(column, ahead, rank, k)], [chart])
 
 
-def _enough(column: SensitiveColumn, ahead: Codes, rank: Codes, k: int) -> Finding:
+def _enough(column: AttackedColumn, ahead: Codes, rank: Codes, k: int) -> Finding:
     """After ell - 1 eliminations: as the design says, not certainty."""
     claimed, conceded = _right_by_value(column, ahead <= k)
     has = np.bincount(column.truth, minlength=column.n_values).astype(np.float64)
-    found, n = int((rank <= k).sum()), rank.size
+    right, n = int((rank <= k).sum()), rank.size
     upper = np.clip(claimed + conceded, 0.0, 1.0)
     expected = float(has @ claimed)
     p_value = 1.0
-    if found > float(has @ upper):
-        p_value = float(parts_tail(np.array([float(found)]), has[None], upper)[0])
-    low, high = interval(found, n)
+    if right > float(has @ upper):
+        p_value = float(hypergeometric_tail(np.array([float(right)]), has[None], upper)[0])
+    low, high = interval(right, n)
     return Finding(
         NAME, f"rule out the {f'{k} likeliest wrong values' if k > 1 else 'likeliest wrong value'}",
         _KNOWS, "exact Bayes on what is left",
-        f"{expected / n:.4f} (Anatomy: 1)", found / n, "share right", low, high, p_value,
+        f"{expected / n:.4f} (Anatomy: 1)", right / n, "share right", low, high, p_value,
         column=column.name,
         note="a few meetings per pair of values conceded" if k < column.n_values - 1
         else "the domain has only ell values: eliminating all others tells the value without us",
     )  # fmt: skip
 
 
-def _right_by_value(column: SensitiveColumn, right: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _right_by_value(column: AttackedColumn, right: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """P(right | true u) by the groups that the publisher should have formed, and what is unsure."""
     counts, ell = column.counts, column.ell
     if counts.max() > counts.sum() // ell:
@@ -122,7 +122,7 @@ def _right_by_value(column: SensitiveColumn, right: NDArray[np.bool_]) -> tuple[
     return (whole * right).sum(axis=1), unsure / (ell * np.maximum(counts, 1))
 
 
-def _slices(target: Target, column: SensitiveColumn) -> Finding:
+def _slices(target: Target, column: AttackedColumn) -> Finding:
     n_values = column.n_values
     has = np.bincount(column.truth, minlength=n_values)
     chances = np.bincount(column.truth[column.kept], minlength=n_values) / np.maximum(has, 1)
@@ -132,16 +132,16 @@ def _slices(target: Target, column: SensitiveColumn) -> Finding:
         drawn = np.bincount(pairs, minlength=plain.n_levels * n_values).reshape(-1, n_values)
         right.append(np.bincount(plain.codes[column.kept], minlength=plain.n_levels))
         sizes.append(drawn.sum(axis=1))
-        tails.append(parts_tail(right[-1].astype(float), drawn.astype(float), chances))
-    rights, rows, p_values = (np.concatenate(parts) for parts in (right, sizes, tails))
+        tails.append(hypergeometric_tail(right[-1].astype(float), drawn.astype(float), chances))
+    rights, rows, p_values = (np.concatenate(slices) for slices in (right, sizes, tails))
     worst = int(((rights - rows / column.ell) / np.sqrt(np.maximum(rows, 1))).argmax())
-    found, of = int(rights[worst]), int(rows[worst])
+    kept, of = int(rights[worst]), int(rows[worst])
     return Finding(
         "minimality", "the most exposed slice by another column",
         "whose row is whose, the group creation", "share right in every slice",
-        f"{1 / column.ell:.4f} (1/ell) in each", found / max(1, of), "share right",
+        f"{1 / column.ell:.4f} (1/ell) in each", kept / max(1, of), "share right",
         # The worst of many: an interval that holds for all of them at once.
-        *interval(found, of, 1 - (1 - LEVEL) / rows.size),
+        *interval(kept, of, 1 - (1 - LEVEL) / rows.size),
         min(1.0, rows.size * float(p_values.min())), column=column.name,
         note=f"{rows.size:,} slices; the farthest above 1/ell has {of:,} rows. Groups never see "
         "the other columns, so there is nothing that a minimal distortion could tell",

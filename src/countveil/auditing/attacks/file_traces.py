@@ -22,19 +22,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from countveil.auditing.chance import parts_tail
+from countveil.auditing.chance import hypergeometric_tail
 from countveil.auditing.findings import BY_DESIGN, Finding, Outcome
 from countveil.auditing.target import Codes, Target
 from countveil.engines.local.release_files import FileNotes
 
 NAME = "reconstruction"
 KNOWS = "every byte of the files; for scoring, the source's order"
-_SOURCE_PARTS = 16
+_SECTIONS = 16
 _FEW_ROWS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StoredFile:
     """A data file, as the file system shows it, in the order in which the rows are stored."""
 
     rows: int
@@ -70,51 +70,55 @@ def attack_times(times: Mapping[str, int], of_source: Sequence[int], *, planned:
     span = (max(times.values()) - min(times.values())) / 1e9
     note = f"{len(times):,} files and folders, {span:,.1f} seconds from first to last"
     if planned:
-        own = _plain_check(
+        first = _plain_check(
             "order and duration by the times of files", "read the times", different - 1,
             "times beside that of the publication", note,
         )  # fmt: skip
     else:
-        own = Finding(
+        first = Finding(
             NAME, "order and duration by the times of files", KNOWS, "read the times",
             "nothing: copying sets new times", float(different), "different times",
             verdict=BY_DESIGN, note=note,
         )  # fmt: skip
     if not of_source:
-        return Outcome([own])
+        return Outcome([first])
     kept = sum(time in of_source for time in times.values())
-    return Outcome([own, _plain_check(
+    return Outcome([first, _plain_check(
         "times of the source on the release", "compare with the times of the source", kept,
         "files or folders", f"{len(of_source):,} times of the source's files and folders sought",
     )])  # fmt: skip
 
 
-def attack_parts(target: Target, parts: Sequence[Part]) -> Outcome:
+def attack_order_of_files(target: Target, files: Sequence[StoredFile]) -> Outcome:
     """Put the files in order by time and size: is it the order of the source?"""
-    rows = [part.rows for part in parts]
+    rows = [file.rows for file in files]
     if sum(count > 0 for count in rows) < 2 or target.n_linked < _FEW_ROWS:
         return Outcome()
     file_of = np.searchsorted(np.cumsum(rows), target.release_place, side="right")
     n = target.n_linked
     rank = np.argsort(np.argsort(target.source_place))
-    piece = rank * _SOURCE_PARTS // n
-    places = file_of * _SOURCE_PARTS + piece
-    cells = np.bincount(places, minlength=len(rows) * _SOURCE_PARTS).astype(np.float64)
-    cells = cells.reshape(len(rows), _SOURCE_PARTS)
-    in_file, in_piece = cells.sum(axis=1), cells.sum(axis=0)
+    section = rank * _SECTIONS // n
+    places = file_of * _SECTIONS + section
+    cells = np.bincount(places, minlength=len(rows) * _SECTIONS).astype(np.float64)
+    cells = cells.reshape(len(rows), _SECTIONS)
+    in_file, in_section = cells.sum(axis=1), cells.sum(axis=0)
     worst = min(
-        float(parts_tail(cells[:, own], in_file[:, None], in_piece[own : own + 1] / n).min())
-        for own in range(_SOURCE_PARTS)
+        float(
+            hypergeometric_tail(
+                cells[:, number], in_file[:, None], in_section[number : number + 1] / n
+            ).min()
+        )
+        for number in range(_SECTIONS)
     )
-    keys = {"time": [part.time for part in parts], "size": [part.bytes for part in parts]}
-    told = {name: _agreement(np.array(key)[file_of], rank) for name, key in keys.items()}
-    farthest = max(told, key=lambda name: abs(told[name] - 0.5))
+    keys = {"time": [file.time for file in files], "size": [file.bytes for file in files]}
+    agreements = {name: _agreement(np.array(key)[file_of], rank) for name, key in keys.items()}
+    farthest = max(agreements, key=lambda name: abs(agreements[name] - 0.5))
     return Outcome([Finding(
         NAME, "source order by times and sizes of files", KNOWS,
         "files in the order of their times, and of their sizes, against the source",
-        "0.5000 (random order)", told[farthest], "pairs of rows in the source's order",
+        "0.5000 (random order)", agreements[farthest], "pairs of rows in the source's order",
         p_value=min(1.0, cells.size * worst),
-        note=f"{len(rows)} files, by {farthest}; tested file by file against {_SOURCE_PARTS} parts "
+        note=f"{len(rows)} files, by {farthest}; tested file by file against {_SECTIONS} parts "
         "of the source",
     )])  # fmt: skip
 
@@ -125,17 +129,17 @@ def _agreement(key: Codes, rank: Codes) -> float:
     agree = pairs = 0.0
     earlier = np.zeros(0, np.int64)
     for level in range(levels.size):
-        own = np.sort(rank[place == level])
-        agree += float(np.searchsorted(earlier, own).sum())
-        pairs += float(earlier.size) * own.size
-        earlier = np.sort(np.concatenate([earlier, own]))
+        ranks = np.sort(rank[place == level])
+        agree += float(np.searchsorted(earlier, ranks).sum())
+        pairs += float(earlier.size) * ranks.size
+        earlier = np.sort(np.concatenate([earlier, ranks]))
     return agree / pairs if pairs else 0.5
 
 
-def _plain_check(attack: str, method: str, found: int, unit: str, note: str) -> Finding:
+def _plain_check(attack: str, method: str, count: int, unit: str, note: str) -> Finding:
     return Finding(
-        NAME, attack, KNOWS, method, "0", float(found), unit,
-        p_value=0.0 if found else 1.0, note=note,
+        NAME, attack, KNOWS, method, "0", float(count), unit,
+        p_value=0.0 if count else 1.0, note=note,
     )  # fmt: skip
 
 

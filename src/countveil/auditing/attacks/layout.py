@@ -16,14 +16,14 @@ import math
 
 import numpy as np
 
-from countveil.auditing.chance import bet, parts_tail
+from countveil.auditing.chance import bet, hypergeometric_tail
 from countveil.auditing.findings import Finding, Outcome, too_few
 from countveil.auditing.target import Codes, Target
 
 NAME = "reconstruction"
 _KNOWS = "every byte of the files; for scoring, the source's order"
 _WINDOWS = (1, 8, 64)
-_PARTS = 64
+_SECTIONS = 64
 _FEW_ROWS = 200
 
 
@@ -35,10 +35,10 @@ def attack_order(target: Target) -> Outcome:
         return outcome
     order = np.argsort(target.release_place)
     ranks = np.argsort(np.argsort(target.source_place))[order]
-    outcome.findings += [_near_in_source(ranks), _parts(ranks)]
+    outcome.findings += [_near_in_source(ranks), _sections(ranks)]
     for column in target.sensitive:
         outcome.findings += [
-            _same_value(column.seen[order], "published", column.name),
+            _same_value(column.released[order], "published", column.name),
             _same_value(column.truth[order], "true", column.name),
         ]
     return outcome
@@ -66,37 +66,38 @@ def _same_value(values: Codes, kind: str, column: str) -> Finding:
 
 def _near_in_source(ranks: Codes) -> Finding:
     n = ranks.size
-    found, tests = [], []
+    near, tests = [], []
     step = np.abs(np.diff(ranks))
     for window in _WINDOWS:
         left = n - 1 - np.arange(n - 1)
         some = left > 4 * window
         tests.append(bet(step[some] <= window, 2 * window / left[some], both_ways=False))
-        found.append(int((step <= window).sum()))
+        near.append(int((step <= window).sum()))
     return Finding(
         NAME, "source order of neighbouring rows", _KNOWS,
         f"bet on neighbours that stood within {', '.join(map(str, _WINDOWS))} rows",
-        "2 (random order)", found[0], "neighbours that stay neighbours",
+        "2 (random order)", near[0], "neighbours that stay neighbours",
         p_value=min(1.0, len(tests) * min(tests)),
-        note=f"{found[-1]:,} neighbours stood within {_WINDOWS[-1]}, about {2 * _WINDOWS[-1]:,} "
+        note=f"{near[-1]:,} neighbours stood within {_WINDOWS[-1]}, about {2 * _WINDOWS[-1]:,} "
         "by chance",
     )  # fmt: skip
 
 
-def _parts(ranks: Codes) -> Finding:
+def _sections(ranks: Codes) -> Finding:
     """Where the rows of each part of the source went."""
-    n, parts = ranks.size, min(_PARTS, max(2, int(math.sqrt(ranks.size / 25))))
-    there, here = np.arange(n) * parts // n, ranks * parts // n
-    cells = np.bincount(there * parts + here, minlength=parts**2).reshape(parts, parts)
-    sizes = np.bincount(there, minlength=parts).astype(np.float64)
+    n, sections = ranks.size, min(_SECTIONS, max(2, int(math.sqrt(ranks.size / 25))))
+    there, here = np.arange(n) * sections // n, ranks * sections // n
+    cells = np.bincount(there * sections + here, minlength=sections**2).reshape(sections, sections)
+    sizes = np.bincount(there, minlength=sections).astype(np.float64)
     worst = 1.0
-    for part in range(parts):
-        share = np.array([sizes[part] / n])
-        tails = parts_tail(cells[:, part].astype(np.float64), sizes[:, None], share)
+    for section in range(sections):
+        share = np.array([sizes[section] / n])
+        tails = hypergeometric_tail(cells[:, section].astype(np.float64), sizes[:, None], share)
         worst = min(worst, float(tails.min()))
-    expected = n / parts**2
+    expected = n / sections**2
     return Finding(
-        NAME, "where parts of the source went", _KNOWS, f"{parts} parts against {parts} parts",
+        NAME, "where parts of the source went", _KNOWS,
+        f"{sections} parts against {sections} parts",
         f"{expected:,.1f} in each, give or take", float(cells.max()), "rows in the fullest cell",
-        p_value=min(1.0, parts**2 * worst),
+        p_value=min(1.0, sections**2 * worst),
     )  # fmt: skip

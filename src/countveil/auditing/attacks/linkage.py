@@ -29,7 +29,7 @@ from countveil.auditing.beliefs import (
 from countveil.auditing.chance import interval
 from countveil.auditing.findings import Finding, Outcome, not_run, tried_text
 from countveil.auditing.model import cross_fitted
-from countveil.auditing.target import Codes, SensitiveColumn, Target
+from countveil.auditing.target import AttackedColumn, Codes, Target
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.guarantees.binomial import binomial_lower, binomial_upper
 from countveil.randomness import Stream
@@ -58,14 +58,14 @@ def attack(target: Target, stream: Stream) -> Outcome:
     return outcome
 
 
-def kept_p_value(kept: int, rows: int, column: SensitiveColumn) -> float:
+def kept_p_value(kept: int, rows: int, column: AttackedColumn) -> float:
     """Two-sided: so many of these rows publish their true value."""
     least, largest = column.chances
     tails = binomial_upper(kept, rows, largest), binomial_lower(kept, rows, least)
     return min(1.0, 2 * min(tails))
 
 
-def _flat(column: SensitiveColumn) -> Finding:
+def _flat(column: AttackedColumn) -> Finding:
     kept, rows = int(column.kept.sum()), column.truth.size
     without = column.counts.max() / column.counts.sum()
     low, high = interval(kept, rows)
@@ -89,10 +89,10 @@ def rare_values(counts: Codes) -> Codes:
     return rarest
 
 
-def _rare(column: SensitiveColumn) -> Finding:
+def _rare(column: AttackedColumn) -> Finding:
     rare = np.zeros(column.n_values, bool)
     rare[rare_values(column.counts)] = True
-    has, shows = rare[column.truth], rare[column.seen]
+    has, shows = rare[column.truth], rare[column.released]
     right, believed = int(column.kept[shows].sum()), int(shows.sum())
     most = int(column.counts[rare].max())
     factor = (column.rows - most) / ((column.ell - 1) * most)
@@ -106,7 +106,7 @@ def _rare(column: SensitiveColumn) -> Finding:
     )  # fmt: skip
 
 
-def _odds(column: SensitiveColumn, target: Target) -> Finding:
+def _odds(column: AttackedColumn, target: Target) -> Finding:
     """Every value: how often it is published by those who have it, and by the others."""
     everybody = target.n_linked == target.rows
     least, largest = column.chances
@@ -114,13 +114,13 @@ def _odds(column: SensitiveColumn, target: Target) -> Finding:
     n = column.n_values
     has = np.bincount(column.truth, minlength=n)
     kept = np.bincount(column.truth[column.kept], minlength=n)
-    false = np.bincount(column.seen, minlength=n) - kept
+    false = np.bincount(column.released, minlength=n) - kept
     tests = [kept_p_value(k, h, column) for k, h in zip(kept.tolist(), has.tolist(), strict=True)]
     if everybody:
-        for f, found in zip(has.tolist(), false.tolist(), strict=True):
+        for f, others_publish in zip(has.tolist(), false.tolist(), strict=True):
             trials, more = f * (size - 1), f if least < largest else 0
-            upper = binomial_upper(found, trials + more, largest)
-            tests.append(min(1.0, 2 * min(upper, binomial_lower(found, trials, least))))
+            upper = binomial_upper(others_publish, trials + more, largest)
+            tests.append(min(1.0, 2 * min(upper, binomial_lower(others_publish, trials, least))))
     usual = has >= max(100, 20 * column.ell)
     others = np.maximum(1, column.truth.size - has)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -138,7 +138,7 @@ def _odds(column: SensitiveColumn, target: Target) -> Finding:
     )  # fmt: skip
 
 
-def _with_prior(target: Target, column: SensitiveColumn, stream: Stream) -> Outcome:
+def _with_prior(target: Target, column: AttackedColumn, stream: Stream) -> Outcome:
     asked = np.linspace(
         0, target.n_linked - 1, attacked_rows(column.n_values, target.n_linked)
     ).astype(np.int64)
@@ -158,8 +158,8 @@ def informed_findings(
     knows: str,
     beliefs: Beliefs,
     prior: NDArray[np.float32],
-    column: SensitiveColumn,
-    parts: Sequence[Codes] = (),
+    column: AttackedColumn,
+    folds: Sequence[Codes] = (),
     *,
     linked: int,
 ) -> list[Finding]:
@@ -170,12 +170,12 @@ def informed_findings(
     rows = np.arange(column.truth.size)
     tried = tried_text(rows.size, linked)
     right = beliefs.guess == column.truth[:, None]
-    overall = score(right, column, parts)
+    overall = score(right, column, folds)
     # What he starts from: the chance to publish the truth.
     kept = kept_p_value(int(column.kept.sum()), rows.size, column)
     without = int((prior.argmax(axis=1) == column.truth).sum())
     low, high = interval(overall.successes, overall.rows)
-    found = [
+    findings = [
         Finding(
             name, "best guess with a prior", knows, "exact Bayes, belief of the classifier x W",
             f"{overall.expected / overall.rows:.4f} (what the channel gives him)",
@@ -187,12 +187,12 @@ def informed_findings(
     ]  # fmt: skip
     # The threshold must not depend on what was dealt to whom: take the 1% in expectation.
     levels = np.empty(rows.size, np.float32)
-    for part in parts or [rows]:
-        levels[part] = _exposed_level(beliefs.belief[part], column.rows_at(part))
+    for fold in folds or [rows]:
+        levels[fold] = _exposed_level(beliefs.belief[fold], column.rows_at(fold))
     exposed = beliefs.belief >= levels[:, None]
-    hit = score(right & exposed, column, parts)
-    shown = exposed[rows, column.seen]
-    believed = float(beliefs.belief[rows, column.seen][shown].mean()) if shown.any() else 0.0
+    hit = score(right & exposed, column, folds)
+    shown = exposed[rows, column.released]
+    believed = float(beliefs.belief[rows, column.released][shown].mean()) if shown.any() else 0.0
     low, high = interval(hit.successes, int(shown.sum()))
     exposed_finding = Finding(
         name, "the most exposed 1%", knows, f"the same, belief {levels.min():.2f} or more",
@@ -202,12 +202,12 @@ def informed_findings(
         note=f"right in {hit.successes:,} of {int(shown.sum()):,} rows; open by design to whoever "
         "has such a prior", tried=tried,
     )  # fmt: skip
-    by_tenths = _calibration(name, knows, beliefs, column, parts)
-    return [*found, exposed_finding, replace(by_tenths, tried=tried)]
+    by_tenths = _calibration(name, knows, beliefs, column, folds)
+    return [*findings, exposed_finding, replace(by_tenths, tried=tried)]
 
 
 def _calibration(
-    name: str, knows: str, beliefs: Beliefs, column: SensitiveColumn, parts: Sequence[Codes]
+    name: str, knows: str, beliefs: Beliefs, column: AttackedColumn, folds: Sequence[Codes]
 ) -> Finding:
     """Beliefs by tenths: how near to the belief, and as often right as exact Bayes is."""
     rows = np.arange(column.truth.size)
@@ -216,10 +216,10 @@ def _calibration(
     gap, tests = 0.0, []
     for number in range(10):
         inside = tenth == number
-        found = score(right & inside, column, parts)
-        shown = inside[rows, column.seen]
-        tests.append(found.p_value)
-        gap += abs(found.successes - float(beliefs.belief[rows, column.seen][shown].sum()))
+        result = score(right & inside, column, folds)
+        shown = inside[rows, column.released]
+        tests.append(result.p_value)
+        gap += abs(result.successes - float(beliefs.belief[rows, column.released][shown].sum()))
     return Finding(
         name, "beliefs by tenths", knows, "share right against belief",
         "0 if his prior is calibrated", gap / column.truth.size, "mean gap, belief to share right",
@@ -228,7 +228,7 @@ def _calibration(
     )  # fmt: skip
 
 
-def _exposed_level(belief: NDArray[np.float32], column: SensitiveColumn) -> float:
+def _exposed_level(belief: NDArray[np.float32], column: AttackedColumn) -> float:
     chances = dealt_chances(column)[column.truth]
     flat, weight = belief.ravel(), chances.ravel()
     order = np.argsort(-flat)
@@ -237,20 +237,20 @@ def _exposed_level(belief: NDArray[np.float32], column: SensitiveColumn) -> floa
     return float(flat[order[min(place, order.size - 1)]])
 
 
-def reliability(title: str, beliefs: Beliefs, column: SensitiveColumn) -> Chart:
+def reliability(title: str, beliefs: Beliefs, column: AttackedColumn) -> Chart:
     """How often a belief is right."""
     rows = np.arange(column.truth.size)
-    belief = beliefs.belief[rows, column.seen]
-    right = beliefs.guess[rows, column.seen] == column.truth
+    belief = beliefs.belief[rows, column.released]
+    right = beliefs.guess[rows, column.released] == column.truth
     place = np.minimum((belief * 10).astype(int), 9)
     x, y, low, high = [], [], [], []
     for number in range(10):
-        own = place == number
-        if own.sum() < 20:
+        inside = place == number
+        if inside.sum() < 20:
             continue
-        x.append(float(belief[own].mean()))
-        y.append(float(right[own].mean()))
-        bounds = interval(int(right[own].sum()), int(own.sum()))
+        x.append(float(belief[inside].mean()))
+        y.append(float(right[inside].mean()))
+        bounds = interval(int(right[inside].sum()), int(inside.sum()))
         low.append(bounds[0])
         high.append(bounds[1])
     return Chart(

@@ -28,7 +28,7 @@ from countveil.auditing.findings import (
     too_few_cells,
     tried_text,
 )
-from countveil.auditing.target import Codes, SensitiveColumn, Target
+from countveil.auditing.target import AttackedColumn, Codes, Target
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.randomness import Stream
 from countveil.report.chart import Chart, Line
@@ -63,19 +63,19 @@ def attack(target: Target, stream: Stream) -> Outcome:
 
 
 def _finding(
-    attack: str, knows: str, method: str, found: Score, kept: float, column: str, note: str,
+    attack: str, knows: str, method: str, result: Score, kept: float, column: str, note: str,
     tried: str,
 ) -> Finding:  # fmt: skip
     """`kept` is the p-value of how often these people publish the truth: what he starts from."""
-    low, high = interval(found.successes, found.rows)
+    low, high = interval(result.successes, result.rows)
     return Finding(
-        NAME, attack, knows, method, f"{found.expected / found.rows:.4f} (exact Bayes)",
-        found.successes / found.rows, "share right", low, high,
-        min(1.0, 2 * min(found.p_value, kept)), column=column, note=note, tried=tried,
+        NAME, attack, knows, method, f"{result.expected / result.rows:.4f} (exact Bayes)",
+        result.successes / result.rows, "share right", low, high,
+        min(1.0, 2 * min(result.p_value, kept)), column=column, note=note, tried=tried,
     )  # fmt: skip
 
 
-def _all_but_two(column: SensitiveColumn, stream: Stream) -> Finding:
+def _all_but_two(column: AttackedColumn, stream: Stream) -> Finding:
     most = max(200, min(_MOST_PAIRS, _NUMBERS // column.n_values))
     order = stream.permutation(column.truth.size)
     half = order.size // 2
@@ -84,10 +84,10 @@ def _all_but_two(column: SensitiveColumn, stream: Stream) -> Finding:
     one, two = one[differ][:most], two[differ][:most]
     first, second = column.truth[one], column.truth[two]
     channel = column.channel
-    seen = column.seen[one]
+    first_released = column.released[one]
     # As it is against exchanged, for every value that the second person might publish.
-    true_way = channel[first, seen][:, None] * channel[second]
-    other_way = channel[second, seen][:, None] * channel[first]
+    true_way = channel[first, first_released][:, None] * channel[second]
+    other_way = channel[second, first_released][:, None] * channel[first]
     coin = stream.below(2, one.size).astype(bool)[:, None]
     right = (true_way > other_way) | ((true_way == other_way) & coin)
     return _finding(
@@ -99,7 +99,7 @@ def _all_but_two(column: SensitiveColumn, stream: Stream) -> Finding:
     )  # fmt: skip
 
 
-def _kept(column: SensitiveColumn) -> float:
+def _kept(column: AttackedColumn) -> float:
     return kept_p_value(int(column.kept.sum()), column.truth.size, column)
 
 
@@ -117,28 +117,28 @@ def _cells(target: Target, stream: Stream) -> tuple[list[Codes], int]:
     return [by_cell[starts[c] : starts[c + 1]] for c in chosen.tolist()], fitting.size
 
 
-def _all_but_some(column: SensitiveColumn, cells: list[Codes], n_cells: int) -> Outcome:
+def _all_but_some(column: AttackedColumn, cells: list[Codes], n_cells: int) -> Outcome:
     most = max(50, _NUMBERS // column.n_values**2)
     chosen = cells[:most]
     sizes = sum(len(cell) for cell in chosen) / len(chosen)
     persons = np.array([cell[0] for cell in chosen])
-    own = column.rows_at(persons)
+    first = column.rows_at(persons)
     scores = []
     for unknown in _UNKNOWN:
         right = np.stack([_would_be_right(column, cell, unknown) for cell in chosen])
-        scores.append(score(right, own))
+        scores.append(score(right, first))
     findings = [
         _finding(
             f"a person in a cell of which {unknown} {'is' if unknown == 1 else 'are'} unknown",
             f"the true values of all but {unknown} of the cell, not whose row is whose",
-            "the cell's published values by the channel", found, _kept(own), column.name,
+            "the cell's published values by the channel", result, _kept(first), column.name,
             f"{len(chosen):,} cells of {sizes:.0f} rows on average",
             tried_text(len(chosen), n_cells, "cells"),
         )
-        for unknown, found in zip(_UNKNOWN, scores, strict=True)
+        for unknown, result in zip(_UNKNOWN, scores, strict=True)
     ]  # fmt: skip
-    linked = int(own.kept.sum())
-    bounds = [interval(found.successes, found.rows) for found in scores]
+    linked = int(first.kept.sum())
+    bounds = [interval(result.successes, result.rows) for result in scores]
     chart = Chart(
         f"All but j known in a cell: {column.name}", "j", "share right",
         [
@@ -151,15 +151,15 @@ def _all_but_some(column: SensitiveColumn, cells: list[Codes], n_cells: int) -> 
     return Outcome(findings, [chart])
 
 
-def _would_be_right(column: SensitiveColumn, cell: Codes, unknown: int) -> np.ndarray:
+def _would_be_right(column: AttackedColumn, cell: Codes, unknown: int) -> np.ndarray:
     """For each value that the first person of the cell might publish: is the guess right?"""
     channel, shares = column.channel, column.shares
     person, others = cell[0], cell[unknown:]
     # What the others should publish, on average; of the unknown ones only the shares are known.
     expected = channel[column.truth[others]].sum(axis=0) + (unknown - 1) * (shares @ channel)
     log_mean = np.log(expected[None, :] + channel + 1e-12)
-    published = np.bincount(column.seen[cell[1:]], minlength=column.n_values)
+    published = np.bincount(column.released[cell[1:]], minlength=column.n_values)
     base = np.log(shares) + log_mean @ published
     guess = (base[:, None] + log_mean).argmax(axis=0)
-    found: np.ndarray = guess == column.truth[person]
-    return found
+    right: np.ndarray = guess == column.truth[person]
+    return right

@@ -30,7 +30,7 @@ from countveil.auditing.findings import (
     not_run,
     too_few,
 )
-from countveil.auditing.target import LEAST_LINKED, Codes, Floats, SensitiveColumn, Target
+from countveil.auditing.target import LEAST_LINKED, AttackedColumn, Codes, Floats, Target
 from countveil.maths.channel import (
     Templates,
     channel_matrix,
@@ -71,30 +71,30 @@ def attack(target: Target) -> Outcome:
     return outcome
 
 
-def beliefs_by_rule(column: SensitiveColumn, method: str) -> Floats | None:
+def beliefs_by_rule(column: AttackedColumn, method: str) -> Floats | None:
     """Belief in each true value (rows) given each published one, by re-running `method`."""
     whole = view_of_release(column.published, column.rows, column.ell, method).whole
     if whole is None:
         return None
     joint = column.shares[:, None] * (whole + 1e-12)
-    found: Floats = joint / joint.sum(axis=0)
-    return found
+    beliefs: Floats = joint / joint.sum(axis=0)
+    return beliefs
 
 
 def perplexity(beliefs: Floats) -> Floats:
     """Candidates that each published value leaves."""
     entropy = -(beliefs * np.log(np.maximum(beliefs, 1e-300))).sum(axis=0)
-    found: Floats = np.exp(entropy)
-    return found
+    candidates: Floats = np.exp(entropy)
+    return candidates
 
 
-def _candidates(column: SensitiveColumn, method: str) -> Finding:
+def _candidates(column: AttackedColumn, method: str) -> Finding:
     used = method == column.groups
     beliefs = beliefs_by_rule(column, method)
     if beliefs is None:
         beliefs = np.tile(column.shares[:, None], (1, column.n_values))
-    each = perplexity(beliefs)[column.seen]
-    surprise = -np.log(np.maximum(beliefs[column.truth, column.seen], 1e-12))
+    each = perplexity(beliefs)[column.released]
+    surprise = -np.log(np.maximum(beliefs[column.truth, column.released], 1e-12))
     note = f"a published value leaves {float(np.median(each)):.1f} candidates in the median row"
     measured = math.exp(float(surprise.mean())) if used else float(np.exp(np.log(each).mean()))
     if not used:
@@ -112,7 +112,7 @@ def _candidates(column: SensitiveColumn, method: str) -> Finding:
     )  # fmt: skip
 
 
-def _better_rule(column: SensitiveColumn) -> Finding:
+def _better_rule(column: AttackedColumn) -> Finding:
     """Does a rule that anybody could re-run explain who publishes what better than the design?"""
     design = design_channel(column.counts, column.ell)
     eligible = _fitting(column)
@@ -122,9 +122,9 @@ def _better_rule(column: SensitiveColumn) -> Finding:
         "in order": channel_matrix(Templates.from_rows(column.n_values, [(rows, times)])),
     }
     gains = {
-        (name, part): _gain(column, design, rule, part)
+        (name, stake): _gain(column, design, rule, stake)
         for name, rule in rules.items()
-        for part in _STAKES
+        for stake in _STAKES
     }
     best = max(gains, key=lambda bet: gains[bet])
     p_value = min(1.0, len(gains) * math.exp(-max(0.0, gains[best])))
@@ -137,7 +137,7 @@ def _better_rule(column: SensitiveColumn) -> Finding:
     )  # fmt: skip
 
 
-def _fitting(column: SensitiveColumn) -> Codes:
+def _fitting(column: AttackedColumn) -> Codes:
     """The table's counts, cut to whole groups for rules that need them."""
     counts = column.counts.copy()
     for _ in range(int(counts.sum()) % column.ell):
@@ -146,7 +146,7 @@ def _fitting(column: SensitiveColumn) -> Codes:
 
 
 def fair_mean(
-    column: SensitiveColumn, design: Floats, rule: Floats, part: float
+    column: AttackedColumn, design: Floats, rule: Floats, stake: float
 ) -> tuple[Floats, Floats]:
     """What a bet that `part` of the groups follow the rule pays for each true and published value.
 
@@ -154,7 +154,7 @@ def fair_mean(
     """
     often = column.counts >= _EVEN_COUNT
     both = often[:, None] & often[None, :] & (design > 0)
-    ratio = np.where(both, 1 - part + part * rule / np.maximum(design, 1e-300), 1.0)
+    ratio = np.where(both, 1 - stake + stake * rule / np.maximum(design, 1e-300), 1.0)
     met = design * column.ell * column.counts[:, None]
     unsure = (MEETINGS + MEETINGS_PART * met) / (column.ell * np.maximum(column.counts, 1)[:, None])
     off_diagonal = ~np.eye(column.n_values, dtype=bool)
@@ -162,11 +162,11 @@ def fair_mean(
     return ratio, (design * ratio).sum(axis=1) + conceded
 
 
-def _gain(column: SensitiveColumn, design: Floats, rule: Floats, part: float) -> float:
-    ratio, mean = fair_mean(column, design, rule, part)
+def _gain(column: AttackedColumn, design: Floats, rule: Floats, stake: float) -> float:
+    ratio, mean = fair_mean(column, design, rule, stake)
     has = np.bincount(column.truth, minlength=column.n_values)
     pairs = np.bincount(
-        column.truth * column.n_values + column.seen, minlength=column.n_values**2
+        column.truth * column.n_values + column.released, minlength=column.n_values**2
     ).reshape(column.n_values, column.n_values)
     some = has > 0
     return float((pairs * np.log(ratio)).sum() - (has[some] * np.log(mean[some])).sum())

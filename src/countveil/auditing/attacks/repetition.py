@@ -16,7 +16,7 @@ import numpy as np
 
 from countveil.auditing.chance import interval
 from countveil.auditing.findings import KNOWN_LIMIT, Finding, Outcome, not_run, tried_text
-from countveil.auditing.target import Codes, Floats, SensitiveColumn, Target
+from countveil.auditing.target import AttackedColumn, Codes, Floats, Target
 from countveil.maths.channel import view_of_release
 from countveil.maths.groups import ColumnSettings, form_groups, largest_ell
 from countveil.maths.mechanism import Dealer, draw_published
@@ -34,10 +34,10 @@ def attack(target: Target, stream: Stream) -> Outcome:
     outcome = Outcome()
     for column in target.sample(_MOST_ROWS).sensitive:
         if column.n_values <= _MOST_VALUES:
-            found = _repeat(column, stream)
+            repeated = _repeat(column, stream)
             tried = tried_text(column.truth.size, target.n_linked)
-            found.findings = [replace(finding, tried=tried) for finding in found.findings]
-            outcome.add(found)
+            repeated.findings = [replace(finding, tried=tried) for finding in repeated.findings]
+            outcome.add(repeated)
         else:
             outcome.findings.append(
                 not_run(NAME, "publish again", column.name, column.n_values, _MOST_VALUES)
@@ -51,15 +51,17 @@ def deal_again(truth: Codes, settings: ColumnSettings, n_values: int, stream: St
     return Dealer(draw_published(groups, stream.spawn()), stream.spawn()).deal(truth)
 
 
-def _evidence(seen: Codes, settings: ColumnSettings, n_values: int) -> Floats:
+def _evidence(released: Codes, settings: ColumnSettings, n_values: int) -> Floats:
     """Logarithm of P(published | true) for every row (rows) and true value (columns)."""
-    published = np.bincount(seen, minlength=n_values)
-    view = view_of_release(published, seen.size, settings.ell, settings.groups)
-    whole = view.whole if view.whole is not None else np.tile(published / seen.size, (n_values, 1))
-    return np.log(np.maximum(whole, 1e-9))[:, seen].T
+    published = np.bincount(released, minlength=n_values)
+    view = view_of_release(published, released.size, settings.ell, settings.groups)
+    whole = (
+        view.whole if view.whole is not None else np.tile(published / released.size, (n_values, 1))
+    )
+    return np.log(np.maximum(whole, 1e-9))[:, released].T
 
 
-def _repeat(column: SensitiveColumn, stream: Stream) -> Outcome:
+def _repeat(column: AttackedColumn, stream: Stream) -> Outcome:
     truth, n_values = column.truth, column.n_values
     ell = min(column.ell, largest_ell(np.bincount(truth, minlength=n_values)))
     if ell < 2:
@@ -69,9 +71,9 @@ def _repeat(column: SensitiveColumn, stream: Stream) -> Outcome:
     log_belief = np.tile(np.log(shares), (truth.size, 1))
     right, dealt = [], []
     for _ in range(MOST_RELEASES):
-        seen = deal_again(truth, settings, n_values, stream)
-        dealt.append(seen)
-        log_belief += _evidence(seen, settings, n_values)
+        released = deal_again(truth, settings, n_values, stream)
+        dealt.append(released)
+        log_belief += _evidence(released, settings, n_values)
         right.append(int((log_belief.argmax(axis=1) == truth).sum()))
     bounds = [interval(count, truth.size) for count in right]
     steps = list(range(1, MOST_RELEASES + 1))
@@ -82,7 +84,7 @@ def _repeat(column: SensitiveColumn, stream: Stream) -> Outcome:
               [low for low, _ in bounds], [high for _, high in bounds])],
         f"ell = {ell}, {truth.size:,} rows, prior: the share of each value.",
     )  # fmt: skip
-    found = [
+    findings = [
         Finding(
             NAME, f"{number} independent releases", "whose row is whose in each of them",
             "exact Bayes, evidence multiplied", f"{1 / ell:.4f} (1/ell) for one release only",
@@ -91,8 +93,8 @@ def _repeat(column: SensitiveColumn, stream: Stream) -> Outcome:
         )
         for number in sorted({2, 5, MOST_RELEASES})
     ]  # fmt: skip
-    found.insert(0, _agreeing(truth, dealt[0], dealt[1], column.name, ell))
-    return Outcome([*found, _overlap(column, settings, shares, stream)], [chart])
+    findings.insert(0, _agreeing(truth, dealt[0], dealt[1], column.name, ell))
+    return Outcome([*findings, _overlap(column, settings, shares, stream)], [chart])
 
 
 def _agreeing(truth: Codes, one: Codes, two: Codes, name: str, ell: int) -> Finding:
@@ -110,7 +112,7 @@ def _agreeing(truth: Codes, one: Codes, two: Codes, name: str, ell: int) -> Find
 
 
 def _overlap(
-    column: SensitiveColumn, settings: ColumnSettings, shares: Floats, stream: Stream
+    column: AttackedColumn, settings: ColumnSettings, shares: Floats, stream: Stream
 ) -> Finding:
     """Two tables that share three fifths of all rows."""
     truth, n_values = column.truth, column.n_values
@@ -118,13 +120,13 @@ def _overlap(
     log_belief = np.tile(np.log(shares), (truth.size, 1))
     times, shown = np.zeros(truth.size, np.int64), []
     for rows in (slice(0, truth.size - cut), slice(cut, truth.size)):
-        part = truth[rows]
-        ell = min(settings.ell, largest_ell(np.bincount(part, minlength=n_values)))
-        own = ColumnSettings(max(2, ell), settings.groups)
-        seen = np.full(truth.size, -1, np.int64)
-        seen[rows] = deal_again(part, own, n_values, stream)
-        shown.append(seen)
-        log_belief[rows] += _evidence(seen[rows], own, n_values)
+        subset = truth[rows]
+        ell = min(settings.ell, largest_ell(np.bincount(subset, minlength=n_values)))
+        fitting = ColumnSettings(max(2, ell), settings.groups)
+        released = np.full(truth.size, -1, np.int64)
+        released[rows] = deal_again(subset, fitting, n_values, stream)
+        shown.append(released)
+        log_belief[rows] += _evidence(released[rows], fitting, n_values)
         times[rows] += 1
     right = log_belief.argmax(axis=1) == truth
     both, once = right[times == 2], right[times == 1]

@@ -31,7 +31,7 @@ from countveil.auditing.findings import (
     too_few,
     too_few_cells,
 )
-from countveil.auditing.target import LEAST_LINKED, Codes, Floats, SensitiveColumn, Target
+from countveil.auditing.target import LEAST_LINKED, AttackedColumn, Codes, Floats, Target
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.estimate import shrunk_counts
 from countveil.maths.guarantees import chance_off
@@ -64,7 +64,7 @@ def attack(target: Target, stream: Stream) -> Outcome:
     return outcome
 
 
-def _cells(target: Target, column: SensitiveColumn, stream: Stream) -> Codes:
+def _cells(target: Target, column: AttackedColumn, stream: Stream) -> Codes:
     """Disjoint predicates by up to three other columns: the number of each row's, or -1.
 
     Ever finer, as long as that leaves no fewer of them with enough rows.
@@ -95,23 +95,23 @@ def _tally(cells: Codes, values: Codes, n_values: int) -> Floats:
     return flat.reshape(n_cells, n_values).astype(np.float64)
 
 
-def _in_predicates(column: SensitiveColumn, cells: Codes) -> Outcome:
+def _in_predicates(column: AttackedColumn, cells: Codes) -> Outcome:
     true = _tally(cells, column.truth, column.n_values)
-    seen = _tally(cells, column.seen, column.n_values)
-    rows = seen.sum(axis=1, keepdims=True)
+    released = _tally(cells, column.released, column.n_values)
+    rows = released.sum(axis=1, keepdims=True)
     small = (true >= 1) & (true <= MOST)
     if not small.any():
         return Outcome()
     estimates = {
-        "shrunk": shrunk_counts(seen, [column.view]),
+        "shrunk": shrunk_counts(released, [column.view]),
         "independence": rows * column.shares,
-        "published in P": seen,
+        "published in P": released,
     }
     sizes = true[small].astype(int)
     promised = np.array([chance_off(size, column.ell, ERROR) for size in range(1, MOST + 1)])
     lines, shares = [], {}
-    for name, found in estimates.items():
-        off = (np.abs(found - true) > ERROR * true + 1e-9)[small]
+    for name, estimate in estimates.items():
+        off = (np.abs(estimate - true) > ERROR * true + 1e-9)[small]
         shares[name] = off
         lines.append(_by_size(name, off, sizes))
     lines.append(Line("promised of a value alone", list(range(1, MOST + 1)), promised.tolist()))
@@ -135,7 +135,7 @@ def _in_predicates(column: SensitiveColumn, cells: Codes) -> Outcome:
     return Outcome([finding, margins], [chart])
 
 
-def _inherited(small: NDArray[np.bool_], column: SensitiveColumn) -> float:
+def _inherited(small: NDArray[np.bool_], column: AttackedColumn) -> float:
     """T_P of the values themselves, on average over the small cells."""
     known = {f: chance_off(f, column.ell, ERROR) for f in set(column.counts.tolist()) if f < 5_000}
     of_value = np.array([known.get(f, 0.0) for f in column.counts.tolist()])
@@ -145,18 +145,18 @@ def _inherited(small: NDArray[np.bool_], column: SensitiveColumn) -> float:
 def _by_size(name: str, off: NDArray[np.bool_], sizes: NDArray[np.int64]) -> Line:
     x, y, low, high = [], [], [], []
     for size in range(1, MOST + 1):
-        own = off[sizes == size]
-        if own.size:
-            bounds = interval(int(own.sum()), own.size)
+        these = off[sizes == size]
+        if these.size:
+            bounds = interval(int(these.sum()), these.size)
             x.append(float(size))
-            y.append(float(own.mean()))
+            y.append(float(these.mean()))
             low.append(bounds[0])
             high.append(bounds[1])
     return Line(name, x, y, low, high)
 
 
 def _from_margins(
-    estimates: Floats, true: Floats, small: NDArray[np.bool_], column: SensitiveColumn
+    estimates: Floats, true: Floats, small: NDArray[np.bool_], column: AttackedColumn
 ) -> Finding:
     """Everybody with s, less the estimates of all other cells of the same value."""
     outside = column.published - true.sum(axis=0)
@@ -171,7 +171,7 @@ def _from_margins(
     )  # fmt: skip
 
 
-def _differencing(column: SensitiveColumn, cells: Codes, stream: Stream) -> Finding:
+def _differencing(column: AttackedColumn, cells: Codes, stream: Stream) -> Finding:
     """Ask about P, then about P without one person; guess the value that lost most."""
     inside = np.flatnonzero(cells >= 0)
     most = max(8, _DIFFERENCED // column.n_values)
@@ -181,9 +181,9 @@ def _differencing(column: SensitiveColumn, cells: Codes, stream: Stream) -> Find
     # One person of a predicate, so that no guess depends on what another one publishes.
     mixed = inside[stream.permutation(inside.size)]
     persons = mixed[np.unique(cells[mixed], return_index=True)[1]][:most]
-    seen = _tally(cells, column.seen, column.n_values)
-    without = seen[cells[persons]]
-    without[np.arange(persons.size), column.seen[persons]] -= 1
+    released = _tally(cells, column.released, column.n_values)
+    without = released[cells[persons]]
+    without[np.arange(persons.size), column.released[persons]] -= 1
     before = shrunk_counts(without, [column.view])
     guesses = np.empty((persons.size, column.n_values), np.int64)
     for value in range(column.n_values):
@@ -191,18 +191,19 @@ def _differencing(column: SensitiveColumn, cells: Codes, stream: Stream) -> Find
         with_person[:, value] += 1
         change = shrunk_counts(with_person, [column.view]) - before
         guesses[:, value] = change.argmax(axis=1)
-    own = column.rows_at(persons)
-    found = score(guesses == own.truth[:, None], own)
-    told = guesses[np.arange(persons.size), own.seen] == own.seen
-    low, high = interval(found.successes, found.rows)
+    attacked = column.rows_at(persons)
+    result = score(guesses == attacked.truth[:, None], attacked)
+    named = guesses[np.arange(persons.size), attacked.released] == attacked.released
+    kept = kept_p_value(int(attacked.kept.sum()), result.rows, column)
+    low, high = interval(result.successes, result.rows)
     return Finding(
         NAME, "two queries that differ in one person", "the release, the person's other columns",
         "the value whose shrunk estimate moved most",
-        f"{1 / column.ell:.4f} (1/ell, as the row itself)", found.successes / found.rows,
+        f"{1 / column.ell:.4f} (1/ell, as the row itself)", result.successes / result.rows,
         "share right", low, high,
         # Where the difference names the published value, dealing it anew cannot change the sum.
-        min(1.0, 2 * min(found.p_value, kept_p_value(int(own.kept.sum()), found.rows, column))),
+        min(1.0, 2 * min(result.p_value, kept)),
         column=column.name,
-        note=f"{found.rows:,} persons; the difference names the published value for "
-        f"{float(told.mean()):.0%}: it tells what the row tells, no more",
+        note=f"{result.rows:,} persons; the difference names the published value for "
+        f"{float(named.mean()):.0%}: it tells what the row tells, no more",
     )  # fmt: skip

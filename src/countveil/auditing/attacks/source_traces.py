@@ -45,7 +45,7 @@ def found_in(content: bytes, needles: Iterable[str]) -> list[str]:
     return [text for text in needles if any(form.lower() in lower for form in forms(text))]
 
 
-def chance_p_value(content: bytes, needles: Sequence[str], found: Sequence[str]) -> float:
+def chance_p_value(content: bytes, needles: Sequence[str], hits: Sequence[str]) -> float:
     """How likely texts that are as hard to hit as the hardest one found occur by chance.
 
     The sum over all needles that are at least as hard to hit: whatever the number of needles, the
@@ -59,10 +59,8 @@ def chance_p_value(content: bytes, needles: Sequence[str], found: Sequence[str])
     }
     bounds = np.sort(np.array(list(likely.values())))
     sums = np.cumsum(bounds)
-    happened = [likely[text, 128] for text in found]
-    happened += [
-        likely[text, 256] for text in found if any(form in content for form in forms(text))
-    ]
+    happened = [likely[text, 128] for text in hits]
+    happened += [likely[text, 256] for text in hits if any(form in content for form in forms(text))]
     places = np.searchsorted(bounds, happened, side="right") - 1
     return float(min(1.0, sums[places].min(initial=1.0)))
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from countveil.auditing.chance import interval
 from countveil.auditing.findings import KNOWN_LIMIT, Finding, Outcome
-from countveil.auditing.target import Codes, Floats, SensitiveColumn
+from countveil.auditing.target import AttackedColumn, Codes, Floats
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.guarantees import chance_off
 from countveil.maths.guarantees.binomial import binomial_lower, binomial_pmf, binomial_upper
@@ -34,7 +34,7 @@ _PLANTED, _DRAWS, _PLANTED_ROWS = 10, 60, 50_000
 _HEDGED_UP_TO = 40
 
 
-def attack(column: SensitiveColumn, stream: Stream) -> Outcome:
+def attack(column: AttackedColumn, stream: Stream) -> Outcome:
     """Attack the counts of single values."""
     outcome = planted(column, stream)
     outcome.findings.append(_every_count(column))
@@ -53,11 +53,11 @@ def hedged_counts(ell: int) -> Floats:
     )
     numbers = np.arange(0.1, 2 * _HEDGED_UP_TO, 0.05)
     within = np.abs(numbers[:, None] - counts) <= ERROR * counts + 1e-9
-    found: Floats = numbers[(likely @ within.T).argmax(axis=1)]
-    return found
+    best: Floats = numbers[(likely @ within.T).argmax(axis=1)]
+    return best
 
 
-def planted(column: SensitiveColumn, stream: Stream) -> Outcome:
+def planted(column: AttackedColumn, stream: Stream) -> Outcome:
     sizes = np.repeat(np.arange(1, MOST + 1), _PLANTED)
     shrink = max(1, column.rows // _PLANTED_ROWS)
     counts = _whole_groups(np.concatenate([column.counts // shrink, sizes]), column.ell)
@@ -104,7 +104,7 @@ def planted(column: SensitiveColumn, stream: Stream) -> Outcome:
     return Outcome([finding, _hedged(missed, float(promised.mean()), column)], [chart])
 
 
-def _hedged(missed: NDArray[np.bool_], promised: float, column: SensitiveColumn) -> Finding:
+def _hedged(missed: NDArray[np.bool_], promised: float, column: AttackedColumn) -> Finding:
     low, high = interval(int(missed.sum()), missed.size)
     return Finding(
         NAME, "the same, by the best guess known", "the release; that the count is small",
@@ -126,7 +126,7 @@ def _whole_groups(counts: Codes, ell: int) -> Codes:
         counts = np.minimum(counts, most)
 
 
-def _every_count(column: SensitiveColumn) -> Finding:
+def _every_count(column: AttackedColumn) -> Finding:
     """Each published count of the release against its binomial distribution."""
     tests = [
         count_p_value(f, g, column)
@@ -142,7 +142,7 @@ def _every_count(column: SensitiveColumn) -> Finding:
     )  # fmt: skip
 
 
-def count_p_value(count: int, published: int, column: SensitiveColumn) -> float:
+def count_p_value(count: int, published: int, column: AttackedColumn) -> float:
     """Two-sided: `published` rows publish a value that `count` rows have."""
     groups = column.rows // column.ell
     size, larger = divmod(column.rows, groups)
