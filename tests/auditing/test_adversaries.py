@@ -36,7 +36,7 @@ from countveil.auditing.summary import Audit
 from countveil.auditing.target import AttackedColumn, PlainColumn, Target
 from countveil.maths.channel import channel_matrix, design_channel, greedy_templates
 from countveil.maths.groups import ColumnSettings, form_groups
-from countveil.randomness import Randomness
+from countveil.randomness import Randomness, Stream
 from countveil.report import Chart, Line
 
 ROWS, VALUES, ELL = 4_000, 12, 4
@@ -55,6 +55,11 @@ def make_target(seed: int, *, groups: str = "mixed", twice: bool = False) -> Tar
         published = np.bincount(seen, minlength=VALUES)
         sensitive.append(AttackedColumn(name, ELL, groups, counts, published, truth, seen))
     return Target(np.arange(ROWS), stream.permutation(ROWS), known, sensitive, ROWS)
+
+
+def unused() -> Stream:
+    """For attacks that draw nothing."""
+    return Randomness(0).stream("unused")
 
 
 def by_attack(findings: list[Finding], attack: str) -> Finding:
@@ -100,7 +105,7 @@ def test_a_value_dealt_by_another_column_is_noticed(seed: int) -> None:
     believed = (np.arange(VALUES) == own.truth[:, None]) & chosen[:, None]
     assert score(believed, column).p_value > 1e-6
     assert score(believed, own).p_value < 1e-12
-    found = elimination.attack(told).findings
+    found = elimination.attack(told, unused()).findings
     assert by_attack(found, "the most exposed slice").p_value < 1e-12  # type: ignore[operator]
 
 
@@ -113,13 +118,13 @@ def replace_seen(target: Target, seen: np.ndarray) -> Target:
 
 
 def test_greedy_groups_leave_fewer_candidates(seed: int) -> None:
-    found = reconstruction.attack(make_target(seed)).findings
+    found = reconstruction.attack(make_target(seed), unused()).findings
     mixed, greedy = (by_attack(found, f"candidates left by {m}") for m in ("mixed", "anatomy"))
     assert mixed.measured > greedy.measured
 
 
 def test_published_groups_would_break_at_ell_less_one(seed: int) -> None:
-    outcome = elimination.attack(make_target(seed))
+    outcome = elimination.attack(make_target(seed), unused())
     ours, anatomy = outcome.charts[0].lines
     assert anatomy.y[ELL - 1] == 1.0
     assert ours.y[ELL - 1] < 0.9
@@ -133,7 +138,7 @@ def test_knowing_all_but_two_is_not_knowing_all(seed: int) -> None:
 
 
 def test_two_columns_that_are_one_multiply_their_evidence(seed: int) -> None:
-    found = associated_columns.attack(make_target(seed, twice=True)).findings
+    found = associated_columns.attack(make_target(seed, twice=True), unused()).findings
     both = by_attack(found, "rows that publish the truth in both")
     assert both.measured == pytest.approx(1 / ELL**2, abs=0.03)
     assert all(finding.p_value > 1e-8 for finding in found)  # type: ignore[operator]
@@ -152,7 +157,7 @@ def test_every_further_release_tells_more(seed: int, monkeypatch: pytest.MonkeyP
 
 def test_differencing_sees_rows_that_publish_the_truth(seed: int) -> None:
     target = make_target(seed)
-    bare = replace(target.sensitive[0], seen=target.sensitive[0].truth)
+    bare = replace(target.sensitive[0], released=target.sensitive[0].truth)
     open_table = replace(target, sensitive=[bare])
     found = small_counts.attack(open_table, Randomness(seed).stream("d")).findings
     assert by_attack(found, "two queries").p_value < 1e-8  # type: ignore[operator]
@@ -207,7 +212,7 @@ def test_a_fifth_of_the_groups_made_by_a_rule_is_found(seed: int) -> None:
         published = np.bincount(seen, minlength=40)
         column = AttackedColumn("x", 5, "mixed", counts, published, truth, seen)
         target = Target(np.arange(truth.size), stream.permutation(truth.size), [], [column], 10**5)
-        rule = by_attack(reconstruction.attack(target).findings, "explain the release")
+        rule = by_attack(reconstruction.attack(target, unused()).findings, "explain the release")
         assert (rule.p_value < 1e-8) == found  # type: ignore[operator]
 
 
@@ -219,10 +224,8 @@ def test_what_is_too_large_is_said_not_hidden(seed: int) -> None:
     column = AttackedColumn("code", 4, "mixed", counts, np.bincount(seen), truth, seen)
     target = Target(np.arange(8_000), stream.permutation(8_000), [], [column], 8_000)
     found = []
-    for attack in (reconstruction.attack, elimination.attack):
-        found += attack(target).findings
-    for attack in (linkage.attack, neighbours.attack, correlation.attack, repetition.attack):  # type: ignore[assignment]
-        found += attack(target, stream).findings  # type: ignore[call-arg]
+    for room in (reconstruction, elimination, linkage, neighbours, correlation, repetition):
+        found += room.attack(target, stream).findings
     left_out = {finding.adversary for finding in found if finding.verdict == NOT_RUN}
     assert left_out == {
         "reconstruction", "elimination", "linkage", "known neighbours", "correlation",
@@ -247,7 +250,7 @@ def test_a_classifier_learns_through_the_channel(seed: int) -> None:
 
 
 def test_row_order_that_tells_nothing_passes(seed: int) -> None:
-    found = layout.attack_order(make_target(seed)).findings
+    found = layout.attack(make_target(seed), unused()).findings
     assert len(found) == 4
     assert all(finding.p_value > 1e-8 for finding in found)  # type: ignore[operator]
 

@@ -16,8 +16,7 @@ import pytest
 
 import countveil as cv
 from countveil.auditing import linking
-from countveil.auditing.attacks import implementation
-from countveil.auditing.auditor import ATTACKS
+from countveil.auditing.attacks import ATTACKS, canaries
 from countveil.auditing.findings import NOT_RUN
 from countveil.randomness import Randomness, Stream
 from tests.auditing import broken
@@ -111,7 +110,7 @@ def test_one_stream_for_two_columns(table: pa.Table, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("what", ["path", "id"])
 def test_a_leaked_canary(table: pa.Table, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
-    monkeypatch.setattr(implementation, "run_publish", broken.leaks(what))
+    monkeypatch.setattr(canaries, "run_publish", broken.leaks(what))
     assert "find planted canaries" in exceeded(audit(table, "implementation"))
 
 

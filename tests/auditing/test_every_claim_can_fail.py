@@ -20,8 +20,7 @@ import pytest
 
 import countveil as cv
 from countveil.auditing import linking
-from countveil.auditing.attacks import implementation, minimality, value_counts
-from countveil.auditing.auditor import ATTACKS
+from countveil.auditing.attacks import ATTACKS, canaries, minimality, value_counts
 from countveil.auditing.findings import EXCEEDS
 from countveil.engines.local import publish_rows, shuffle
 from countveil.publishing import publisher
@@ -198,7 +197,7 @@ def leaks(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> set[str]:
     text = "\n".join([*rare, "Person 000017", str(path)])
     (folder / "notes.txt").write_text(text)
     caught = audited(path, folder, "implementation")
-    patch.setattr(implementation, "run_publish", broken.leaks("id"))
+    patch.setattr(canaries, "run_publish", broken.leaks("id"))
     made = Randomness.__init__
 
     def init(self: Randomness, seed: int | None = None) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import countveil as cv
-from countveil.auditing.auditor import ATTACKS
+from countveil.auditing.attacks import ATTACKS
 
 # Nothing is claimed against repeated releases.
 TESTED = [name for name in ATTACKS if name != "repetition"]

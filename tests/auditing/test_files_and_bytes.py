@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.auditing import auditor
-from countveil.auditing.attacks import implementation
-from countveil.auditing.attacks.source_traces import chance_p_value, found_in
+from countveil.auditing.attacks import canaries
+from countveil.auditing.attacks.source_traces import chance_p_value, occurring, program_text
 from countveil.engines.local.release_files import everything_in, file_notes, times_in
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
@@ -122,9 +121,9 @@ PLACES = ("file", "packed file", "name", "upper case", "hexadecimal", "base 64",
 @pytest.mark.parametrize("place", PLACES)
 def test_a_canary_is_found_wherever_it_is(census: Path, tmp_path: Path, place: str) -> None:
     release = publish(census, tmp_path / "release")
-    assert found_in(everything_in(release), [CANARY]) == []
+    assert occurring(everything_in(release), [CANARY]) == []
     planted(place, release)
-    assert found_in(everything_in(release), [CANARY]) == [CANARY]
+    assert occurring(everything_in(release), [CANARY]) == [CANARY]
 
 
 def test_an_entry_of_a_dictionary_without_a_row_is_counted(census: Path, tmp_path: Path) -> None:
@@ -146,16 +145,16 @@ def test_only_orders_that_the_rows_do_not_tell_are_disorder(tmp_path: Path) -> N
     assert told(["c", "a", "b"], [1, 0, 2]) == ["job"]
 
 
-@pytest.mark.parametrize("form", list(implementation._FORMS))
+@pytest.mark.parametrize("form", list(canaries.FORMS))
 def test_canaries_are_planted_in_every_form_and_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     """A publisher that copies its input's secrets into the release is caught in every form."""
     pytest.importorskip("pandas")
-    monkeypatch.setattr(implementation, "_FORMS", {form: implementation._FORMS[form]})
+    forms = {form: canaries.FORMS[form]}
     stream = Randomness(None).stream("canaries")
     tmp_path.joinpath("sound").mkdir()
-    sound = implementation.attack_with_canaries(tmp_path / "sound", stream).findings
+    sound = canaries.search_for_canaries(tmp_path / "sound", stream, forms).findings
     assert [finding.measured for finding in sound] == [0, 0]
 
     def leaking(table: Any, protecting: Protecting, writing: Writing, **options: Any) -> Any:
@@ -168,9 +167,9 @@ def test_canaries_are_planted_in_every_form_and_found(
         (Path(writing.to) / "data" / "input").write_bytes(content)
         return done
 
-    monkeypatch.setattr(implementation, "run_publish", leaking)
+    monkeypatch.setattr(canaries, "run_publish", leaking)
     tmp_path.joinpath("broken").mkdir()
-    broken = implementation.attack_with_canaries(tmp_path / "broken", stream).findings
+    broken = canaries.search_for_canaries(tmp_path / "broken", stream, forms).findings
     assert broken[0].measured >= 1
     assert broken[0].p_value == 0.0
 
@@ -201,7 +200,7 @@ def test_a_user_who_is_called_like_a_word_of_the_manifest(
     monkeypatch.setattr("getpass.getuser", lambda: "countveil")
     monkeypatch.setattr("socket.gethostname", lambda: "manifest")
     assert audit(census, "implementation").passed
-    assert "countveil" in auditor._program_text(census.parent / "program")
+    assert "countveil" in program_text(census.parent / "program")
 
 
 def test_short_texts_in_random_bytes_are_chance() -> None:

@@ -1,8 +1,11 @@
-"""Adversaries: attacks on our own releases, one file each.
+"""The audit: attacks on a release of our own, beside what the promise claims.
 
-Enters: a target (codes of linked rows, public facts of the release) and, where one is needed, a
-stream. Leaves: an `Outcome`: findings (claimed beside measured, with a p-value where there is a
-claim to test) and charts. Must not know: how a report looks. No value of any row is in a finding.
+Enters: the publisher's table, and a release of it or the settings of a planned one. Leaves: an
+`Audit`. Must not know: how a command or a page shows it.
 
-Each file opens with what its adversary knows, what he does and what is claimed against him.
+    auditor    the path from a table to an audit
+    case       what is audited: table and release, brought together (`linking`, `target`)
+    attacks/   one file per adversary, and the table of all of them
+    findings   what an attack returns, and the verdicts; `summary` shows them
+    chance     p-values and intervals; `beliefs` and `model` compute what an adversary believes
 """

@@ -1,17 +1,17 @@
 """Exact Bayes for one linked row at a time, and what it should achieve.
 
-Enters: beliefs before, the channel, true and published values of rows. Leaves: guesses, beliefs,
-expected and measured successes. Must not know: where the beliefs come from.
+Enters: prior beliefs, the channel, true and published values of rows. Leaves: guesses, posterior
+beliefs, expected and measured successes. Must not know: where the priors come from.
 
-**What should come out.** Given how many rows with true value u publish v (for all u and v), the
+**What to expect.** Given how many rows with true value u publish v (for all u and v), the
 mechanism deals the published values of the rows with u to these rows in a uniformly random order,
 whoever they are. So for a guess that is a function of the row's published value and of anything
-else (beliefs before, other rows, other columns), the expected number of right guesses is exactly
-known: it is what the guesses would achieve on average over all such orders. More than that, beyond
-chance, means that a published value tells more about its person than the channel allows.
+else (priors, other rows, other columns), the expected number of correct guesses is known exactly:
+it is what the guesses would achieve on average over all such orders. More than that, beyond chance,
+means that a published value reveals more about its person than the channel allows.
 
-**What is chance.** The rows of a true value are gone through one by one. What is left to deal is
-known, and so the chance that the next guess is right; a bet on it is fair (`chance.bet`).
+**What is chance.** Take the rows of a true value one by one. What is left to deal is known, and so
+is the chance that the next guess is correct; a bet on it is fair (`chance.bet`).
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ class Beliefs:
 
 
 def attacked_rows(n_values: int, linked: int) -> int:
-    """How many rows can be looked at with every value that they might publish."""
+    """How many rows can be attacked with every value that they might publish."""
     return min(linked, max(_LEAST_ROWS, _WORK // n_values**2))
 
 
 def update(before: NDArray[np.float32], channel: Floats) -> Beliefs:
-    """Beliefs after seeing each possible value."""
+    """Posterior beliefs after each possible published value."""
     n_rows, n_values = before.shape
     guess = np.zeros((n_rows, channel.shape[1]), np.int32)
     belief = np.zeros((n_rows, channel.shape[1]), np.float32)
@@ -88,7 +88,8 @@ def score(right: NDArray[np.bool_], column: AttackedColumn, folds: Sequence[Code
     """`right[i, v]`: would the guess about row i be counted as right if it published v?
 
     A guess must not depend on what other rows of the same score publish. If it was learnt from the
-    release, give the `parts` of the rows that learnt from each other; each is scored by itself.
+    release, give the `folds`, the sets of rows that one model was asked about; each is scored by
+    itself.
     """
     if folds:
         each = [score(right[rows], column.rows_at(rows)) for rows in folds if rows.size]

@@ -3,11 +3,11 @@
 Enters: counts and what is claimed of them. Leaves: p-values and intervals. Must not know: attacks.
 
 - `interval`                           Clopper-Pearson, exact
-- `parts_tail`                         a sum of independent hypergeometric counts: none has a larger
+- `hypergeometric_tail`                a sum of independent hypergeometric counts: none has a larger
                                        exponential moment than the binomial one (Hoeffding 1963)
-- `bet`                                a sum of events whose chances, given the past, are known: who
-                                       bets on them at fair odds multiplies the stake by x or more
-                                       with probability at most 1/x (Ville)
+- `bet`                                a sum of events whose chances, given the past, are known:
+                                       betting on them at fair odds multiplies the stake by x or
+                                       more with probability at most 1/x (Ville)
 """
 
 from __future__ import annotations

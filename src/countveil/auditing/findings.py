@@ -1,4 +1,4 @@
-"""What an adversary found out, beside what was claimed.
+"""What an adversary achieved, beside what was claimed.
 
 Enters: figures and their p-values. Leaves: findings with verdicts, one false-alarm rate for all of
 them. Must not know: how an attack works, how a result is shown.
@@ -7,9 +7,9 @@ A verdict is
 
 - `holds`         the claim was tested, and the figure is what chance allows
 - `exceeds`       it is not: the claim is wrong, or the release is
-- `by design`     open on purpose, and said so; nothing to test
-- `known limit`   a way to harm that the promise names; nothing to test
-- `not run`       too large, or too few rows: nothing is known
+- `by design`     open on purpose, as documented; nothing to test
+- `known limit`   a harm that the promise names; nothing to test
+- `not run`       too many values, or too few rows: nothing is known
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Finding:
     """One figure. `unit` says what it is a figure of.
 
     `p_value` bounds the probability of a figure like this under the claim; None if there is no
-    claim that could be wrong, and then `verdict` says why. `tried` says how many were, if not all.
+    claim that could be wrong; then `verdict` says why. `tried` says how many were tried, if not
+    all.
     """
 
     adversary: str
@@ -49,8 +50,18 @@ class Finding:
     tried: str = ""
 
 
+def none_expected(
+    adversary: str, attack: str, knows: str, method: str, count: int, unit: str, note: str
+) -> Finding:
+    """A search that should find nothing: a single hit contradicts the claim."""
+    return Finding(
+        adversary, attack, knows, method, "0", float(count), unit,
+        p_value=0.0 if count else 1.0, note=note,
+    )  # fmt: skip
+
+
 def not_run(adversary: str, attack: str, column: str, n_values: int, most: int) -> Finding:
-    """An attack that is left out, as a column has more values than it can look at."""
+    """An attack that is left out because a column has too many values."""
     return Finding(
         adversary, attack, "-", "-", "-", float(n_values), "values of the column",
         verdict=NOT_RUN, column=column, note=f"at most {most:,} can be looked at pair by pair",
@@ -58,7 +69,7 @@ def not_run(adversary: str, attack: str, column: str, n_values: int, most: int) 
 
 
 def too_few(adversary: str, rows: int, least: int) -> Finding:
-    """An attack that is left out, as hardly anybody can be linked to a row."""
+    """An attack that is left out because too few rows can be linked to a person."""
     return Finding(
         adversary, "linked rows", "all other columns of everybody",
         "combinations that one person alone has", "-", float(rows), "rows linked",
@@ -67,7 +78,7 @@ def too_few(adversary: str, rows: int, least: int) -> Finding:
 
 
 def too_few_cells(adversary: str, attack: str, column: str, cells: int, least: int) -> Finding:
-    """An attack that is left out, as the other columns cut the table too fine, or not at all."""
+    """An attack that is left out because the other columns give no cells of a fitting size."""
     return Finding(
         adversary, attack, "-", "-", "-", float(cells), "cells of a fitting size",
         verdict=NOT_RUN, column=column, note=f"at least {least:,} are needed",
@@ -81,13 +92,13 @@ def tried_text(tried: int, of: int, what: str = "rows") -> str:
 
 @dataclass(slots=True)
 class Outcome:
-    """What one adversary brings home."""
+    """The result of one attack."""
 
     findings: list[Finding] = field(default_factory=list)
     charts: list[Chart] = field(default_factory=list)
 
     def add(self, other: Outcome) -> None:
-        """Put both together."""
+        """Append the findings and charts of another outcome."""
         self.findings += other.findings
         self.charts += other.charts
 
@@ -95,9 +106,9 @@ class Outcome:
 def judged(findings: Sequence[Finding]) -> list[Finding]:
     """The findings with their verdicts.
 
-    Each test gets an equal part of the false-alarm rate, so that all of them together raise a false
-    alarm with at most that probability, however they depend on each other. How many tests there are
-    must not depend on the draws: an attack that has nothing to test reports a p-value of 1.
+    Each test gets an equal share of the false-alarm rate (Bonferroni), so that all of them together
+    raise a false alarm with at most that probability, however they depend on each other. The number
+    of tests must not depend on the draws: an attack with nothing to test reports a p-value of 1.
     """
     tests = sum(finding.p_value is not None for finding in findings)
     level = FALSE_ALARM / max(1, tests)

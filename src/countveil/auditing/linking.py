@@ -5,7 +5,7 @@ Enters: a prepared table and the folder of a release. Leaves: a target. Must not
 Two ways. A real adversary links a row if nobody else has the same combination of non-sensitive
 values: `linked_by_values`. For a release that is only planned, a *twin* is published by the same
 path: the same sensitive columns, and the number of each row as the only other column, so that all
-rows are linked, as if nobody had a double: `linked_by_number`.
+rows are linked, as if no two people were alike: `linked_by_number`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class TrueColumn:
 
 
 def true_columns(prepared: LocalPreparedTable) -> dict[str, TrueColumn]:
-    """The columns that will be published, and whose values can be told exactly."""
+    """The columns that will be published, as far as their values have an exact equivalent."""
     columns = {}
     for column in prepared.roles.published:
         try:
@@ -99,7 +99,7 @@ def linked_by_number(
 def linked_by_values(
     truth: Mapping[str, TrueColumn], manifest: Manifest, folder: Path, sensitive: Sequence[str]
 ) -> Target:
-    """A release: those rows are linked that are alone with their non-sensitive values."""
+    """A release: rows are linked whose combination of non-sensitive values is unique."""
     settings = {
         name: ColumnSettings(entry.ell, entry.groups, entry.residue)
         for name, entry in manifest.sensitive.items()
@@ -182,7 +182,7 @@ def read_stored(folder: Path, names: Sequence[str]) -> dict[str, StoredColumn]:
 
 
 def _translated(column: StoredColumn, places: Mapping[Any, int], name: str) -> Codes:
-    """The release's rows by the numbers that the table's values have."""
+    """The release's rows as codes of the table's values."""
     try:
         to = np.array([places[_key(value)] for value in column.values], np.int64)
     except KeyError:
@@ -195,7 +195,7 @@ def _translated(column: StoredColumn, places: Mapping[Any, int], name: str) -> C
 
 
 def _key(value: Any) -> Any:
-    """Numbers that are no number are equal to themselves here."""
+    """A key under which NaN equals itself."""
     return ("not a number",) if isinstance(value, float) and math.isnan(value) else value
 
 

@@ -1,13 +1,13 @@
 """A classifier: which value somebody has, guessed from the other columns.
 
-Enters: codes of plain columns, and how likely what was seen is under each value. Leaves: beliefs.
-Must not know: whether it learns from the truth or from a release.
+Enters: codes of plain columns, and the likelihood of what was observed under each value. Leaves:
+beliefs. Must not know: whether it learns from the truth or from a release.
 
 Multinomial logistic regression: the logarithm of a belief is a sum of one number per level of each
-column. If a row's value is only known through a channel, the row counts
-for every value by the belief in it: the gradient of log P(seen | columns) is (belief after seeing
-it) - (belief before). With the truth in place of the channel this is the ordinary gradient.
-Learnt in small batches (Adam).
+column. If a row's value is known only through a channel, the row counts for every value in
+proportion to the belief in it: the gradient of log P(observed | columns) is posterior minus prior
+belief. With the truth in place of the channel this is the ordinary gradient. Trained in small
+batches (Adam).
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ Floats32 = NDArray[np.float32]
 
 _BATCH, _RATE = 2048, 0.05
 _LEAST_STEPS, _MOST_STEPS, _EPOCHS = 60, 200, 16
-# Weights are expected to lie within about 0.7 of 0: with less, beliefs from few rows are too sure.
+# The precision of the normal prior of the weights, whose standard deviation is about 0.7: with a
+# weaker prior, beliefs from few rows are overconfident.
 _PULL = 2.0
 _MOST_PARAMETERS = 600_000
 _PREDICTED = 1 << 14
@@ -48,14 +49,13 @@ class Model:
     def learn(
         self, rows: Codes, observed: Codes, channel: NDArray[np.float64], stream: Stream
     ) -> None:
-        """Learn from these rows; `channel[u, v]` = P(seen v | true u)."""
+        """Learn from these rows; `channel[u, v]` = P(observed v | true u)."""
         likelihood = np.ascontiguousarray(channel.T.astype(np.float32))
         first, second = np.zeros_like(self._weights), np.zeros_like(self._weights)
         pull = np.full((self._weights.shape[0], 1), _PULL / max(1, rows.size), np.float32)
         pull[-1] = 0
         order, at = stream.permutation(rows.size), 0
-        wished = _EPOCHS * rows.size // _BATCH
-        steps = min(_MOST_STEPS, max(_LEAST_STEPS, wished))
+        steps = min(_MOST_STEPS, max(_LEAST_STEPS, _EPOCHS * rows.size // _BATCH))
         for step in range(1, steps + 1):
             if at + _BATCH > rows.size:
                 order, at = stream.permutation(rows.size), 0
@@ -73,7 +73,7 @@ class Model:
             self._weights -= rate * first / (1 - 0.9**step) / scale
 
     def beliefs(self, rows: Codes) -> Floats32:
-        """Belief in each value (columns) for these rows, before seeing theirs."""
+        """Prior belief in each value (columns) for these rows."""
         batches = [
             _softmax(self._inputs(rows[start : start + _PREDICTED]) @ self._weights)
             for start in range(0, rows.size, _PREDICTED)
@@ -81,7 +81,7 @@ class Model:
         return np.concatenate([np.zeros((0, self._weights.shape[1]), np.float32), *batches])
 
     def _inputs(self, rows: Codes) -> Floats32:
-        """One column per level of each plain column, and one that is always there."""
+        """One column per level of each plain column, and a constant one."""
         inputs = np.zeros((rows.size, self._weights.shape[0]), np.float32)
         inputs[:, -1] = 1
         for start, column in zip(self._starts.tolist(), self._columns, strict=False):
@@ -98,10 +98,10 @@ def cross_fitted(
     *,
     asked: Codes,
 ) -> tuple[Floats32, list[Codes]]:
-    """Beliefs about the `asked` rows from models that never saw the row in question.
+    """Beliefs about the `asked` rows from models that were not trained on the row in question.
 
-    Two models, each learns from one half of all rows and is asked about the other. Also leaves, as
-    places among the asked, which rows were asked of which model.
+    Two models: each is trained on one half of all rows and asked about the other. Also returns the
+    folds: which of the asked rows (by their places) each model was asked about.
     """
     half = stream.below(2, observed.size)
     folds = []

@@ -1,7 +1,7 @@
 """All findings together: the table, the verdict in words, JSON, the page.
 
 Enters: judged findings and charts. Leaves: an `Audit`. Must not know: how anything was attacked. It
-holds shares and counts; no value of any row.
+contains shares and counts; no value of any row.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COLUMNS = ("attack", "claimed", "measured", "verdict", "method and remark")
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What all adversaries found out."""
+    """The findings of all attacks."""
 
     rows: int
     linked: int
@@ -110,7 +110,7 @@ class Audit:
         return names, rows
 
     def by_adversary(self) -> list[tuple[str, list[tuple[str, ...]]]]:
-        """The findings under headings that say who attacks and what he knows."""
+        """The findings under headings: the adversary and what he knows."""
         headed: dict[str, list[tuple[str, ...]]] = {}
         for f in self.findings:
             name = f"{f.adversary} ({f.column})" if f.column else f.adversary

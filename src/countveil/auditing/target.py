@@ -1,10 +1,10 @@
-"""A release under attack: what the adversary sees, and the truth to score him by.
+"""A release under attack: what the adversary has, and the truth to score him by.
 
 Enters: codes of rows that are linked to persons, and public facts of the release. Leaves: arrays.
 Must not know: files, values (codes only), how rows were linked.
 
-Rows here are the *linked* ones: those of which the adversary knows whose they are. `truth` is the
-publisher's, and is used for priors that the adversary is granted, and for scoring.
+Rows here are the *linked* ones: the adversary knows whose they are. `truth` is the publisher's, and
+is used for priors that the adversary is granted, and for scoring.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MOST_LEVELS = 48
-# With fewer linked rows there is nothing to attack them for.
+# With fewer linked rows an attack on them has no power.
 LEAST_LINKED = 50
 
 
 @dataclass(frozen=True)
 class PlainColumn:
-    """A column that everybody knows of everybody: few levels, in the order of its values."""
+    """A column that the adversary knows: few levels, in the order of its values."""
 
     name: str
     codes: Codes
@@ -52,7 +52,7 @@ class AttackedColumn:
     """One protected column of the release.
 
     `counts` are the true counts of the whole table, `published` those of the whole release; `truth`
-    and `seen` are about the linked rows.
+    and `released` are the codes of the linked rows.
     """
 
     name: str
@@ -88,19 +88,19 @@ class AttackedColumn:
 
     @cached_property
     def view(self) -> ChannelView:
-        """What the published histogram tells anybody about the channel."""
+        """The channel, as the published histogram determines it for everybody."""
         return view_of_release(self.published, self.rows, self.ell, self.groups)
 
     @property
     def small_domain(self) -> bool:
-        """Whether all pairs of values can be looked at."""
+        """Whether all pairs of values can be examined."""
         return self.n_values <= WHOLE_DOMAIN_LIMIT
 
     @cached_property
     def channel(self) -> Floats:
         """P(published | true) as the adversary works it out from the release alone."""
         if self.view.whole is not None:
-            # A value that nobody publishes has no row of its own; take the average one.
+            # A value that no row publishes has no row in the channel; take the average one.
             empty = self.view.whole.sum(axis=1) == 0
             share = self.published / max(1, self.rows)
             return np.where(empty[:, None], share, self.view.whole)
@@ -111,7 +111,7 @@ class AttackedColumn:
 
     @property
     def shares(self) -> Floats:
-        """The share of each value in the table, as the release tells it."""
+        """The share of each value in the table, estimated from the release."""
         smoothed = np.maximum(self.published, 0.5)
         shares: Floats = smoothed / smoothed.sum()
         return shares

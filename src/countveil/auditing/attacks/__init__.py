@@ -1,1 +1,96 @@
-"""Attacks on our own releases, one file each."""
+"""Attacks on our own releases, one file each, and the table of all of them.
+
+Enters: a case (a release beside the truth) and a stream. Leaves: an `Outcome`: findings (what was
+claimed beside what was measured, with a p-value where there is a claim to test) and charts. Must
+not know: how a report looks. No finding contains a value of any row.
+
+To add an attack:
+
+1. Write a module in this folder. Its docstring opens with what the adversary knows, what he does
+   and what is claimed against him. Its function `attack(target, stream)` gets the linked rows as
+   arrays; if it needs files or the publisher's path, `attack(case, stream)` gets the whole case.
+2. Add one line to `ATTACKS`: as a new attack, or as a further stage of one. The name is what
+   `--attack` takes; the label is shown while the stage runs.
+3. For every claim that it tests, add a broken release to
+   `tests/auditing/test_every_claim_can_fail.py`; a test there asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from countveil.auditing.attacks import (
+    associated_columns,
+    canaries,
+    correlation,
+    elimination,
+    file_traces,
+    layout,
+    linkage,
+    minimality,
+    neighbours,
+    reconstruction,
+    repetition,
+    small_counts,
+    source_traces,
+    value_counts,
+)
+from countveil.auditing.case import AuditCase
+from countveil.auditing.findings import Outcome
+from countveil.auditing.target import Target
+from countveil.randomness import Stream
+
+Stage = Callable[[AuditCase, Stream], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """Stages by their labels; `needs_rows` if all of them need rows that are linked."""
+
+    adversary: str
+    stages: Mapping[str, Stage]
+    needs_rows: bool = False
+
+
+def _on_rows(attack: Callable[[Target, Stream], Outcome]) -> Stage:
+    """An attack that uses nothing but the linked rows."""
+    return lambda case, stream: attack(case.target, stream)
+
+
+ATTACKS: Mapping[str, Attack] = {
+    "linkage": Attack(
+        linkage.NAME,
+        {
+            "linkage": _on_rows(linkage.attack),
+            "associated columns": _on_rows(associated_columns.attack),
+        },
+        needs_rows=True,
+    ),
+    "reconstruction": Attack(
+        reconstruction.NAME,
+        {
+            "group reconstruction": _on_rows(reconstruction.attack),
+            "order of rows": _on_rows(layout.attack),
+            "files": file_traces.attack,
+        },
+    ),
+    "elimination": Attack(
+        elimination.NAME,
+        {"elimination": _on_rows(elimination.attack), "minimality": minimality.attack},
+    ),
+    "neighbours": Attack(
+        neighbours.NAME, {"known neighbours": _on_rows(neighbours.attack)}, needs_rows=True
+    ),
+    "small-counts": Attack(value_counts.NAME, {"small counts": _on_rows(small_counts.attack)}),
+    "repetition": Attack(
+        repetition.NAME, {"repeated release": _on_rows(repetition.attack)}, needs_rows=True
+    ),
+    "correlation": Attack(
+        correlation.NAME, {"correlation": _on_rows(correlation.attack)}, needs_rows=True
+    ),
+    "implementation": Attack(
+        source_traces.NAME,
+        {"bytes of the release": source_traces.attack, "canaries": canaries.attack},
+    ),
+}

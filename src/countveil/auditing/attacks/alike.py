@@ -1,16 +1,16 @@
-"""Groups of people who are alike: do the decoys of a person come from people like him?
+"""Groups of similar people: do the decoys of a person come from people like him?
 
 Enters: a target. Leaves: a finding. Must not know: files, values.
 
 Knows: everybody's other columns and the true values of everybody else. The premise of a minimality
 attack, and of Anatomy's or ell-diversity's groups, is that people are grouped whose other columns
-agree. Then a row publishes values that the people around it have, and what is published in a small
-cell tells its true values. Here groups see no other column: given how many rows with true value u
-publish v, these are dealt to the rows with u in random order, wherever they live.
+agree. Then a row publishes values that similar people have, and what is published in a small cell
+reveals its true values. Here groups do not depend on other columns: given how many rows with true
+value u publish v, these are dealt to the rows with u in random order.
 
-Counted are rows that publish, in place of their own value, one that the other rows of their cell
-have more often than the table does; once for the cells of each other column, once for the finest
-cells of several. The claim is what random dealing gives, tested exactly (`beliefs`).
+The attack counts rows that publish, instead of their true value, one that is more frequent among
+the other rows of their cell than in the table; once for the cells of each other column, once for
+the finest cells of several. The claim is what random dealing gives, tested exactly (`beliefs`).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Associated columns: two sensitive columns of one person are two pieces of evidence.
+"""Associated columns: two sensitive columns of one person give evidence twice.
 
 Enters: a target with two sensitive columns or more. Leaves: findings. Must not know: files, values.
 
 Knows: whose row is whose, and how the two columns go together in the population. Claims: beliefs
-multiply as exact Bayes says, no further; and the draws of the two columns have nothing to do with
-each other. The second is exact: given who publishes the truth in one column, those who do in the
-other are, among the rows of each true value, a random choice.
+multiply as exact Bayes says, no further; and the draws of the two columns are independent. The
+second is tested exactly: given who publishes the truth in one column, those who do in the other
+are, among the rows of each true value, a random choice.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from countveil.auditing.beliefs import Score, score
 from countveil.auditing.chance import hypergeometric_tail, interval
 from countveil.auditing.findings import Finding, Outcome, not_run, tried_text
 from countveil.auditing.target import AttackedColumn, Target
+from countveil.randomness import Stream
 
 NAME = "linkage"
 _KNOWS = "whose row is whose, how the two columns go together"
@@ -27,7 +28,7 @@ _MOST_ROWS = 100_000
 _SURE = 0.5
 
 
-def attack(target: Target) -> Outcome:
+def attack(target: Target, _stream: Stream) -> Outcome:
     """Attack every pair of sensitive columns."""
     outcome = Outcome()
     for one, two in itertools.permutations(target.sample(_MOST_ROWS).sensitive, 2):
@@ -56,7 +57,7 @@ def _joint_guess(one: AttackedColumn, two: AttackedColumn) -> list[Finding]:
     with_second = pairs @ two.channel
     joint = [with_second * like[:, None] for like in one.channel.T]
     guess = np.stack([table.argmax(axis=0) for table in joint])
-    # What cannot be seen of anybody is believed by nobody.
+    # Values that no row can publish get no belief.
     belief = np.stack(
         [table.max(axis=0) / np.maximum(table.sum(axis=0), 1e-300) for table in joint]
     )

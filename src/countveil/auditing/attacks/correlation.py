@@ -3,10 +3,10 @@
 Enters: a target, a stream. Leaves: findings and a reliability diagram. Must not know: files.
 
 Knows: the release, whose row is whose. He trains a classifier on the published values, corrected
-for the channel, and asks it about a person. What it says comes from large counts and is open by
-design: it would be the same had the person not been in the table. So it is trained on the rows of
-*other* people, and what the person's own row adds is counted apart: exact Bayes with the own
-published value on top. That part is claimed to be what the channel gives, and tested.
+for the channel, and asks it about a person. Its answer comes from large counts and is open by
+design: it would be the same if the person were not in the table. So it is trained on the rows of
+*other* people, and what the person's row adds is counted separately: exact Bayes with the person's
+published value on top. The claim, which is tested, is that this adds what the channel gives.
 """
 
 from __future__ import annotations

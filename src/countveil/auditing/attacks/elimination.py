@@ -1,17 +1,17 @@
-"""Elimination: the adversary rules out values of a person by what he knows; and slices.
+"""Elimination: the adversary rules out values of a person; and slices by other columns.
 
 Enters: a target. Leaves: findings and the curve. Must not know: files, values.
 
 Knows: whose row is whose, the share of each value, and k values that the person does not have:
-those that he would otherwise believe most. With published groups (Anatomy, ell-diversity) a person
-has one of ell values, all as likely, and ell - 1 eliminations leave the true one: success
+those in which he would otherwise believe most. With published groups (Anatomy, ell-diversity) one
+has one of ell values, all equally likely, and ell - 1 eliminations leave the true one: success
 1/(ell - k). Here all values of the domain stay possible; he succeeds if at most k wrong values are
-more believable than the true one.
+more credible than the true one.
 
-Slices: the premise of a minimality attack is that groups depend on the other columns. Then some
-slices by these columns would publish the truth more often than 1/ell. Given how many rows of each
-value publish the truth, which ones do is a random choice: exact tests, slice by slice. And decoys
-would come from people who are alike: `alike`.
+Slices: a minimality attack presupposes that groups depend on the other columns. Then some slices by
+these columns would publish the truth more often than 1/ell. Given how many rows of each value
+publish the truth, which ones do is a random choice: exact tests, slice by slice. And decoys would
+come from similar people: `alike`.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ from countveil.auditing.chance import LEVEL, hypergeometric_tail, interval
 from countveil.auditing.findings import Finding, Outcome, not_run, too_few
 from countveil.auditing.target import LEAST_LINKED, AttackedColumn, Codes, Floats, Target
 from countveil.maths.channel import channel_matrix, design_channel, greedy_templates
+from countveil.randomness import Stream
 from countveil.report.chart import Chart, Line
 
 NAME = "elimination"
 _KNOWS = "whose row is whose, the share of each value, and k values that the person does not have"
 
 
-def attack(target: Target) -> Outcome:
+def attack(target: Target, _stream: Stream) -> Outcome:
     """Attack every sensitive column."""
     outcome = Outcome()
     if target.n_linked < LEAST_LINKED:
@@ -59,11 +60,11 @@ def attack(target: Target) -> Outcome:
 
 
 def _eliminate(column: AttackedColumn) -> Outcome:
-    # By the table's own shares: a ranking that no draw has changed can be tested exactly.
+    # By the true shares: a ranking that does not depend on the draw can be tested exactly.
     beliefs = beliefs_by_rule(replace(column, published=column.counts), column.groups)
     if beliefs is None:
         return Outcome()
-    # How many values are more believable than u once v is seen.
+    # How many values are more credible than u after v is published.
     ahead = np.argsort(np.argsort(-beliefs, axis=0, kind="stable"), axis=0, kind="stable")
     rank = ahead[column.truth, column.released]
     most = min(column.n_values - 1, max(2 * column.ell, 12))
@@ -101,7 +102,7 @@ def _enough(column: AttackedColumn, ahead: Codes, rank: Codes, k: int) -> Findin
         f"{expected / n:.4f} (Anatomy: 1)", right / n, "share right", low, high, p_value,
         column=column.name,
         note="a few meetings per pair of values conceded" if k < column.n_values - 1
-        else "the domain has only ell values: eliminating all others tells the value without us",
+        else "the domain has only ell values: eliminating the others gives the value anyway",
     )  # fmt: skip
 
 
@@ -143,6 +144,6 @@ def _slices(target: Target, column: AttackedColumn) -> Finding:
         # The worst of many: an interval that holds for all of them at once.
         *interval(kept, of, 1 - (1 - LEVEL) / rows.size),
         min(1.0, rows.size * float(p_values.min())), column=column.name,
-        note=f"{rows.size:,} slices; the farthest above 1/ell has {of:,} rows. Groups never see "
-        "the other columns, so there is nothing that a minimal distortion could tell",
+        note=f"{rows.size:,} slices; the farthest above 1/ell has {of:,} rows. Groups do not "
+        "depend on the other columns, so minimal distortion reveals nothing",
     )  # fmt: skip

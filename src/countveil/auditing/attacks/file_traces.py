@@ -1,17 +1,16 @@
-"""The form of files: what stands beside the rows, sizes and times.
+"""Traces in the form of files: what they hold beside rows, their sizes and times.
 
-Enters: notes on the files, the stored codes, where linked rows stood in the source. Leaves:
-findings. Must not know: how files are read.
+Enters: a case. Leaves: findings. Must not know: how files are read.
 
-Knows: the files of the release, byte by byte, and what a file system tells of them; for scoring,
-the order of the source. Claim: all of it tells nothing beside the rows. The tests are exact:
+Knows: the files of the release, byte by byte, and their metadata in the file system; for scoring,
+the order of the source. Claim: all of it reveals nothing beyond the rows. The tests are exact:
 
 - metadata, statistics, dictionaries: there is nothing, or it follows from the stored rows
 - size: no code stores a random order of given values in fewer than log2(number of orders) - t bits,
-  except with probability 2^(1-t). Ordered rows would take less room
-- times: a release that is published now tells one time, its own; none of the source's
-- files: put in the order of their times and of their sizes, they hold the parts of the source in
-  hypergeometric counts: which file a row is in says nothing about where it stood
+  except with probability 2^(1-t). Ordered rows would take less space
+- times: a release that is published now has one time, that of its publication; none of the source's
+- files: in the order of their times, and of their sizes, they hold rows of each section of the
+  source in hypergeometric counts: the file of a row does not depend on its place in the source
 """
 
 from __future__ import annotations
@@ -22,43 +21,73 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from countveil.auditing.case import AuditCase
 from countveil.auditing.chance import hypergeometric_tail
-from countveil.auditing.findings import BY_DESIGN, Finding, Outcome
+from countveil.auditing.findings import BY_DESIGN, Finding, Outcome, none_expected
+from countveil.auditing.linking import read_stored
 from countveil.auditing.target import Codes, Target
-from countveil.engines.local.release_files import FileNotes
+from countveil.engines.local.release_files import (
+    FileNotes,
+    file_notes,
+    times_in,
+    times_of_source,
+)
+from countveil.randomness import Stream
+from countveil.release import read_manifest
 
 NAME = "reconstruction"
 KNOWS = "every byte of the files; for scoring, the source's order"
 _SECTIONS = 16
 _FEW_ROWS = 200
+_TEXT = ("string", "large_string")
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A data file, as the file system shows it, in the order in which the rows are stored."""
+    """A data file, as the file system shows it."""
 
     rows: int
     bytes: int
     time: int
 
 
-def attack(notes: FileNotes, stored: Mapping[str, Codes]) -> Outcome:
-    """Attack what stands in the files; `stored` are the sensitive columns as they are stored."""
+def attack(case: AuditCase, _stream: Stream) -> Outcome:
+    """Attack the content of the files, their times, and their order."""
+    names = [file.path for file in case.manifest.files]
+    texts = [column.name for column in case.manifest.columns if column.type in _TEXT]
+    columns = read_stored(case.folder, list(case.settings))
+    stored = {name: column.codes for name, column in columns.items()}
+    outcome = attack_content(file_notes(case.folder, names, texts, list(stored)), stored)
+    of_source = times_of_source(case.paths)
+    outcome.add(attack_times(times_in(case.folder), of_source, planned=case.planned))
+    times = times_in(case.linked)
+    files = [
+        StoredFile(file.rows, file.bytes, times[file.path])
+        for file in read_manifest(case.linked).files
+    ]
+    outcome.add(attack_order_of_files(case.target, files))
+    return outcome
+
+
+def attack_content(notes: FileNotes, stored: Mapping[str, Codes]) -> Outcome:
+    """Attack what the files hold beside rows; `stored` are the sensitive columns as stored."""
     beside = notes.statistics + len(notes.metadata)
     return Outcome([
-        _plain_check(
-            "statistics and metadata of the files", "read what stands beside the rows", beside,
-            "entries that tell of rows",
+        none_expected(
+            NAME, "statistics and metadata of the files", KNOWS,
+            "read what is stored beside the rows", beside,
+            "entries that reveal something about rows",
             f"{len(notes.row_groups):,} row groups; found: {', '.join(notes.metadata) or '-'}",
         ),
-        _plain_check(
-            "order of dictionaries", "compare with the values' own order, and with the rows'",
+        none_expected(
+            NAME, "order of dictionaries", KNOWS,
+            "compare with the order of the values, and of the rows",
             len(notes.disordered), "columns in another order",
-            "an order of first appearance in the source would tell of it",
+            "the order of first appearance would reveal the order of the source",
         ),
-        _plain_check(
-            "entries of dictionaries without a row", "look for each in the rows", notes.unused,
-            "entries", "a value that the draw removed would stand there",
+        none_expected(
+            NAME, "entries of dictionaries without a row", KNOWS, "look for each in the rows",
+            notes.unused, "entries", "a value that the draw removed would be listed there",
         ),
         *(_size(notes, name, codes) for name, codes in stored.items()),
     ])  # fmt: skip
@@ -70,9 +99,9 @@ def attack_times(times: Mapping[str, int], of_source: Sequence[int], *, planned:
     span = (max(times.values()) - min(times.values())) / 1e9
     note = f"{len(times):,} files and folders, {span:,.1f} seconds from first to last"
     if planned:
-        first = _plain_check(
-            "order and duration by the times of files", "read the times", different - 1,
-            "times beside that of the publication", note,
+        first = none_expected(
+            NAME, "order and duration by the times of files", KNOWS, "read the times",
+            different - 1, "times beside that of the publication", note,
         )  # fmt: skip
     else:
         first = Finding(
@@ -83,9 +112,10 @@ def attack_times(times: Mapping[str, int], of_source: Sequence[int], *, planned:
     if not of_source:
         return Outcome([first])
     kept = sum(time in of_source for time in times.values())
-    return Outcome([first, _plain_check(
-        "times of the source on the release", "compare with the times of the source", kept,
-        "files or folders", f"{len(of_source):,} times of the source's files and folders sought",
+    return Outcome([first, none_expected(
+        NAME, "times of the source on the release", KNOWS, "compare with the times of the source",
+        kept, "files or folders",
+        f"{len(of_source):,} times of the source's files and folders sought",
     )])  # fmt: skip
 
 
@@ -136,13 +166,6 @@ def _agreement(key: Codes, rank: Codes) -> float:
     return agree / pairs if pairs else 0.5
 
 
-def _plain_check(attack: str, method: str, count: int, unit: str, note: str) -> Finding:
-    return Finding(
-        NAME, attack, KNOWS, method, "0", float(count), unit,
-        p_value=0.0 if count else 1.0, note=note,
-    )  # fmt: skip
-
-
 def _size(notes: FileNotes, name: str, codes: Codes) -> Finding:
     """Bits that the column takes, beside the bits that a random order needs."""
     start, needed, taken = 0, 0.0, 0
@@ -157,5 +180,6 @@ def _size(notes: FileNotes, name: str, codes: Codes) -> Finding:
         NAME, "size of the stored column", KNOWS, "compare with the number of orders",
         f"{needed / max(1, codes.size):.3f} bits or more", taken / max(1, codes.size),
         "bits per row", p_value=min(1.0, 2.0 ** -min(saved - 1, 1000.0)) if saved > 1 else 1.0,
-        column=name, note="less room than a random order needs would mean that the order tells",
+        column=name,
+        note="fewer bits than a random order needs would mean that the order is not random",
     )  # fmt: skip

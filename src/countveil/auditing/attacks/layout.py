@@ -1,13 +1,14 @@
-"""The order of rows: does it tell groups, or the order of the source?
+"""The order of rows: does it reveal groups, or the order of the source?
 
 Enters: a target. Leaves: findings. Must not know: files.
 
 Knows: the release; for scoring, the order of the source. Claim: rows are in uniformly random order.
 All tests are exact:
 
-- neighbours: reading row by row, the next row is any of the rest with equal chances, so bets on
-  "it has the same value" and "it stood near this one in the source" are fair bets
-- parts: where a part of the source went, in 64 parts of the release: hypergeometric counts
+- neighbours: reading row by row, the next row is any of the rest with equal probability, so bets
+  on "it has the same value" and "it was near this one in the source" are fair
+- sections: how many rows of each section of the source are in each section of the release:
+  hypergeometric counts
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from countveil.auditing.chance import bet, hypergeometric_tail
 from countveil.auditing.findings import Finding, Outcome, too_few
 from countveil.auditing.target import Codes, Target
+from countveil.randomness import Stream
 
 NAME = "reconstruction"
 _KNOWS = "every byte of the files; for scoring, the source's order"
@@ -27,7 +29,7 @@ _SECTIONS = 64
 _FEW_ROWS = 200
 
 
-def attack_order(target: Target) -> Outcome:
+def attack(target: Target, _stream: Stream) -> Outcome:
     """Attack the order of the rows."""
     outcome = Outcome()
     if target.n_linked < _FEW_ROWS:

@@ -4,11 +4,11 @@ Enters: a target. Leaves: findings and the reliability diagram. Must not know: f
 
 Knows: everybody's non-sensitive values, hence whose row is whose; the share of each value in the
 table; the program, ell, the release. Once with nothing more, once with a good prior: a classifier
-that was shown the true values of other people.
+that was trained on the true values of other people.
 
 Claims. With the population's shares as prior, the published value is right in 1/ell of the rows,
-exactly in expectation; the odds of a value rise by (a/b) = (N - f) / ((ell - 1) f) when it is seen.
-With a good prior, beliefs after the update are right as often as exact Bayes says, and no more.
+exactly in expectation; seeing a value multiplies its odds by a/b = (N - f) / ((ell - 1) f).
+With a good prior, updated beliefs are right as often as exact Bayes says, and no more.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from countveil.report.chart import Chart, Line
 
 NAME = "linkage"
 _KNOWS = "whose row is whose, all other columns, the share of each value"
-_WITH_PRIOR = _KNOWS + ", and a classifier shown the true values of other people"
+_WITH_PRIOR = _KNOWS + ", and a classifier trained on the true values of other people"
 _RARE_SHARE = 0.001
 _EXPOSED = 0.01
 
@@ -163,9 +163,9 @@ def informed_findings(
     *,
     linked: int,
 ) -> list[Finding]:
-    """Overall and for the most exposed: right as often as exact Bayes should be, not more.
+    """Overall and for the most exposed: right as often as exact Bayes, not more.
 
-    `parts` are the rows whose beliefs were learnt from what other rows publish, kept apart.
+    `folds` are the sets of rows whose beliefs were learnt from what other rows publish.
     """
     rows = np.arange(column.truth.size)
     tried = tried_text(rows.size, linked)

@@ -1,11 +1,11 @@
-"""Minimality: what the premise of that attack would need, tried on the publisher's own path.
+"""Minimality: do groups or draws depend on the other columns, as that attack presupposes?
 
-Enters: codes of a table's rows, settings. Leaves: a finding. Must not know: attacks on beliefs.
+Enters: a case, a stream. Leaves: a finding. Must not know: attacks on beliefs.
 
 A minimality attack works because groups were chosen to distort the other columns as little as
-possible: how they turned out then tells what the sensitive values must have been. Here the same
-rows are published twice under one key, the second time with the other columns of all rows
-exchanged. If groups or draws looked at them, some row would publish another value.
+possible: the groups then reveal what the sensitive values must have been. Here the same rows are
+published twice under one key, the second time with the other columns of all rows exchanged. If
+groups or draws depended on them, some row would publish another value.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from countveil.auditing.case import AuditCase
 from countveil.auditing.findings import Finding, Outcome
-from countveil.auditing.linking import TrueColumn, read_stored
+from countveil.auditing.linking import read_stored
 from countveil.maths.groups import ColumnSettings, largest_ell
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
@@ -29,13 +30,9 @@ _ROWS = 5_000
 _MOST_PLAIN = 8
 
 
-def attack(
-    truth: Mapping[str, TrueColumn],
-    settings: Mapping[str, ColumnSettings],
-    folder: Path,
-    stream: Stream,
-) -> Outcome:
-    """Publish twice below `folder`, and compare."""
+def attack(case: AuditCase, stream: Stream) -> Outcome:
+    """Publish twice, and compare."""
+    truth, settings, folder = case.truth, case.settings, case.scratch
     rows = next(iter(truth.values())).codes.size
     chosen = np.linspace(0, rows - 1, min(rows, _ROWS)).astype(np.int64)
     codes = {name: column.codes[chosen] for name, column in truth.items()}
@@ -60,7 +57,7 @@ def attack(
             "publish twice under one key, compare row by row", "0", float(differ),
             "rows that publish another value", p_value=0.0 if differ else 1.0,
             column=", ".join(fitting),
-            note=f"{chosen.size:,} rows; neither groups nor draws look at the other columns",
+            note=f"{chosen.size:,} rows; neither groups nor draws depend on the other columns",
         )
     ])  # fmt: skip
 

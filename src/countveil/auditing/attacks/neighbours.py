@@ -2,16 +2,16 @@
 
 Enters: a target. Leaves: findings and a curve. Must not know: files, values.
 
-**All but two.** He knows everybody's true value but those of two persons, hence which two values
-are left, and asks who has which. Both persons' rows are linked.
+**All but two.** He knows the true values of everybody but two persons, hence which two values are
+left, and asks who has which. Both persons' rows are linked.
 
 **All but j of a cell.** In a small cell of other columns he knows the true values of all but j
-persons, and cannot tell the rows of the cell apart: he sees only which values were published in it.
+persons, but not whose row is whose: he only knows which values were published in the cell.
 One of the j is the person he is after.
 
 Claim: he is right as often as exact Bayes with the channel is on average over all orders in which
 the published values could have been dealt (`beliefs`), and the people he is after publish the truth
-with probability 1/ell: knowing all others adds nothing to it.
+with probability 1/ell: knowledge of all others adds nothing to that.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _kept(column: AttackedColumn) -> float:
 def _cells(target: Target, stream: Stream) -> tuple[list[Codes], int]:
     """Small cells by other columns: those of 10 to 200 rows among the finest.
 
-    At most so many as can be looked at, and how many there are.
+    At most as many as can be attacked, and how many there are.
     """
     cell = target.fine_cells(2 * _LEAST)
     sizes = np.bincount(cell)

@@ -3,17 +3,17 @@
 Enters: a target. Leaves: findings. Must not know: files, values.
 
 Knows: the program, ell, the release, whose row is whose. He does not know the key. From the
-published histogram he works out how often two values sit together, and with it how many candidates
-a published value leaves. Effective candidates: exp of the average surprise of the truth, under his
-beliefs; the same truth would be as surprising among that many values that are equally likely.
+published histogram he computes how often two values share a group, and with it how many candidates
+a published value leaves. Effective candidates: exp of the average surprise of the truth under his
+beliefs; the truth would be as surprising among that many equally likely values.
 
 Claim for mixed groups: pairs of values meet as the maximum-entropy design says, and no rule that he
 could re-run explains them better. Tested by betting: for any ratio r[u, v] > 0 the product of
 r[true, published] over rows, divided by its mean under the design, is at least x with probability
 at most 1/x (Markov). The bets are on greedy groups and on groups dealt in the order of values, in
 all of the groups or in a small part of them. As whole groups follow the design up to a few meetings
-per pair, that much is conceded: about what `benchmarks/groups.py` measures, and a test holds the
-groups to it. A fifth of the groups made by a rule would still be found (tested).
+per pair, that much is conceded: about what `benchmarks/groups.py` measures, and a test checks the
+groups against it. If a rule made a fifth of the groups, it would still be detected (tested).
 """
 
 from __future__ import annotations
@@ -39,19 +39,20 @@ from countveil.maths.channel import (
     view_of_release,
 )
 from countveil.maths.groups.random_groups import wrap_around
+from countveil.randomness import Stream
 
 NAME = "reconstruction"
 _KNOWS = "the program and ell, the release, whose row is whose; not the key"
 _METHODS = {"mixed": "the fitted design", "anatomy": "the greedy creation, re-run"}
-# Whole groups follow the design up to so many meetings of a pair, and this part of them.
+# Whole groups follow the design up to this many meetings of a pair, and this share of them.
 MEETINGS, MEETINGS_PART = 3.0, 0.005
 MOST_VALUES = 1_000
 _EVEN_COUNT = 300
-# Which part of the groups a bet supposes to follow the rule.
+# The share of the groups that a bet supposes to follow the rule.
 _STAKES = (0.5, 0.1, 0.02, 0.005)
 
 
-def attack(target: Target) -> Outcome:
+def attack(target: Target, _stream: Stream) -> Outcome:
     """Attack every sensitive column."""
     outcome = Outcome()
     if target.n_linked < LEAST_LINKED:
@@ -148,7 +149,7 @@ def _fitting(column: AttackedColumn) -> Codes:
 def fair_mean(
     column: AttackedColumn, design: Floats, rule: Floats, stake: float
 ) -> tuple[Floats, Floats]:
-    """What a bet that `part` of the groups follow the rule pays for each true and published value.
+    """What a bet that a share `stake` of the groups follow the rule pays for each pair of values.
 
     Also the most that it pays on average for each true value, if groups follow the design.
     """

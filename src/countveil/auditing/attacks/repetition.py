@@ -3,9 +3,9 @@
 Enters: a target, a stream. Leaves: findings and the curve. Must not know: files, values.
 
 Knows: whose row is whose in every release. Beliefs multiply: with each release the odds of the
-truth rise by about the same factor as with the first. Two releases of tables that overlap are the
-same thing for the persons in both. Nothing is claimed against it: this is why it must not be done.
-The releases are planned ones, drawn in memory by the publisher's own groups, draws and deals.
+truth rise by about the same factor as with the first. For persons in two overlapping tables, two
+releases have the same effect. Nothing is claimed against it: this is why it must not be done. The
+releases are drawn in memory with the publisher's groups, draws and deals.
 """
 
 from __future__ import annotations

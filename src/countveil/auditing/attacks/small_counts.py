@@ -1,4 +1,4 @@
-"""Small counts: the adversary estimates counts of 1 to 10 with the best estimator there is.
+"""Small counts: the adversary estimates counts of 1 to 10 with the best known estimator.
 
 Enters: a target, a stream. Leaves: findings and curves. Must not know: files, values.
 
@@ -10,7 +10,7 @@ of s, beside T_P of a value that has this count, beside the answer of independen
 counts only, and beside the count in P of the published value.
 
 **Differencing.** Two queries that differ in one person, one person of a predicate; margins minus
-cells. Claim: the difference tells what the person's row tells.
+cells. Claim: the difference reveals what the person's row reveals, no more.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def attack(target: Target, stream: Stream) -> Outcome:
 def _cells(target: Target, column: AttackedColumn, stream: Stream) -> Codes:
     """Disjoint predicates by up to three other columns: the number of each row's, or -1.
 
-    Ever finer, as long as that leaves no fewer of them with enough rows.
+    Ever finer, as long as that does not lower the number of cells with enough rows.
     """
     by_size = sorted(target.plain, key=lambda plain: plain.n_levels)
     cell = np.zeros(target.n_linked, np.int64)
@@ -115,7 +115,7 @@ def _in_predicates(column: AttackedColumn, cells: Codes) -> Outcome:
         shares[name] = off
         lines.append(_by_size(name, off, sizes))
     lines.append(Line("promised of a value alone", list(range(1, MOST + 1)), promised.tolist()))
-    shrunk, calm = shares["shrunk"], shares["independence"]
+    shrunk, independent = shares["shrunk"], shares["independence"]
     inherited = _inherited(small, column)
     kept = "kept" if float(shrunk.mean()) >= inherited else "NOT kept"
     margins = _from_margins(estimates["shrunk"], true, small, column)
@@ -127,7 +127,7 @@ def _in_predicates(column: AttackedColumn, cells: Codes) -> Outcome:
         verdict=KNOWN_LIMIT, column=column.name,
         note=f"{sizes.size:,} cells; a value alone that so few rows have is promised "
         f"{float(promised[sizes - 1].mean()):.4f}; independence, from large counts alone, is off "
-        f"for {float(calm.mean()):.4f}, the published count in P for "
+        f"for {float(independent.mean()):.4f}, the published count in P for "
         f"{float(shares['published in P'].mean()):.4f}; interval as if cells were independent",
     )  # fmt: skip
     title = f"Small counts within predicates: {column.name}"
@@ -201,9 +201,9 @@ def _differencing(column: AttackedColumn, cells: Codes, stream: Stream) -> Findi
         "the value whose shrunk estimate moved most",
         f"{1 / column.ell:.4f} (1/ell, as the row itself)", result.successes / result.rows,
         "share right", low, high,
-        # Where the difference names the published value, dealing it anew cannot change the sum.
+        # Where the difference names the published value, dealing it again cannot change the sum.
         min(1.0, 2 * min(result.p_value, kept)),
         column=column.name,
         note=f"{result.rows:,} persons; the difference names the published value for "
-        f"{float(named.mean()):.0%}: it tells what the row tells, no more",
+        f"{float(named.mean()):.0%}: it reveals what the row reveals, no more",
     )  # fmt: skip

@@ -4,12 +4,12 @@ Enters: a column under attack, a stream. Leaves: findings and a curve. Must not 
 
 Claim: the published count of a value that f rows have is binomial with f ell trials and chance
 1/ell, so it is off by more than 30% with exactly the probability T_P, whatever else is in the
-table. One release draws each count once; therefore small values are planted into the histogram and
-drawn many times by the publisher's own code. Every count of the release itself is tested as well.
+table. One release draws each count once; therefore rare values are planted into the histogram and
+drawn many times by the publisher's code. Every count of the release itself is tested as well.
 
-T_P is about the published count as it stands. Somebody who only wants to be within 30% can do
+T_P is about the published count as it is. An adversary who only wants to be within 30% can do
 better than repeat it: he names the number that is within 30% of the most likely true counts (2.6
-serves 2 and 3). That is measured too, and nothing is claimed against it.
+covers 2 and 3). That is measured too, and nothing is claimed against it.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _hedged(missed: NDArray[np.bool_], promised: float, column: AttackedColumn) 
         "hedged: the number within 30% of the most likely true counts",
         f"nothing; {promised:.4f} is about the published count", float(missed.mean()),
         f"share off by more than {ERROR:.0%}", low, high, verdict=KNOWN_LIMIT, column=column.name,
-        note="T_P speaks of the published count as it stands, not of every guess",
+        note="T_P is about the published count itself, not about every guess",
     )  # fmt: skip
 
 

@@ -1,21 +1,21 @@
-"""Implementation: does any byte of a release hold what it must not?
+"""Canaries: does any form of input leak into a release?
 
-Enters: a release, and what must not be in it; or a stream, to plant canaries. Leaves: findings.
-Must not know: statistics.
+Enters: a folder to publish in, a stream. Leaves: findings. Must not know: statistics.
 
+Knows: every byte of the release. Claim: nothing of the input is in it that was not published.
 Canaries are texts that cannot occur by chance. They are planted where software leaks: dropped id
 columns, sensitive values that the draw removes, paths, comments, names and metadata of CSV (plain
-and packed), Parquet, Arrow and pandas input, unused categories. Each form of input is published as
-a user would do it, and every byte of the release is searched, as stored and decompressed, plain, in
-hexadecimal and in base 64. A CSV file with lines of comment is refused; then the message and the
-place of the release are searched.
+and compressed), Parquet, Arrow and pandas input, unused categories. Each form of input is published
+as a user would do it, and every byte of the release is searched, as stored and decompressed, plain,
+in hexadecimal and in base 64. A CSV file with comment lines is refused; then the error message and
+the folder of the release are searched.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,9 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 
-from countveil.auditing.attacks.source_traces import chance_p_value, found_in
-from countveil.auditing.findings import Finding, Outcome
+from countveil.auditing.attacks.source_traces import KNOWS, NAME, occurring
+from countveil.auditing.case import AuditCase
+from countveil.auditing.findings import Outcome, none_expected
 from countveil.auditing.linking import read_stored
 from countveil.engines.local.release_files import everything_in
 from countveil.errors import InputError
@@ -34,46 +35,32 @@ from countveil.randomness import Stream
 from countveil.release import read_manifest
 from countveil.tables import Shaping
 
-NAME = "implementation"
-_KNOWS = "every byte of the release"
 _ROWS, _COMMON, _ELL = 240, 8, 3
 
-
-def attack_release(folder: Path, secrets: Mapping[str, Sequence[str]], *, planned: bool) -> Outcome:
-    """Search a release for the publisher's own secrets, by kind; is it seeded?"""
-    content = everything_in(folder)
-    findings = []
-    for kind, texts in secrets.items():
-        found = found_in(content, texts)
-        findings.append(Finding(
-            NAME, f"find {kind}", _KNOWS, "search every byte", "0", float(len(found)),
-            "texts found", p_value=chance_p_value(content, texts, found),
-            note=f"{len(texts):,} texts sought in {len(content):,} bytes, stored and unpacked",
-        ))  # fmt: skip
-    if not planned:
-        seeded = read_manifest(folder).randomness == "seeded"
-        findings.append(_check(
-            "redo the draw from its seed", "read the manifest", int(seeded), "seeds used",
-            "a seeded release is for experiments: who knows or guesses the seed undoes it",
-        ))  # fmt: skip
-    return Outcome(findings)
+# Makes one form of input: from the canary and a folder for its file, if it needs one.
+Form = Callable[[str, Path], Any]
 
 
-def attack_with_canaries(folder: Path, stream: Stream) -> Outcome:
-    """Plant canaries below `folder` in every form of input, publish each, search."""
+def attack(case: AuditCase, stream: Stream) -> Outcome:
+    """Plant canaries in every form of input."""
+    return search_for_canaries(case.scratch, stream, FORMS)
+
+
+def search_for_canaries(folder: Path, stream: Stream, forms: Mapping[str, Form]) -> Outcome:
+    """Plant canaries below `folder` in these forms of input, publish each, search."""
     canary = "canary" + stream.words(2).tobytes().hex()
     place = folder / f"{canary}-input"
     place.mkdir()
-    found, vanished, forms, unflagged = 0, 0, 0, 0
-    for name, make in _FORMS.items():
+    hits, vanished, tried, unflagged = 0, 0, 0, 0
+    for name, make in forms.items():
         table = make(canary, place)
         if table is None:
             continue
-        forms += 1
+        tried += 1
         target = folder / f"release-{name}"
         needles = [f"{canary}-{what}" for what in ("id", "note", "input", "unused", "comment")]
         # Every other release is seeded, and must say so.
-        seed = int(stream.below(1 << 62, 1)[0]) if forms % 2 else None
+        seed = int(stream.below(1 << 62, 1)[0]) if tried % 2 else None
         try:
             run_publish(
                 table,
@@ -82,10 +69,10 @@ def attack_with_canaries(folder: Path, stream: Stream) -> Outcome:
                 shaping=Shaping(drop=("person",)),
             )
         except InputError as refused:
-            # The publisher's own path may be named to him; a cell of his file may not.
+            # A message may name the publisher's path to him, but no cell of his file.
             left = everything_in(target) if target.exists() else b""
-            told = str(refused).replace(str(place), "").encode()
-            found += len(found_in(told + left, [f"{canary}-comment", f"{canary}-id"]))
+            message = str(refused).replace(str(place), "").encode()
+            hits += len(occurring(message + left, [f"{canary}-comment", f"{canary}-id"]))
             continue
         flagged = read_manifest(target).randomness == "seeded"
         unflagged += flagged != (seed is not None)
@@ -93,21 +80,19 @@ def attack_with_canaries(folder: Path, stream: Stream) -> Outcome:
         removed = [value for value in _rare_values(canary) if value not in shown]
         vanished += len(removed)
         needles += removed if seed is None else [*removed, str(seed)]
-        found += len(found_in(everything_in(target), needles))
+        hits += len(occurring(everything_in(target), needles))
     return Outcome([
-        _check("find planted canaries", "plant, publish, search every byte", found,
-               "canaries found", f"{forms} forms of input: {', '.join(_FORMS)}; "
-               f"{vanished:,} sensitive values that the draw removed"),
-        _check("pass a seeded release off as a real one", "publish with and without a seed",
-               unflagged, "releases not flagged", f"{forms} releases"),
+        none_expected(
+            NAME, "find planted canaries", KNOWS, "plant, publish, search every byte", hits,
+            "canaries found", f"{tried} forms of input: {', '.join(forms)}; "
+            f"{vanished:,} sensitive values that the draw removed",
+        ),
+        none_expected(
+            NAME, "pass a seeded release off as a real one", KNOWS,
+            "publish with and without a seed", unflagged, "releases not flagged",
+            f"{tried} releases",
+        ),
     ])  # fmt: skip
-
-
-def _check(attack: str, method: str, found: int, unit: str, note: str) -> Finding:
-    return Finding(
-        NAME, attack, _KNOWS, method, "0", float(found), unit,
-        p_value=0.0 if found else 1.0, note=note,
-    )  # fmt: skip
 
 
 def _rare_values(canary: str) -> list[str]:
@@ -212,7 +197,7 @@ def _pandas(canary: str, _place: Path) -> Any:
     return frame
 
 
-_FORMS: dict[str, Callable[[str, Path], Any]] = {
+FORMS: Mapping[str, Form] = {
     "CSV": _csv,
     "CSV with comments": _commented_csv,
     "CSV with a last comment": _ending_csv,

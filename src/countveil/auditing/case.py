@@ -1,0 +1,131 @@
+"""What is audited: the publisher's table and a release of it, brought together.
+
+Enters: a prepared table, and a release or the settings of a planned one. Leaves: an `AuditCase`.
+Must not know: attacks.
+
+A planned release is published by the real path, twice: as a trial, for its bytes, and as a twin
+whose rows are all linked. A finished release must still be what was published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from countveil.auditing import linking
+from countveil.auditing.target import Target
+from countveil.errors import ReleaseError, SettingsError
+from countveil.maths.groups import ColumnSettings
+from countveil.publishing.prepare import LocalPreparedTable
+from countveil.publishing.publisher import run_publish
+from countveil.publishing.settings import Protecting, Writing
+from countveil.release import NOT_PART, Manifest, read_manifest, verify_release
+from countveil.tables import FileSource, Reading, Shaping, describe_source
+
+
+@dataclass(frozen=True)
+class AuditCase:
+    """Everything that an attack may use.
+
+    `folder` is the release, or its trial; `linked` is the folder with the rows of the target, and
+    `scratch` one for releases that an attack publishes. `paths` are the files of the source.
+    """
+
+    target: Target
+    prepared: LocalPreparedTable
+    truth: Mapping[str, linking.TrueColumn]
+    settings: Mapping[str, ColumnSettings]
+    manifest: Manifest
+    folder: Path
+    linked: Path
+    scratch: Path
+    paths: Sequence[Path]
+    planned: bool
+
+
+@dataclass(frozen=True)
+class AuditedTable:
+    """The publisher's table, as given and as read."""
+
+    table: object
+    reading: Reading
+    shaping: Shaping
+    prepared: LocalPreparedTable
+    truth: Mapping[str, linking.TrueColumn]
+
+    @property
+    def paths(self) -> Sequence[Path]:
+        """The files that it was read from, if there are any."""
+        source = describe_source(self.table, self.reading.query)
+        return source.paths if isinstance(source, FileSource) else ()
+
+
+def planned_case(audited: AuditedTable, protecting: Protecting, scratch: Path) -> AuditCase:
+    """Publish the trial and the twin of a planned release."""
+    trial, twin = scratch / "trial", scratch / "twin"
+    silent = replace(audited.reading, progress=None)
+    run_publish(
+        audited.table, protecting, Writing.of(trial), reading=silent, shaping=audited.shaping
+    )
+    number = linking.publish_twin(audited.truth, protecting.columns, twin, protecting.seed)
+    target = linking.linked_by_number(audited.truth, protecting.columns, twin, number)
+    return AuditCase(
+        target, audited.prepared, audited.truth, protecting.columns, read_manifest(trial), trial,
+        twin, scratch, audited.paths, planned=True,
+    )  # fmt: skip
+
+
+def release_case(
+    audited: AuditedTable, manifest: Manifest, folder: Path, names: Sequence[str], scratch: Path
+) -> AuditCase:
+    """Link the rows of a release by their values."""
+    _check_columns(audited.prepared, manifest)
+    settings = {
+        name: ColumnSettings(entry.ell, entry.groups, entry.residue)
+        for name, entry in manifest.sensitive.items()
+        if name in names
+    }
+    target = linking.linked_by_values(audited.truth, manifest, folder, list(settings))
+    return AuditCase(
+        target, audited.prepared, audited.truth, settings, manifest, folder, folder, scratch,
+        audited.paths, planned=False,
+    )  # fmt: skip
+
+
+def fitting_manifest(folder: Path, settings: Mapping[str, ColumnSettings]) -> Manifest:
+    """The manifest of a sound release that protects these columns with this ell."""
+    manifest = _sound_manifest(folder)
+    for name, choice in settings.items():
+        entry = manifest.sensitive.get(name)
+        if entry is None:
+            named = ", ".join(repr(column) for column in manifest.sensitive)
+            verb = "is" if len(manifest.sensitive) == 1 else "are"
+            raise SettingsError(f"Column {name!r} is not protected in the release; {named} {verb}.")
+        if entry.ell != choice.ell:
+            raise SettingsError(
+                f"Column {name!r} was published with ell = {entry.ell}, not {choice.ell}. Give the "
+                f"ell of the release, or leave out the release to audit a plan."
+            )
+    return manifest
+
+
+def _sound_manifest(folder: Path) -> Manifest:
+    """The manifest of a release that is still what was published; other files may lie beside it."""
+    wrong = [problem for problem in verify_release(folder) if problem.problem != NOT_PART]
+    if wrong:
+        raise ReleaseError(
+            f"{folder} is not what was published ({wrong[0].file}: {wrong[0].problem}), and an "
+            f"audit of it would say nothing about the publication. 'countveil verify' says more."
+        )
+    return read_manifest(folder)
+
+
+def _check_columns(prepared: LocalPreparedTable, manifest: Manifest) -> None:
+    known = {column.name for column in prepared.source.columns}
+    for column in manifest.columns:
+        if column.name not in known:
+            raise ReleaseError(
+                f"The release has a column {column.name!r} that the table does not have, so it is "
+                f"not a release of this table."
+            )
