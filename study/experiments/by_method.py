@@ -21,7 +21,7 @@ from countveil.comparing.baselines import (
     GlobalRandomisation,
     InvariantPram,
     Laplace,
-    Method,
+    PublishingMethod,
     RandomisedResponse,
 )
 from study.data import PLAIN, StudyTable
@@ -40,7 +40,7 @@ EPSILONS = (0.01, 0.05)
 QUERIES = 100
 
 
-def methods(table: StudyTable) -> Mapping[str, Method]:
+def methods(table: StudyTable) -> Mapping[str, PublishingMethod]:
     """Every method by its short name, as exposed as decoy groups of ell where that can be set."""
     ell, counts = DEFAULT_ELL, np.bincount(table.occupation, minlength=table.size("Occupation"))
     return {

@@ -1,7 +1,12 @@
-"""Methods compared on somebody's own table: who takes part, what came out, how it looks.
+"""Other ways to publish, compared with ours on the user's table.
 
-Enters: a histogram, figures. Leaves: methods to try, a `Comparison` in words, tables and charts.
+Enters: a table, the column to protect, ell. Leaves: a `Comparison` in words, tables and charts.
 Must not know: files, engines.
+
+    comparer     the path from a table to a comparison
+    entrants     which methods are compared, with which parameters
+    baselines/   one file per method; `method` says what a method must do, `measure` scores it
+    outcome      the comparison as text and tables; `pictures` makes its page
 """
 
 from countveil.comparing.entrants import Entrant, lineup

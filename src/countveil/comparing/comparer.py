@@ -1,4 +1,4 @@
-"""Ways to publish, compared on a table of one's own.
+"""Ways to publish, compared on the user's table.
 
     read -> histogram, rows -> predicates -> per method: publish, ask, measure
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from countveil.comparing import Compared, Comparison, Entrant, lineup
-from countveil.comparing.baselines.measure import BINS, Asked, measure
+from countveil.comparing.baselines.measure import BINS, Workload, measure
 from countveil.errors import InputError, MissingExtraError, SettingsError
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.groups import ColumnSettings, check_eligible
@@ -26,6 +26,7 @@ from countveil.publishing.prepare import (
 )
 from countveil.randomness import Randomness
 from countveil.tables import Reading, Shaping
+from countveil.tables.counted import Histogram
 from countveil.tables.progress import Progress
 
 MOST_ROWS, RELEASES, EPSILON, QUERIES = 200_000, 5, 0.05, 100
@@ -52,6 +53,29 @@ def run_compare(
     progress("reading", 0, 0)
     source = open_table(table, reading, shaping, [sensitive])
     prepared = shape(source, [sensitive], shaping)
+    histogram = _eligible_histogram(prepared, sensitive, ell)
+    workload = _workload(prepared, sensitive, ell, int(histogram.counts.sum()), seed)
+    counts = np.bincount(workload.codes)
+    sources = [Randomness(None if seed is None else seed * releases + n) for n in range(releases)]
+    entrants = lineup(counts, ell, epsilon, queries)
+    lines = []
+    for number, entrant in enumerate(entrants, 1):
+        progress(f"{entrant.name} ({number} of {len(entrants)})", 0, 0)
+        lines.append(_measured(entrant, workload, sources))
+    return Comparison(
+        column=sensitive,
+        rows=workload.codes.size,
+        of_rows=int(histogram.counts.sum()),
+        ell=ell,
+        releases=releases,
+        predicates=len(workload.predicates),
+        bins=BINS,
+        methods=lines,
+        notes=_notes(prepared, sensitive),
+    )
+
+
+def _eligible_histogram(prepared: LocalPreparedTable, sensitive: str, ell: int) -> Histogram:
     histogram = prepared.source.histogram(sensitive)
     check_eligible(sensitive, histogram.counts, ell, value_namer(histogram))
     if histogram.counts.size > WHOLE_DOMAIN_LIMIT:
@@ -59,14 +83,20 @@ def run_compare(
             f"Column {sensitive!r} has {histogram.counts.size:,} different values; at most "
             f"{WHOLE_DOMAIN_LIMIT:,} can be compared. Put them into classes, or merge rare ones."
         )
+    return histogram
+
+
+def _workload(
+    prepared: LocalPreparedTable, sensitive: str, ell: int, rows: int, seed: int | None
+) -> Workload:
+    """A sample of the rows, and random predicates over their other columns."""
     published = [column.name for column in prepared.roles.published]
     sample = prepared.source.sample(MOST_ROWS, published)
     codes = np.unique(sample[sensitive].codes, return_inverse=True)[1].astype(np.int64)
     counts = np.bincount(codes)
-    if codes.size < int(histogram.counts.sum()):
-        # Some of the rows may have a little more of the most frequent value.
+    if codes.size < rows:
+        # The most frequent value may be a little more frequent in the sample.
         check_eligible(sensitive, counts, ell, lambda _place: "its most frequent value")
-    sources = [Randomness(None if seed is None else seed * releases + n) for n in range(releases)]
     predicates = find_predicates(
         plain_codes(prepared, sample, [sensitive]),
         number_of_predicates(counts.size),
@@ -77,29 +107,13 @@ def run_compare(
             f"There is no column beside {sensitive!r} that counts could be asked about: at least "
             f"one with two values or more, of which some occur several times, is needed."
         )
-    asked = Asked(codes, counts.size, predicates)
-    entrants = lineup(counts, ell, epsilon, queries)
-    lines = []
-    for number, entrant in enumerate(entrants, 1):
-        progress(f"{entrant.name} ({number} of {len(entrants)})", 0, 0)
-        lines.append(_measured(entrant, asked, sources))
-    return Comparison(
-        column=sensitive,
-        rows=codes.size,
-        of_rows=int(histogram.counts.sum()),
-        ell=ell,
-        releases=releases,
-        predicates=len(predicates),
-        bins=BINS,
-        methods=lines,
-        notes=_notes(prepared, sensitive),
-    )
+    return Workload(codes, counts.size, predicates)
 
 
 def _notes(prepared: LocalPreparedTable, sensitive: str) -> list[str]:
-    """A table that `publish` would stop at is compared all the same, but somebody has to say so."""
+    """A table that `publish` would refuse is compared all the same, with a note."""
     concerns = concerns_of(prepared.source, prepared.roles.published, [sensitive])
-    giving = [found.columns for found in concerns.giveaways if found.stops]
+    giving = [giveaway.columns for giveaway in concerns.giveaways if giveaway.stops]
     named = {*concerns.identifiers, *(name for columns in giving for name in columns)}
     if not named:
         return []
@@ -112,11 +126,11 @@ def _notes(prepared: LocalPreparedTable, sensitive: str) -> list[str]:
     return [note]
 
 
-def _measured(entrant: Entrant, asked: Asked, sources: list[Randomness]) -> Compared:
+def _measured(entrant: Entrant, workload: Workload, sources: list[Randomness]) -> Compared:
     """The figures of a method, or why it cannot take part."""
     if entrant.method is None:
         return Compared(entrant.name, entrant.about, None)
     try:
-        return Compared(entrant.name, entrant.about, measure(entrant.method, asked, sources))
+        return Compared(entrant.name, entrant.about, measure(entrant.method, workload, sources))
     except MissingExtraError as error:
         return Compared(entrant.name, f"not compared. {error}", None)

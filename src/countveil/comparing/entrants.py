@@ -3,8 +3,8 @@
 Enters: the histogram of a sensitive column, ell, the budget of differential privacy. Leaves: one
 `Entrant` per method. Must not know: rows, predicates, results.
 
-All but Laplace publish rows, and are set so that the value of a linked row is as exposed as with
-decoy groups of ell, as far as the method can be set so.
+All but Laplace publish rows. Their parameters are matched so that the value of a linked row is as
+exposed as with decoy groups of ell, as far as the method allows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from countveil.comparing.baselines import (
     GlobalRandomisation,
     InvariantPram,
     Laplace,
-    Method,
+    PublishingMethod,
     RandomisedResponse,
 )
 from countveil.errors import IneligibleError
@@ -30,10 +30,10 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """A method with its name in the tables; none where `about` says why it cannot be set so."""
+    """A method with its name in the tables; None where `about` says why it cannot be matched."""
 
     name: str
-    method: Method | None
+    method: PublishingMethod | None
     about: str
 
 

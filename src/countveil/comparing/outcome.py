@@ -1,7 +1,7 @@
-"""What a comparison found: one line per method.
+"""The results of a comparison: one line per method.
 
 Enters: figures. Leaves: the same as tables, plain values and sentences. Must not know: how they
-were found.
+were measured.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from countveil.comparing.baselines.measure import PARTS, Figures, Mean
+from countveil.comparing.baselines.measure import QUANTILES, Figures, Mean
 from countveil.display import text_table, visible
 
 ACCURACY = "Average relative error of counts of this share of the rows:"
-PROTECTION = "What a linked row tells, and how often small counts are off:"
+PROTECTION = "What a linked row reveals, and how often small counts are off:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +78,19 @@ class Comparison:
             names += [name, f"{name}_std_error"]
         rows: list[list[Any]] = []
         for line in self.methods:
-            found: list[Mean | None] = [None] * (len(names) // 2)
+            means: list[Mean | None] = [None] * (len(names) // 2)
             if line.figures is not None:
-                found = [*line.figures.errors, *(getattr(line.figures, kind) for kind in kinds)]
-            pairs = [(None, None) if m is None else (m.value, m.std_error) for m in found]
+                means = [*line.figures.errors, *(getattr(line.figures, kind) for kind in kinds)]
+            pairs = [(None, None) if m is None else (m.value, m.std_error) for m in means]
             rows.append([line.method, *(number for pair in pairs for number in pair)])
         return names, rows
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values."""
-        found = asdict(self)
-        found["bins"] = [{"from": low, "to": high} for low, high in self.bins]
-        found["parts"] = list(PARTS)
-        return found
+        content = asdict(self)
+        content["bins"] = [{"from": low, "to": high} for low, high in self.bins]
+        content["parts"] = list(QUANTILES)
+        return content
 
     def head(self) -> str:
         """What was compared."""

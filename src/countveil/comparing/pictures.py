@@ -1,44 +1,44 @@
 """A comparison as a page: tables, and charts of error and protection.
 
-Enters: a comparison. Leaves: HTML text. Must not know: files, how figures were found.
+Enters: a comparison. Leaves: HTML text. Must not know: files, how figures were measured.
 """
 
 from __future__ import annotations
 
-from countveil.comparing.baselines.measure import PARTS, Mean
+from countveil.comparing.baselines.measure import QUANTILES, Mean
 from countveil.comparing.outcome import Comparison
 from countveil.report import Chart, Line, Section, page
 
-# An error beyond this is no answer, and would press all others onto the axis.
+# A larger error is useless, and would flatten all other lines.
 _MOST_DRAWN = 1.0
 
 
-def comparison_page(found: Comparison) -> str:
+def comparison_page(comparison: Comparison) -> str:
     """The whole comparison."""
-    accuracy, protection = found.accuracy_table(), found.protection_table()
+    accuracy, protection = comparison.accuracy_table(), comparison.protection_table()
     sections = [
         Section(
             "How far off counts are",
-            [f"Average relative error of counts, by their share of the rows. {found.basis()}"],
+            [f"Average relative error of counts, by their share of the rows. {comparison.basis()}"],
             *accuracy,
-            charts=[error_chart(found)],
+            charts=[error_chart(comparison)],
         ),
         Section(
             "How much is given away",
-            [found.terms()],
+            [comparison.terms()],
             *protection,
-            charts=[belief_chart(found)],
+            charts=[belief_chart(comparison)],
         ),
-        Section("The methods", found.abouts()),
+        Section("The methods", comparison.abouts()),
     ]
-    return page(f"Ways to publish {found.head()}", sections)
+    return page(f"Ways to publish {comparison.head()}", sections)
 
 
-def error_chart(found: Comparison) -> Chart:
+def error_chart(comparison: Comparison) -> Chart:
     """Error by selectivity, a line per method."""
-    middles = [100 * (low * high) ** 0.5 for low, high in found.bins]
+    middles = [100 * (low * high) ** 0.5 for low, high in comparison.bins]
     lines, outside = [], []
-    for hue, line in enumerate(found.methods):
+    for hue, line in enumerate(comparison.methods):
         if line.figures is None:
             continue
         drawn = [
@@ -60,16 +60,16 @@ def error_chart(found: Comparison) -> Chart:
     )
 
 
-def belief_chart(found: Comparison) -> Chart:
-    """The belief in the true value that each part of the rows does not exceed."""
-    parts = [100 * part for part in PARTS]
+def belief_chart(comparison: Comparison) -> Chart:
+    """The belief in the true value that each share of the rows does not exceed."""
+    shares = [100 * share for share in QUANTILES]
     different: dict[tuple[float, ...], Line] = {}
-    for hue, line in enumerate(found.methods):
+    for hue, line in enumerate(comparison.methods):
         if line.figures is not None:
             beliefs = line.figures.beliefs
             key = tuple(round(belief, 6) for belief in beliefs)
             different.setdefault(
-                key, Line(line.method, parts, list(beliefs), hue=hue, dash=_dash(hue))
+                key, Line(line.method, shares, list(beliefs), hue=hue, dash=_dash(hue))
             )
     return Chart(
         "Belief in the true value of a linked row",
@@ -90,5 +90,5 @@ def _line(name: str, hue: int, x: list[float], means: list[Mean]) -> Line:
 
 
 def _dash(number: int) -> str:
-    """There are six colours; the next methods have them again, in broken lines."""
+    """There are six colours; further methods use them again, with broken lines."""
     return ("solid", "dashed", "dotted")[number // 6 % 3]

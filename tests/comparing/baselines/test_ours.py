@@ -7,8 +7,8 @@ import pytest
 
 from countveil.comparing.baselines import DecoyGroups, GlobalRandomisation, Laplace
 from countveil.comparing.baselines.measure import (
-    Asked,
     Mean,
+    Workload,
     answers,
     errors_by_bin,
     measure,
@@ -83,7 +83,7 @@ def test_errors_and_small_counts_by_hand() -> None:
 
 
 def test_a_method_that_tells_the_truth() -> None:
-    asked = Asked(CODES, 10, [ROWS, CODES < 5, np.arange(25)])
+    asked = Workload(CODES, 10, [ROWS, CODES < 5, np.arange(25)])
     found = measure(GlobalRandomisation(1.0), asked, [Randomness(1), Randomness(2)], [(0.0, 1.0)])
     (error,) = found.errors
     assert error is not None
@@ -101,7 +101,7 @@ def test_a_mean_and_its_standard_error() -> None:
 
 
 def test_more_predicates_than_the_budget_pays_for_are_asked_of_more_publications() -> None:
-    asked = Asked(CODES, 10, [ROWS] * 7)
+    asked = Workload(CODES, 10, [ROWS] * 7)
     found, published = answers(Laplace(1e6, 3), asked, Randomness(1))
     assert found.tolist() == asked.true_counts().tolist()
     assert published.counts(ROWS).tolist() == asked.true_counts()[0].tolist()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from countveil.comparing.baselines import (
     GlobalRandomisation,
     InvariantPram,
-    Method,
+    PublishingMethod,
     RandomisedResponse,
 )
 from countveil.comparing.baselines.known_channel import (
@@ -153,7 +153,7 @@ TRUE = np.bincount(CODES[ROWS], minlength=4)
 RUNS = 1_500
 
 
-def _runs(method: Method, seed: int) -> Floats:
+def _runs(method: PublishingMethod, seed: int) -> Floats:
     sources = (Randomness(seed * RUNS + run) for run in range(RUNS))
     return np.array([method.publish(CODES, 4, source).counts(ROWS) for source in sources])
 

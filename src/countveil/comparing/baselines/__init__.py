@@ -1,7 +1,7 @@
-"""Other ways to publish, in the same shape as ours: to be compared with.
+"""Other ways to publish, behind the same interface as ours.
 
 Enters: the true values of rows as codes, randomness. Leaves: published tables that answer counts
-and say what a linked row gives away. Must not know: columns, values, files, engines.
+and say what a linked row reveals. Must not know: columns, values, files, engines.
 
     method.publish(codes, size, Randomness()) -> published
     published.counts(rows)   published.totals()   published.belief()
@@ -10,7 +10,7 @@ and say what a linked row gives away. Must not know: columns, values, files, eng
 from countveil.comparing.baselines.anatomy import Anatomy, diversity, is_diverse
 from countveil.comparing.baselines.global_randomisation import GlobalRandomisation
 from countveil.comparing.baselines.laplace import Laplace
-from countveil.comparing.baselines.method import Belief, Method, Published
+from countveil.comparing.baselines.method import Belief, PublishedAnswers, PublishingMethod
 from countveil.comparing.baselines.ours import DecoyGroups
 from countveil.comparing.baselines.pram import InvariantPram
 from countveil.comparing.baselines.randomised_response import RandomisedResponse
@@ -22,8 +22,8 @@ __all__ = [
     "GlobalRandomisation",
     "InvariantPram",
     "Laplace",
-    "Method",
-    "Published",
+    "PublishedAnswers",
+    "PublishingMethod",
     "RandomisedResponse",
     "diversity",
     "is_diverse",

@@ -7,12 +7,12 @@ The groups are those of the greedy creation, at least ell different values in ea
 are dealt to its places at random. A predicate holds n[j] rows of group j, and every one of them has
 each of the group's values with the same probability:
 
-    count of s = sum over groups j of n[j] * (tuples with s in j) / (size of j)
+    count of s = sum over groups j of n[j] * (rows with s in j) / (size of j)
 
-Groups with the same values have the same share in it, so rows are counted by template.
+Groups with the same values contribute equally, so rows are counted by template.
 
-Nothing is drawn in place of a true value: whoever links a row sees its group, whose values are all
-true values of its members.
+No true value is replaced: whoever links a row learns its group, whose values are all true values of
+its members.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ class AnatomyTables:
 
     @cached_property
     def shares(self) -> Floats:
-        """Per template, the share of each value among its tuples."""
+        """Per template, the share of each value among its rows."""
         sizes = self.templates.sizes
-        found = np.zeros((sizes.size, self.templates.n_values))
+        shares = np.zeros((sizes.size, self.templates.n_values))
         lines = np.repeat(np.arange(sizes.size), sizes)
-        found[lines, self.templates.members] = (1 / sizes)[lines]
-        return found
+        shares[lines, self.templates.members] = (1 / sizes)[lines]
+        return shares
 
     def sensitive_table(self) -> tuple[Codes, Codes]:
         """The second table: a group and one of its values, for every place (each occurs once)."""
@@ -84,21 +84,21 @@ class AnatomyTables:
 
     def counts(self, rows: Rows) -> Floats:
         """Estimated counts of every value among these rows."""
-        found: Floats = self.counts_of([rows])[0]
-        return found
+        counts: Floats = self.counts_of([rows])[0]
+        return counts
 
     def counts_of(self, predicates: Sequence[Rows]) -> Floats:
         """The same for many predicates."""
         outcome = self.template[self.groups]
-        found: Floats = tallies(outcome, self.templates.sizes.size, predicates) @ self.shares
-        return found
+        counts: Floats = tallies(outcome, self.templates.sizes.size, predicates) @ self.shares
+        return counts
 
     def totals(self) -> Floats:
         """The true histogram: Anatomy publishes it."""
         return self.templates.counts.astype(np.float64)
 
     def belief(self) -> Belief:
-        """A row's group tells its values, each as likely."""
+        """A row's group lists its possible values, all equally likely."""
         return Belief(self.shares, self.template[self.groups])
 
 

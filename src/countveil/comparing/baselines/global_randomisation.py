@@ -1,11 +1,11 @@
-"""Global randomisation, the paper's mechanism A: decoys from the whole domain, all alike.
+"""Global randomisation, the paper's mechanism A: decoys drawn uniformly from the whole domain.
 
 Enters: codes, p. Leaves: published codes with a channel that everybody knows. Must not know: other
 columns.
 
-A row keeps its value with probability p, else publishes one of the other values, each as likely.
-The paper compares at p = 1/ell. How likely a published value is true then depends on how frequent
-it is: a rare value is published mostly by others.
+A row keeps its value with probability p, and otherwise publishes one of the other values, all
+equally likely. The paper compares at p = 1/ell. How likely a published value is true then depends
+on its frequency: a rare value is published mostly by others.
 """
 
 from __future__ import annotations

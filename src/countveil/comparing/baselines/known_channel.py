@@ -5,14 +5,14 @@ published codes, estimates. Must not know: how K was chosen.
 
 **Estimates.** E[y] = K^T x for the counts of a predicate.
 
-- `unbiased`: solve for x. May come out negative.
-- `bayes`: the maximum of the likelihood over all x that could be, by iterated Bayes until nothing
-  moves. Never negative, adds up to the rows of the predicate.
-- `stopped`: one value at a time, as value / other, from the published counts on, until no number
-  moves by more than 1%: the iteration of the paper, with the probabilities of this channel.
+- `unbiased`: solve for x. May be negative.
+- `bayes`: the maximum of the likelihood over all possible x, by iterated Bayes until it converges.
+  Never negative, adds up to the rows of the predicate.
+- `stopped`: one value at a time (the value, or another), from the published counts on, until no
+  number moves by more than 1%: the paper's iteration, with the probabilities of this channel.
 - `printed`: the same with the matrix that the paper prints for decoy groups, b = f/N, as if these
   had been decoy groups. Wrong for this channel; kept because the paper does not say how it
-  estimated, and what it reports has to come from somewhere.
+  estimated, and this may be how it got its figures.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from countveil.randomness import Stream
 
 ESTIMATES = ("bayes", "unbiased", "stopped", "printed")
 _LAST_WORD, _ROUNDING = np.uint64(2**64 - 1), 1e-15
-# Where the likelihood is flat the rest of the way takes long and changes no figure.
+# Where the likelihood is flat, full convergence takes long and changes no figure.
 _TOLERANCE, _MOST_STEPS = 1e-5, 2_000
 _STILL = 1e-7
 _INVERTIBLE, _MIXED = 1e8, 0.01
-# No longer step than so many rounds, and no count shrinks by more than this in one.
+# A step is at most so many rounds long, and shrinks no count below this share of it.
 _FURTHEST, _SHRINK = 1_000.0, 0.01
 
 
@@ -46,7 +46,7 @@ def check_estimate(estimate: str) -> None:
 
 
 def uniform_channel(size: int, keep: float) -> Floats:
-    """Keep the value with probability `keep`, else any of the others, all alike."""
+    """Keep the value with probability `keep`, else any of the others, all equally likely."""
     channel = np.full((size, size), (1 - keep) / (size - 1))
     np.fill_diagonal(channel, keep)
     return channel
@@ -87,13 +87,13 @@ class RandomisedTable:
         return int(self.channel.shape[0])
 
     @cached_property
-    def _everybody(self) -> Floats:
+    def _all_rows(self) -> Floats:
         return np.bincount(self.published, minlength=self.size).astype(np.float64)
 
     def counts(self, rows: Rows) -> Floats:
         """Estimated counts of every value among these rows."""
-        found: Floats = self.counts_of([rows])[0]
-        return found
+        counts: Floats = self.counts_of([rows])[0]
+        return counts
 
     def counts_of(self, predicates: Sequence[Rows]) -> Floats:
         """The same for many predicates."""
@@ -101,19 +101,20 @@ class RandomisedTable:
 
     def totals(self) -> Floats:
         """Estimated counts of the whole table."""
-        found: Floats = self._estimated(self._everybody[None])[0]
-        return found
+        counts: Floats = self._estimated(self._all_rows[None])[0]
+        return counts
 
     def belief(self) -> Belief:
-        """Bayes with the estimated shares: the adversary has what everybody has."""
+        """Bayes with the estimated shares: the adversary has what an analyst has."""
         return Belief(posterior(self.channel, self._shares), self.published)
 
     @cached_property
     def _shares(self) -> Floats:
         """The most likely shares of the true values in the whole table."""
-        seen = self._everybody[None]
-        found: Floats = most_likely(seen, self.channel, seen[0] / seen.sum())[0] / seen.sum()
-        return found
+        published = self._all_rows[None]
+        rows = published.sum()
+        shares: Floats = most_likely(published, self.channel, published[0] / rows)[0] / rows
+        return shares
 
     def _estimated(self, y: Floats) -> Floats:
         if self.estimate == "unbiased":
@@ -123,17 +124,17 @@ class RandomisedTable:
         if self.estimate == "printed":
             keep = float(self.channel[0, 0])
             result = bayes_counts(
-                y, self._everybody, [keep], channel="printed", tolerance=PAPER_TOLERANCE
+                y, self._all_rows, [keep], channel="printed", tolerance=PAPER_TOLERANCE
             )
             return result.estimate
-        return stopped(y, self._everybody, self.channel)
+        return stopped(y, self._all_rows, self.channel)
 
 
 def most_likely(y: Floats, channel: Floats, shares: Floats) -> Floats:
     """The counts under which the published ones are most likely, for every line of y.
 
-    From the unbiased answer on, cut at 0 and mixed with what independence says (`shares` of all
-    values): where nothing had to be cut it is the answer already.
+    Starts from the unbiased answer, cut at 0 and mixed with the answer of independence (`shares`
+    of all values); where nothing is negative, the unbiased answer is the result already.
     """
     n = y.sum(axis=1, keepdims=True)
     x: Floats = n * shares
@@ -143,8 +144,8 @@ def most_likely(y: Floats, channel: Floats, shares: Floats) -> Floats:
         x = (1 - _MIXED) * cut + _MIXED * x
     active = np.arange(len(y))
     for _ in range(_MOST_STEPS):
-        before, seen, rows = x[active], y[active], n[active]
-        after = _two_rounds(before, seen, rows, channel)
+        before, published, rows = x[active], y[active], n[active]
+        after = _two_rounds(before, published, rows, channel)
         x[active] = after
         moved = np.abs(after - before) > _TOLERANCE * np.maximum(rows, 1.0)
         active = active[moved.any(axis=1)]
@@ -157,14 +158,14 @@ def _round(x: Floats, y: Floats, channel: Floats) -> Floats:
     """One round of Bayes: every published row counts for the values it may come from."""
     expected = x @ channel
     ratio = np.divide(y, expected, out=np.zeros_like(expected), where=expected > 0)
-    found: Floats = x * (ratio @ channel.T)
-    return found
+    after: Floats = x * (ratio @ channel.T)
+    return after
 
 
 def _two_rounds(x: Floats, y: Floats, n: Floats, channel: Floats) -> Floats:
-    """Two rounds, and as much further in their direction as they promise (SQUAREM).
+    """Two rounds, extrapolated in their direction (SQUAREM).
 
-    Lines that would be less likely for it stay where the two rounds led them.
+    Lines that extrapolation would make less likely keep the result of the two rounds.
     """
     once = _round(x, y, channel)
     twice = _round(once, y, channel)
@@ -174,49 +175,49 @@ def _two_rounds(x: Floats, y: Floats, n: Floats, channel: Floats) -> Floats:
     ahead = np.maximum(x + 2 * far * step + far**2 * turn, twice * _SHRINK)
     ahead = _round(ahead * n / np.maximum(ahead.sum(axis=1, keepdims=True), 1e-300), y, channel)
     better = _likelihood(ahead, y, channel) >= _likelihood(twice, y, channel)
-    found: Floats = np.where(better[:, None], ahead, twice)
-    return found
+    chosen: Floats = np.where(better[:, None], ahead, twice)
+    return chosen
 
 
 def _likelihood(x: Floats, y: Floats, channel: Floats) -> Floats:
     """The logarithm, up to what does not depend on x."""
-    found: Floats = (y * np.log(np.maximum(x @ channel, 1e-300))).sum(axis=1)
-    return found
+    logarithm: Floats = (y * np.log(np.maximum(x @ channel, 1e-300))).sum(axis=1)
+    return logarithm
 
 
-def stopped(y: Floats, everybody: Floats, channel: Floats) -> Floats:
-    """The paper's iteration with these probabilities: four states, from y on, to the first 1%.
+def stopped(y: Floats, all_rows: Floats, channel: Floats) -> Floats:
+    """The paper's iteration with these probabilities: four states, from y on, until 1% is reached.
 
-    In P or not, with the value or not. Whether a row is in P is never changed, so the two parts
-    share nothing but the moment at which they stop.
+    In P or not, with the value or not. No row moves into or out of P, so the two halves share only
+    the moment at which they stop.
     """
-    shares = everybody / everybody.sum()
-    own = np.diag(channel)
+    shares = all_rows / all_rows.sum()
+    kept = np.diag(channel)
     # Over the rows without s, how likely s is published: the same for all if K is uniform.
-    other = (shares @ channel - shares * own) / np.maximum(1 - shares, 1e-12)
-    seen = np.stack([everybody - y, y])
-    rows = np.broadcast_to(seen.sum(axis=2, keepdims=True), seen.shape).reshape(2, -1)
-    seen = seen.reshape(2, -1)
-    keep, wrong = np.tile(own, len(y)), np.tile(other, len(y))
-    x = seen.copy()
+    other = (shares @ channel - shares * kept) / np.maximum(1 - shares, 1e-12)
+    published = np.stack([all_rows - y, y])
+    rows = np.broadcast_to(published.sum(axis=2, keepdims=True), published.shape).reshape(2, -1)
+    published = published.reshape(2, -1)
+    keep, wrong = np.tile(kept, len(y)), np.tile(other, len(y))
+    x = published.copy()
     active = np.arange(x.shape[1])
     for _ in range(_MOST_STEPS):
         before, without = x[:, active], rows[:, active] - x[:, active]
-        with_s, sent = seen[:, active], rows[:, active] - seen[:, active]
+        with_s, sent = published[:, active], rows[:, active] - published[:, active]
         a, b = keep[active], wrong[active]
-        after = with_s * _part(a * before, b * without)
-        after += sent * _part((1 - a) * before, (1 - b) * without)
+        after = with_s * _share(a * before, b * without)
+        after += sent * _share((1 - a) * before, (1 - b) * without)
         x[:, active] = after
         shift = np.abs(after - before)
         least = PAPER_TOLERANCE * np.minimum(before, without)
         active = active[(shift > np.maximum(least, _STILL)).any(axis=0)]
         if not active.size:
             break
-    found: Floats = x[1].reshape(y.shape)
-    return found
+    estimates: Floats = x[1].reshape(y.shape)
+    return estimates
 
 
-def _part(one: Floats, other: Floats) -> Floats:
+def _share(one: Floats, other: Floats) -> Floats:
     both = one + other
-    found: Floats = np.divide(one, both, out=np.zeros_like(both), where=both > 0)
-    return found
+    share: Floats = np.divide(one, both, out=np.zeros_like(both), where=both > 0)
+    return share

@@ -1,14 +1,14 @@
-"""Differential privacy by Laplace noise: nothing is published, answers are.
+"""Differential privacy by Laplace noise: no rows are published, only answers.
 
-Enters: codes, a budget epsilon, how many queries it has to pay for. Leaves: something that holds
-the truth and answers so many predicates, then none. Must not know: how the noise is drawn: that is
-OpenDP's work, with its own randomness, so no seed repeats it.
+Enters: codes, a budget epsilon, how many queries share it. Leaves: an object that keeps the truth
+and answers so many predicates, then none. Must not know: how the noise is drawn: OpenDP does that,
+with its own randomness, so no seed repeats it.
 
 Neighbouring tables differ by one person more or less. One query is one predicate: the counts of all
 values among its rows. A person is in one of these at most, so the counts together have sensitivity
 1, and noise of scale m / epsilon on each of them makes one query cost epsilon / m. (The paper asks
-for one count at a time and adds the same noise; to answer all values of a predicate for the price
-of one favours this method.) Answers are whole numbers and may be negative.
+for one count at a time and adds the same noise; answering all values of a predicate at the cost of
+one query favours this method.) Answers are whole numbers and may be negative.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Laplace:
         return self.queries / self.epsilon
 
     def publish(self, codes: Codes, size: int, randomness: Randomness) -> LaplaceAnswers:
-        """Hold the truth, ready to answer."""
+        """Keep the truth, ready to answer."""
         del randomness
         counts = checked(codes, size)
         return LaplaceAnswers(codes, counts, self, laplace_noise(self.scale))
@@ -92,8 +92,8 @@ class LaplaceAnswers:
 
     def counts(self, rows: Rows) -> Floats:
         """Noisy counts of every value among these rows: one query."""
-        found: Floats = self.counts_of([rows])[0]
-        return found
+        counts: Floats = self.counts_of([rows])[0]
+        return counts
 
     def counts_of(self, predicates: Sequence[Rows]) -> Floats:
         """The same for many predicates: one query each."""
@@ -101,8 +101,8 @@ class LaplaceAnswers:
 
     def totals(self) -> Floats:
         """Noisy counts of the whole table: one query."""
-        found: Floats = self._noisy(self._counts[None].astype(np.float64))[0]
-        return found
+        counts: Floats = self._noisy(self._counts[None].astype(np.float64))[0]
+        return counts
 
     def belief(self) -> Belief:
         """The most that all answers together may lead to.
@@ -121,8 +121,8 @@ class LaplaceAnswers:
         if asked > self._left:
             raise QueryError(
                 f"{asked} {'query was' if asked == 1 else 'queries were'} asked, and of "
-                f"{self._method.queries} that the budget pays for {self._left} are left. "
-                f"No more noise can be bought: plan for more queries before publishing."
+                f"{self._method.queries} that the budget allows {self._left} are left. "
+                f"The budget is spent: plan for more queries before publishing."
             )
         self._left -= asked
         noisy = self._noise(counts.astype(np.int64).ravel().tolist())

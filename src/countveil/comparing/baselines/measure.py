@@ -1,13 +1,13 @@
-"""How far off a method is, and how much it gives away: the figures of every comparison.
+"""How accurate a method is, and how much it reveals: the figures of every comparison.
 
 Enters: a method, codes, predicates, how many publications. Leaves: average relative errors by
 selectivity, how often small counts are off, beliefs, each with its standard error. Must not know:
-how predicates were found, what the method does.
+how predicates were chosen, how the method works.
 
 The selectivity of a count is its share of all rows. Every publication gives one average per figure;
-the mean of these is the figure, and their spread its standard error: chance of the publication, not
-of which predicates were asked. Answers are taken as they come: an analyst who cuts negative ones at
-0 is a little nearer.
+the mean of these is the figure, and their spread its standard error: the randomness of the
+publication, not of the choice of predicates. Answers are used as they are: an analyst who cuts
+negative ones at 0 is slightly more accurate.
 """
 
 from __future__ import annotations
@@ -17,19 +17,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from countveil.comparing.baselines.method import Codes, Floats, Method, Published, Rows, tallies
+from countveil.comparing.baselines.method import (
+    Codes,
+    Floats,
+    PublishedAnswers,
+    PublishingMethod,
+    Rows,
+    tallies,
+)
 from countveil.randomness import Randomness
 
 # Selectivities from (not included) to (included).
 BINS = ((0.001, 0.005), (0.005, 0.01), (0.01, 0.02), (0.02, 0.05))
 SMALL, OFF = 10, 0.3
 _LEAST_CELLS = 5
-# The parts of the rows up to which beliefs are told; the last are the most exposed.
-PARTS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+# The quantiles of the rows at which beliefs are reported; the last are the most exposed.
+QUANTILES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Workload:
     """The rows of a table as codes of `size` values, and the predicates to ask."""
 
     codes: Codes
@@ -57,7 +64,7 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was found about one method.
+    """What was measured for one method.
 
     `errors` by bin, None where the table has too few counts of that selectivity. `small_off`: how
     likely a count of 1 to 10 is off by more than 30%. `belief` in the true value of a linked row,
@@ -74,34 +81,36 @@ class Figures:
     beliefs: Sequence[float]
 
 
-def answers(method: Method, asked: Asked, randomness: Randomness) -> tuple[Floats, Published]:
+def answers(
+    method: PublishingMethod, workload: Workload, randomness: Randomness
+) -> tuple[Floats, PublishedAnswers]:
     """What a publication answers to all predicates, and the publication.
 
-    Where a publication answers only so many, the table is published anew for the next ones: every
-    answer is then as it would be among the first.
+    Where a publication answers only so many, the table is published again for the next ones: every
+    answer is then as good as the first.
     """
-    published = method.publish(asked.codes, asked.size, randomness)
+    published = method.publish(workload.codes, workload.size, randomness)
     if method.most_queries is None:
-        return published.counts_of(asked.predicates), published
-    parts = [np.zeros((0, asked.size))]
-    for first in range(0, len(asked.predicates), method.most_queries):
-        anew = method.publish(asked.codes, asked.size, randomness)
-        parts.append(anew.counts_of(asked.predicates[first : first + method.most_queries]))
-    return np.concatenate(parts), published
+        return published.counts_of(workload.predicates), published
+    batches = [np.zeros((0, workload.size))]
+    for first in range(0, len(workload.predicates), method.most_queries):
+        again = method.publish(workload.codes, workload.size, randomness)
+        batches.append(again.counts_of(workload.predicates[first : first + method.most_queries]))
+    return np.concatenate(batches), published
 
 
 def errors_by_bin(
     true: Floats, estimates: Floats, rows: int, bins: Sequence[tuple[float, float]] = BINS
 ) -> list[float | None]:
     """The average relative error of the counts of each selectivity; None where there are few."""
-    found: list[float | None] = []
+    errors: list[float | None] = []
     for low, high in bins:
         inside = (true > 0) & (true > low * rows) & (true <= high * rows)
         if np.count_nonzero(inside) < _LEAST_CELLS:
-            found.append(None)
+            errors.append(None)
             continue
-        found.append(float((np.abs(estimates - true)[inside] / true[inside]).mean()))
-    return found
+        errors.append(float((np.abs(estimates - true)[inside] / true[inside]).mean()))
+    return errors
 
 
 def share_off(
@@ -115,24 +124,24 @@ def share_off(
 
 
 def measure(
-    method: Method,
-    asked: Asked,
+    method: PublishingMethod,
+    workload: Workload,
     randomness: Sequence[Randomness],
     bins: Sequence[tuple[float, float]] = BINS,
 ) -> Figures:
     """The figures of a method, from one publication per source of randomness."""
-    true = asked.true_counts()
+    true = workload.true_counts()
     errors: list[list[float | None]] = []
     small: list[float | None] = []
     averages: list[tuple[float, float, float]] = []
     beliefs = []
     for source in randomness:
-        estimates, published = answers(method, asked, source)
-        errors.append(errors_by_bin(true, estimates, asked.codes.size, bins))
+        estimates, published = answers(method, workload, source)
+        errors.append(errors_by_bin(true, estimates, workload.codes.size, bins))
         small.append(share_off(true, estimates))
         belief = published.belief()
-        in_truth = belief.in_truth(asked.codes)
-        beliefs.append(np.quantile(in_truth, PARTS))
+        in_truth = belief.in_truth(workload.codes)
+        beliefs.append(np.quantile(in_truth, QUANTILES))
         left = float(np.median(belief.candidates()))
         averages.append((float(in_truth.mean()), float(beliefs[-1][-1]), left))
     average, most, candidates = (Mean.of(values) for values in zip(*averages, strict=True))

@@ -1,12 +1,12 @@
-"""What every method has in common: publish, then answer counts, then say what a row gives away.
+"""What every method must do: publish, answer counts, and say what a linked row reveals.
 
 Enters: the true value of every row as a code, a source of randomness. Leaves: what the method
 publishes, which answers counts over any predicate of the other columns, and a `Belief`. Must not
 know: columns, values, files.
 
-A method is a small frozen value with its parameters. What it publishes may be asked as often as
-wished, except where `most_queries` says otherwise: noise that is added to answers has to be paid
-for with every answer.
+A method is a small frozen value with its parameters. What it publishes may be asked any number of
+times unless `most_queries` limits it: noise that is added to answers costs budget with every
+answer.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Belief:
     """What somebody who links a row to a person believes of the person's true value.
 
     The row shows an outcome (a published value, a group): `outcome[i]` is that of row i, and
-    `posterior[o]` the beliefs in all values after seeing outcome o, by Bayes, with the shares of
-    the values in the table as beliefs before.
+    `posterior[o]` the beliefs in all values after outcome o, by Bayes, with the shares of the
+    values in the table as prior.
     """
 
     posterior: Floats
@@ -41,8 +41,8 @@ class Belief:
 
     def in_truth(self, codes: Codes) -> Floats:
         """Of each row, the belief in its true value."""
-        found: Floats = self.posterior[self.outcome, codes]
-        return found
+        beliefs: Floats = self.posterior[self.outcome, codes]
+        return beliefs
 
     def candidates(self) -> Floats:
         """Of each row, among how many values the true one hides: the perplexity of the belief."""
@@ -51,7 +51,7 @@ class Belief:
         return left[self.outcome]
 
 
-class Published(Protocol):
+class PublishedAnswers(Protocol):
     """What has been published, and how counts are estimated from it."""
 
     def counts(self, rows: Rows) -> Floats:
@@ -64,10 +64,10 @@ class Published(Protocol):
         """The estimated count of every value in the whole table: the attribute alone."""
 
     def belief(self) -> Belief:
-        """What a linked row tells."""
+        """What a linked row reveals."""
 
 
-class Method(Protocol):
+class PublishingMethod(Protocol):
     """A way to publish."""
 
     @property
@@ -78,7 +78,7 @@ class Method(Protocol):
     def most_queries(self) -> int | None:
         """How many predicates may be asked of one publication; None if any number."""
 
-    def publish(self, codes: Codes, size: int, randomness: Randomness) -> Published:
+    def publish(self, codes: Codes, size: int, randomness: Randomness) -> PublishedAnswers:
         """Publish rows with these true values, each one of 0 .. size - 1."""
 
 
@@ -98,16 +98,16 @@ def checked(codes: Codes, size: int) -> Codes:
 
 def tallies(codes: Codes, size: int, predicates: Sequence[Rows]) -> Floats:
     """How many rows of each predicate (lines) have each code (columns)."""
-    found = [np.bincount(codes[rows], minlength=size) for rows in predicates]
-    return np.array(found, np.float64).reshape(len(found), size)
+    lines = [np.bincount(codes[rows], minlength=size) for rows in predicates]
+    return np.array(lines, np.float64).reshape(len(lines), size)
 
 
 def posterior(channel: Floats, shares: Floats) -> Floats:
-    """Belief in each true value (columns) after seeing each published one (lines), by Bayes.
+    """Belief in each true value (columns) after each published one (lines), by Bayes.
 
-    `channel[u, v]` = P(published v | true u). A value that nobody could publish tells nothing.
+    `channel[u, v]` = P(published v | true u). A value that no row could publish changes nothing.
     """
     joint = (channel * shares[:, None]).T
-    seen = joint.sum(axis=1, keepdims=True)
-    found: Floats = np.where(seen > 0, joint / np.maximum(seen, 1e-300), shares)
-    return found
+    total = joint.sum(axis=1, keepdims=True)
+    beliefs: Floats = np.where(total > 0, joint / np.maximum(total, 1e-300), shares)
+    return beliefs

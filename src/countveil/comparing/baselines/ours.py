@@ -1,4 +1,4 @@
-"""Decoy groups, in the shape of the other methods: our defaults, and the paper's own choices.
+"""Decoy groups, behind the interface of the other methods: our defaults, and the paper's choices.
 
 Enters: codes, ell, how to group and how to estimate. Leaves: published codes and estimates from
 them. Must not know: other columns.
@@ -88,8 +88,8 @@ class DecoyTable:
 
     def counts(self, rows: Rows) -> Floats:
         """Estimated counts of every value among these rows."""
-        found: Floats = self.counts_of([rows])[0]
-        return found
+        counts: Floats = self.counts_of([rows])[0]
+        return counts
 
     def counts_of(self, predicates: Sequence[Rows]) -> Floats:
         """The same for many predicates."""
@@ -108,7 +108,7 @@ class DecoyTable:
             return result.estimate
         n = y.sum(axis=1)
         plain = unbiased_counts(y, n, self.view, _LEVEL).estimate
-        # A value that cannot be told apart: what it would be if it were independent of P.
+        # A value that cannot be separated: the answer as if it were independent of P.
         return np.where(np.isnan(plain), n[:, None] * self.view.published / self.view.rows, plain)
 
     def totals(self) -> Floats:
@@ -126,5 +126,5 @@ class DecoyTable:
         return posterior(channel / channel.sum(axis=1, keepdims=True), shares)
 
     def belief(self) -> Belief:
-        """Bayes with the published shares and the channel that they tell."""
+        """Bayes with the published shares and the channel that follows from them."""
         return Belief(self._posterior, self.published)

@@ -9,7 +9,7 @@ the value with probability alpha, else draw one from the histogram of the table,
     P = alpha I + (1 - alpha) 1 s,        s = f / N
 
 since s P = alpha s + (1 - alpha) s. (The two-step construction turns any matrix into an invariant
-one; this one is chosen since its parameter can be matched exactly.)
+one; this one is chosen because its parameter can be matched exactly.)
 
 **Matched to decoy groups of ell.** A published v is true with probability P[v, v] = alpha +
 (1 - alpha) s[v], on average alpha + (1 - alpha) h with h = sum of s^2. Set to 1/ell:
@@ -18,8 +18,8 @@ one; this one is chosen since its parameter can be matched exactly.)
 
 An eligible table has h <= 1/ell.
 
-**What is public.** alpha. P itself would tell f exactly; an analyst writes the published histogram
-in its place, as with decoy groups. Its counts estimate themselves.
+**What is public.** alpha. P itself would reveal f exactly; an analyst uses the published histogram
+instead, as with decoy groups. The published counts estimate the true ones.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from countveil.randomness import Randomness
 
 @dataclass(frozen=True)
 class InvariantPram:
-    """Keep with probability `alpha`, else draw from the table's own histogram."""
+    """Keep with probability `alpha`, else draw from the histogram of the table."""
 
     alpha: float
     estimate: str = "bayes"
@@ -70,18 +70,18 @@ class InvariantPram:
         counts = checked(codes, size)
         true = invariant_matrix(counts / codes.size, self.alpha)
         published = randomise(codes, true, randomness.stream("randomise"))
-        seen = np.bincount(published, minlength=size) / codes.size
-        return RandomisedTable(published, invariant_matrix(seen, self.alpha), self.estimate)
+        shares = np.bincount(published, minlength=size) / codes.size
+        return RandomisedTable(published, invariant_matrix(shares, self.alpha), self.estimate)
 
 
 def invariant_matrix(shares: Floats, alpha: float) -> Floats:
     """P[u, v]: the chance that u publishes v."""
-    found: Floats = alpha * np.eye(shares.size) + (1 - alpha) * shares
-    return found
+    matrix: Floats = alpha * np.eye(shares.size) + (1 - alpha) * shares
+    return matrix
 
 
 def matched_alpha(counts: Codes, ell: int) -> float:
-    """The alpha at which 1/ell of all rows publish their own value, on average."""
+    """The alpha at which 1/ell of all rows publish their true value, on average."""
     if ell < 1:
         raise SettingsError(f"ell must be at least 1, got {ell}.")
     agreement = float(((counts / counts.sum()) ** 2).sum())

@@ -3,8 +3,8 @@
 Enters: codes, epsilon. Leaves: published codes with a channel that everybody knows. Must not know:
 other columns.
 
-A row keeps its value with probability exp(epsilon) / (exp(epsilon) + V - 1), else publishes any
-other one, all alike. That is mechanism A with another way to say p.
+A row keeps its value with probability exp(epsilon) / (exp(epsilon) + V - 1), and otherwise
+publishes any other one, all equally likely. That is mechanism A with another parameter for p.
 
 **Matched to decoy groups of ell.** There, a published value is true with probability 1/ell,
 whichever value it is. Here this depends on the value:
@@ -54,7 +54,7 @@ class RandomisedResponse:
     def matched(
         cls, counts: Codes, ell: int, by: str = "average", estimate: str = "bayes"
     ) -> RandomisedResponse:
-        """As exposed as decoy groups of `ell`, on average or where it is most."""
+        """As exposed as decoy groups of `ell`, on average or for the most exposed value."""
         label = f"randomised response, {by}"
         return cls(matched_epsilon(counts, ell, by), estimate, label)
 
@@ -94,7 +94,7 @@ def matched_epsilon(counts: Codes, ell: int, by: str = "average") -> float:
         raise IneligibleError(
             f"Randomised response cannot be matched to ell = {ell}: "
             + (
-                f"with {counts.size} values, a value that tells nothing is right one time in "
+                f"with {counts.size} values, a random value is right one time in "
                 f"{counts.size}. ell must be smaller than that."
                 if by == "average"
                 else "the most frequent value fills as much of the table as may be believed. "
