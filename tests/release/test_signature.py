@@ -124,7 +124,7 @@ def test_keys_that_are_none(tmp_path: Path) -> None:
     locked.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, secret))
     target = tmp_path / "new"
     for path, told in (
-        (text, "not a private key"), (public, "not a private key"), (wrong_kind, "another kind"),
+        (text, "not a private key"), (public, "not a private key"), (wrong_kind, "not an Ed25519"),
         (locked, "passphrase"), (tmp_path / "none", "cannot be read"),
     ):  # fmt: skip
         with pytest.raises(CountveilError, match=told):
