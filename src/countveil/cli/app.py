@@ -1,4 +1,4 @@
-"""All commands, put together.
+"""All commands in one application.
 
 Enters: the arguments. Leaves: an exit code. Must not know: what the commands do.
 """

@@ -2,10 +2,10 @@
 
 Enters: the prepared table and the data files written from it. Leaves: for one protected column true
 counts of random predicates, their estimates by the default method, and intervals. Must not know:
-where the release goes, how a page looks. What it leaves is for the publisher's eyes.
+where the release goes, how a page looks. Its results are for the publisher only.
 
-The rows of a release are in random order, so predicates are met by value: every column is coded by
-the table's own values, in the table and in the files.
+The rows of a release are in random order, so rows are matched with predicates by value: every
+column is coded by the values of the table, in the table and in the files.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
-# Codes of the table and of the files that are held at once, and what is asked about them.
+# Codes of the table and of the files in memory at once, and how many questions are asked.
 _MOST_CODES, _MOST_COLUMNS, _MOST_VALUES = 60_000_000, 6, 1_000
 _CELLS, _MOST_PREDICATES, _LEAST_PREDICATES = 30_000, 400, 20
-_LOOKED_AT = 20_000
+_SAMPLED_ROWS = 20_000
 
 
 def measured_columns(
@@ -83,53 +83,52 @@ class Measuring:
         self._ordered = frozenset(n for n in self._plain if kinds[n] not in (TEXT, BOOLEAN))
 
     def measure(self, name: str, ell: int, groups: str, stream: Stream) -> MeasuredAnswers | None:
-        """Random predicates on one protected column; None if no other column can be asked about."""
+        """Random predicates on one protected column; None if no other column can be used."""
         values = len(self._source.histogram(name).values)
         number = max(_LEAST_PREDICATES, min(_MOST_PREDICATES, _CELLS // max(values, 1)))
         predicates = find_predicates(askable(self._plain, self._ordered), number, stream)
         if not predicates:
             return None
         codes = self._coded([name])[name]
-        # Those of the table come first, those of the release behind them.
+        # The rows of the table come first, then those of the release.
         true = _tallies(codes, [rows[rows < self._rows] for rows in predicates], values)
-        seen = _tallies(codes, [rows[rows >= self._rows] for rows in predicates], values)
+        shown = _tallies(codes, [rows[rows >= self._rows] for rows in predicates], values)
         published = np.bincount(codes[self._rows :], minlength=values)
         view = view_of_release(published, self._rows, ell, groups)
-        interval = unbiased_counts(seen, seen.sum(axis=1), view, LEVEL)
-        estimate = np.clip(shrunk_counts(seen, [view]), interval.low, interval.high)
+        interval = unbiased_counts(shown, shown.sum(axis=1), view, LEVEL)
+        estimate = np.clip(shrunk_counts(shown, [view]), interval.low, interval.high)
         return MeasuredAnswers(true, estimate, interval.low, interval.high, len(predicates))
 
     def _coded(self, names: Sequence[str]) -> dict[str, Codes]:
-        """The rows of the table, then those of the release, by the places of the table's values."""
+        """The rows of the table, then those of the release, as positions of the table's values."""
         stored: Mapping[str, StoredColumn] = stored_columns(
             self._written[0].parent, [path.name for path in self._written], names
         )
-        found = {}
+        codes = {}
         for name, column in stored.items():
             places = {
                 _key(value): place
                 for place, value in enumerate(self._source.histogram(name).values)
             }
-            to = np.array([places[_key(value)] for value in column.values], np.int64)
-            ours = np.delete(self._source.codes(name), self._without)
-            found[name] = np.concatenate([ours, to[column.codes]])
-        return found
+            translated = np.array([places[_key(value)] for value in column.values], np.int64)
+            true = np.delete(self._source.codes(name), self._without)
+            codes[name] = np.concatenate([true, translated[column.codes]])
+        return codes
 
 
 def _few_valued(source: LocalTable, names: Sequence[str]) -> list[str]:
-    """The columns with few enough values to be met by value."""
-    seen = source.sample(_LOOKED_AT, names)
-    found = []
-    for name, coded in seen.items():
+    """The columns with few enough values to be matched by value."""
+    columns = []
+    for name, coded in source.sample(_SAMPLED_ROWS, names).items():
         if coded.distinct > _MOST_VALUES:
             continue
         try:
             source.histogram(name)
         except InputError:
-            # Values that cannot be told exactly.
+            # Its values cannot be given exactly.
             continue
-        found.append(name)
-    return found
+        columns.append(name)
+    return columns
 
 
 def _tallies(codes: Codes, predicates: Sequence[Codes], values: int) -> Floats:
@@ -137,5 +136,5 @@ def _tallies(codes: Codes, predicates: Sequence[Codes], values: int) -> Floats:
 
 
 def _key(value: Any) -> Any:
-    """Numbers that are no number are equal to themselves here."""
+    """A value that compares as equal to itself, NaN too."""
     return ("not a number",) if isinstance(value, float) and math.isnan(value) else value

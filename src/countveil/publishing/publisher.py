@@ -2,7 +2,7 @@
 
     prepare -> count and check -> form groups -> draw -> deal, shuffle and write -> report -> commit
 
-Enters: a table and the publisher's choices. Leaves: a release folder, complete or not there at all.
+Enters: a table and the publisher's options. Leaves: a release folder, complete or not there at all.
 Must not know: how an engine reads, how groups are formed, how a draw is made.
 """
 

@@ -33,7 +33,7 @@ class Protecting:
         residue: str = "absorb",
         seed: int | None = None,
     ) -> Protecting:
-        """From what a caller may write; `ell` is for the columns without an ell of their own."""
+        """From what a caller may write; `ell` is for the columns that have none."""
         if isinstance(sensitive, str):
             sensitive = [sensitive]
         given: dict[str, int | None] = (

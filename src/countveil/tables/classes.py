@@ -3,7 +3,7 @@
 Enters: what the publisher wrote (`10`, `q10`, `18,30,45,65`), a column's values and their counts.
 Leaves: classes with open ends and readable labels, in order. Must not know: rows, engines.
 
-Edges are declared, or computed and rounded; the smallest and the largest value never show.
+Edges are declared, or computed and rounded; the smallest and the largest value are never shown.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ class Bins:
             ) from None
 
     @classmethod
-    def of(cls, wish: object) -> Bins:
+    def of(cls, given: object) -> Bins:
         """From what a caller in Python may write: 10, "q10", [18, 30, 45, 65]."""
-        if isinstance(wish, Bins):
-            return wish
-        if isinstance(wish, Sequence) and not isinstance(wish, str):
-            return cls.parse(",".join(map(str, wish)) + ",")
-        return cls.parse(str(wish))
+        if isinstance(given, Bins):
+            return given
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            return cls.parse(",".join(map(str, given)) + ",")
+        return cls.parse(str(given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,9 @@ def put_into_classes(
     if not any(known):
         raise InputError(f"Column {column!r} has no values to put into classes.")
     numbers = np.array([float(v) if k else 0.0 for v, k in zip(values, known, strict=True)])
-    there = np.array(known)
-    edges = bins.edges or _computed_edges(column, numbers[there], counts[there], bins)
-    whole = all(float(number).is_integer() for number in (*numbers[there], *edges))
+    present = np.array(known)
+    edges = bins.edges or _computed_edges(column, numbers[present], counts[present], bins)
+    whole = all(float(number).is_integer() for number in (*numbers[present], *edges))
     classes = Classes(edges, whole)
     labels = classes.labels
     return [
@@ -157,12 +157,12 @@ def _equal_frequency(
 def _quantiles(
     values: NDArray[np.float64], counts: NDArray[np.int64], shares: list[float]
 ) -> list[float]:
-    """The first value from which on more than a share of the rows lies below it."""
+    """For each share, the first value with at least that share of the rows below it."""
     order = np.argsort(values)
     before = np.concatenate([[0], np.cumsum(counts[order])[:-1]]) / counts.sum()
     places = np.searchsorted(before, shares)
-    found: list[float] = values[order][np.minimum(places, values.size - 1)].tolist()
-    return found
+    quantiles: list[float] = values[order][np.minimum(places, values.size - 1)].tolist()
+    return quantiles
 
 
 def _class_count(text: str) -> int:

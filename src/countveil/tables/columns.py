@@ -1,6 +1,6 @@
 """The columns of a table and the role of each.
 
-Enters: names and Arrow type names as the engine found them, and what the publisher asked for.
+Enters: names and Arrow type names as the engine reports them, and the publisher's options.
 Leaves: `Roles`: what is dropped, what is protected, what is published as it is.
 Must not know: values.
 """
@@ -52,7 +52,7 @@ def check_named(columns: Sequence[Column], named: Iterable[str]) -> None:
 
 
 def assign_roles(columns: Sequence[Column], sensitive: Sequence[str], drop: Iterable[str]) -> Roles:
-    """Check the publisher's wishes against the table's columns."""
+    """Give each column its role, and check that it can have it."""
     dropped = set(drop)
     check_named(columns, [*sensitive, *sorted(dropped)])
     for name in sensitive:

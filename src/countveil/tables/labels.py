@@ -14,22 +14,22 @@ from countveil.errors import InputError
 from countveil.tables.recode import read_pairs, value_text
 
 
-def read_labels(wish: Mapping[Any, str] | str | os.PathLike[str]) -> dict[str, str]:
+def read_labels(given: Mapping[Any, str] | str | os.PathLike[str]) -> dict[str, str]:
     """What each code stands for: a mapping, or a CSV file with lines of code,label."""
-    if isinstance(wish, Mapping):
-        labels, where = {code_text(code): str(label) for code, label in wish.items()}, "The labels"
+    if isinstance(given, Mapping):
+        labels, where = {code_text(code): str(label) for code, label in given.items()}, "The labels"
     else:
-        labels, where = read_pairs(wish, "a code and its label"), os.fspath(wish)
+        labels, where = read_pairs(given, "a code and its label"), os.fspath(given)
     if not labels:
         raise InputError(f"{where} label nothing. Lines of code,label are needed.")
-    seen: dict[str, str] = {}
+    codes: dict[str, str] = {}
     for code, label in labels.items():
-        if label in seen:
+        if label in codes:
             raise InputError(
-                f"{where}: the codes {seen[label]!r} and {code!r} have one label, {label!r}. If "
-                f"they shall become one value, say so with --merge."
+                f"{where}: the codes {codes[label]!r} and {code!r} have one label, {label!r}. To "
+                f"make them one value, use --merge."
             )
-        seen[label] = code
+        codes[label] = code
     return labels
 
 

@@ -32,7 +32,7 @@ SUPPORTED = (
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """One or several files of one format; of workbooks perhaps the sheet."""
+    """One or several files of one format; for workbooks, perhaps a sheet."""
 
     paths: tuple[Path, ...]
     format: str
@@ -61,7 +61,7 @@ _EXPORTS = ("__arrow_c_stream__", "__arrow_c_array__")
 
 
 def describe_source(table: object, query: str | None = None) -> Source:
-    """Find out what was handed over; a `query` is for a database."""
+    """Describe what was given; a `query` is for a database."""
     if isinstance(table, str):
         address = parse_address(table, InputError)
         if address is not None:
@@ -87,19 +87,19 @@ def describe_source(table: object, query: str | None = None) -> Source:
 
 
 def is_polars_plan(table: object) -> bool:
-    """Whether this is a lazy frame of Polars, found out without importing Polars."""
+    """Whether this is a lazy frame of Polars; without importing Polars."""
     kind = type(table)
     return kind.__name__ == "LazyFrame" and kind.__module__.split(".")[0] == "polars"
 
 
 def is_pandas(table: object) -> bool:
-    """Whether this is a pandas data frame, found out without importing pandas."""
+    """Whether this is a pandas data frame; without importing pandas."""
     kind = type(table)
     return kind.__name__ == "DataFrame" and kind.__module__.split(".")[0] == "pandas"
 
 
 def is_spark_frame(table: object) -> bool:
-    """Whether this is a data frame of Spark, found out without importing Spark."""
+    """Whether this is a data frame of Spark; without importing Spark."""
     kind = type(table)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
 
@@ -135,12 +135,12 @@ def _find_files(name: str) -> FileSource:
     elif path.exists():
         paths = [path]
     elif glob.has_magic(name):
-        paths = sorted(Path(found) for found in glob.glob(name, recursive=True))  # noqa: PTH207
+        paths = sorted(map(Path, glob.glob(name, recursive=True)))  # noqa: PTH207
         if not paths:
             raise InputError(f"No file matches {name}.")
     else:
         raise InputError(f"There is no file {name}. {_near_files(path)}".rstrip())
-    formats = {_format_of(found) for found in paths}
+    formats = {_format_of(path) for path in paths}
     if len(formats) > 1:
         raise InputError(
             f"{name} holds files of different formats: {', '.join(sorted(formats))}. Name those of "
@@ -150,7 +150,7 @@ def _find_files(name: str) -> FileSource:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """All files of a folder but hidden ones; what lies deeper is not guessed at."""
+    """All files of a folder except hidden ones; folders in it are refused."""
     entries = [entry for entry in sorted(folder.iterdir()) if entry.name[0] not in "._"]
     if (folder / "manifest.json").exists():
         raise InputError(f"{folder} is a release, which is published already.")
@@ -158,8 +158,8 @@ def _files_in(folder: Path) -> list[Path]:
     if deeper:
         raise InputError(
             f"{folder} has folders in it, such as {deeper[0]!r}. Name the files with a pattern, "
-            f"such as '{folder / '**' / '*.parquet'}'; values that stand only in names of folders "
-            f"are not read."
+            f"such as '{folder / '**' / '*.parquet'}'; values that are only in the names of "
+            f"folders are not read."
         )
     if not entries:
         raise InputError(f"The folder {folder} is empty. What works in it: {SUPPORTED}.")
@@ -171,7 +171,7 @@ def _format_of(path: Path) -> str:
     for name, endings in _FORMATS.items():
         if lower.endswith(endings):
             return name
-    raise InputError(f"Cannot tell the format of {path} from its ending. What works: {SUPPORTED}.")
+    raise InputError(f"The format of {path} is not clear from its ending. What works: {SUPPORTED}.")
 
 
 def _near_files(path: Path) -> str:

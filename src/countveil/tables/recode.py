@@ -1,7 +1,7 @@
 """Values that the publisher merges or declares, in small files.
 
 Enters: files of the publisher, and the distinct values of a column. Leaves: new values, or the
-declared ones. Must not know: rows, engines. Messages may name a value of the publisher's own files;
+declared ones. Must not know: rows, engines. Messages may name a value of the publisher's files;
 a value of the table only where the publisher cannot act without it.
 """
 
@@ -20,18 +20,18 @@ _LIMIT = 64 * 1024 * 1024
 _HEADERS = (["value", "label"], ["code", "label"], ["value"])
 
 
-def read_merges(wish: Mapping[Any, str] | str | os.PathLike[str]) -> dict[str, str]:
-    """What becomes of which value: a mapping, or a CSV file with lines of value,label."""
-    if isinstance(wish, Mapping):
-        return {value_text(value): str(label) for value, label in wish.items()}
-    mapping = read_pairs(wish, "a value and the label it becomes")
+def read_merges(given: Mapping[Any, str] | str | os.PathLike[str]) -> dict[str, str]:
+    """The label of each value: a mapping, or a CSV file with lines of value,label."""
+    if isinstance(given, Mapping):
+        return {value_text(value): str(label) for value, label in given.items()}
+    mapping = read_pairs(given, "a value and the label it becomes")
     if not mapping:
-        raise InputError(f"{os.fspath(wish)} merges nothing. It needs lines of value,label.")
+        raise InputError(f"{os.fspath(given)} merges nothing. It needs lines of value,label.")
     return mapping
 
 
 def read_pairs(file: str | os.PathLike[str], what: str) -> dict[str, str]:
-    """A file with two cells in each line: what the first becomes."""
+    """A file with two cells in each line, as a mapping from the first to the second."""
     path = Path(file)
     mapping: dict[str, str] = {}
     for number, row in _lines(path):
@@ -43,13 +43,13 @@ def read_pairs(file: str | os.PathLike[str], what: str) -> dict[str, str]:
     return mapping
 
 
-def read_domain(wish: Sequence[Any] | str | os.PathLike[str]) -> list[str]:
+def read_domain(given: Sequence[Any] | str | os.PathLike[str]) -> list[str]:
     """The values that a column may have: a sequence, or a file with one value per line."""
-    if not isinstance(wish, str | os.PathLike):
-        values, where = [value_text(value) for value in wish], "The domain"
+    if not isinstance(given, str | os.PathLike):
+        values, where = [value_text(value) for value in given], "The domain"
     else:
-        values, where = [], os.fspath(wish)
-        for number, row in _lines(Path(wish)):
+        values, where = [], os.fspath(given)
+        for number, row in _lines(Path(given)):
             if len(row) != 1:
                 raise InputError(
                     f"{where}, line {number}: one value per line is needed; put a value with a "
@@ -72,7 +72,7 @@ def merge_values(values: Iterable[Any], merges: Mapping[str, str]) -> list[str |
 def declared_values(
     column: str, declared: Sequence[str], occurring: Sequence[Any], type_name: str
 ) -> list[Any]:
-    """The declared values in the column's own type; refuse if another one occurs."""
+    """The declared values in the type of the column; any other value is refused."""
     allowed = set(declared)
     foreign = [v for v in occurring if v is not None and value_text(v) not in allowed]
     if foreign:

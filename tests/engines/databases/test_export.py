@@ -273,7 +273,7 @@ def test_what_is_shown_and_verified_of_a_database(release: cv.Release, tmp_path:
     assert (shown.exit_code, shown.stdout) == (0, same.stdout)
     checked = CliRunner().invoke(app, ["verify", to])
     assert isinstance(checked.exception, SettingsError)
-    assert "Checksums are those of files" in str(checked.exception)
+    assert "Only files have checksums" in str(checked.exception)
 
 
 def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,12 +67,12 @@ def command(
 
     Without --release a trial is published into a temporary place and attacked, with every row
     linked to its person. With --release the finished release is attacked as a real adversary
-    would: rows are linked that are alone with their non-sensitive values. The options must be
+    would: rows with a unique combination of non-sensitive values are linked. The options must be
     those of the publication.
 
     Exit code 1 when a measured figure contradicts a claim beyond chance. All tests together raise
-    a false alarm with probability 1e-4 at most. The result holds shares and counts, no value of
-    any row; it is made from the true table all the same, and is for the publisher's eyes.
+    a false alarm with probability 1e-4 at most. The result holds shares and counts, and no value
+    of any row, but it comes from the true table and is for the publisher only.
 
     Example: countveil audit census.csv -s occupation --ell 5 --report audit.html
     """

@@ -62,13 +62,13 @@ def command(
 ) -> None:
     """Compare ways to publish on INPUT: how far off counts are, and what is given away.
 
-    Decoy groups with our defaults and with the paper's own choices, Anatomy, Laplace noise, the
+    Decoy groups with our defaults and with the paper's choices, Anatomy, Laplace noise, the
     global randomisation of the paper (mechanism A), k-ary randomised response and an invariant PRAM
-    publish the same rows several times and are asked the same counts. Tables of more than 200,000
-    rows are compared on so many of them, spread evenly. Nothing is published.
+    publish the same rows several times and answer the same questions. Of a table with more than
+    200,000 rows, that many are used, evenly spread. Nothing is published.
 
     Laplace noise is OpenDP's: pip install 'countveil[study]'. Without it that line is left out. The
-    result is made from the true table, and is for the publisher's eyes.
+    result comes from the true table and is for the publisher only.
 
     Example: countveil compare census.csv -s occupation --ell 5 --report compare.html
     """

@@ -1,4 +1,4 @@
-"""`countveil export`: a release into a database."""
+"""`countveil export`: load a release into a database."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def command(
 ) -> None:
     """Load a release into a database, its manifest into a side table.
 
-    The release is verified first, and the tables appear together or not at all. The manifest stands
-    in TABLE_manifest. `countveil query` asks a release in PostgreSQL and DuckDB where it lies;
-    `countveil sql` prints SQL for the others. Passwords come from PGPASSWORD or .pgpass: an address
-    with one is refused. A type that the database would not keep exactly is refused.
+    The release is verified first, and both tables appear together or not at all. The manifest is in
+    TABLE_manifest. `countveil query` can query a release in PostgreSQL or DuckDB directly;
+    `countveil sql` prints SQL for other databases. Passwords come from PGPASSWORD or .pgpass; an
+    address with a password is refused. A type that the database would not keep exactly is refused.
 
     Example: countveil export census-release --to duckdb:census.duckdb#census
     """

@@ -68,17 +68,17 @@ def utility(
 ) -> None:
     """From which count on the published count is right enough.
 
-    Give two of --error, --probability and --count, and the third is found: from the count on, the
-    probability of a relative error of E or more stays at or below T. Exactly (binomial), by
+    Give two of --error, --probability and --count; the third is computed. From that count on, the
+    probability of a relative error of E or more is at most T. It is computed exactly (binomial), by
     Chebyshev's inequality, and as the paper prints it; `truly` is the exact probability there.
 
-    With --rows, --size and --share it is about the rows of a predicate over other columns that have
-    the value, estimated with the standard error that the estimate really has.
+    With --rows, --size and --share it is about a predicate over other columns: how many of its rows
+    have the value, estimated with the standard error of such an estimate.
 
     Example: countveil guarantee utility --ell 10 --error 0.2 --probability 0.02
     """
-    asked = _Asked(ell, count, error, probability, rows, size, share)
-    asked.answer("utility", plot, style)
+    parameters = _Parameters(ell, count, error, probability, rows, size, share)
+    parameters.answer("utility", plot, style)
 
 
 @app.command()
@@ -95,22 +95,22 @@ def privacy(
 ) -> None:
     """How likely the published count of a small number of rows is far off.
 
-    Give two of --count, --error and --probability, and the third is found: the count is off by more
-    than the relative error E with at least probability T. A count that is found is the largest such
-    that it and all smaller ones are.
+    Give two of --count, --error and --probability; the third is computed. The published count is
+    off by more than the relative error E with at least probability T. A computed count is the
+    largest for which this holds, for it and for all smaller ones.
 
-    With --rows, --size and --share it is about the rows of a predicate over other columns that have
-    the value, estimated with the standard error that the estimate really has.
+    With --rows, --size and --share it is about a predicate over other columns: how many of its rows
+    have the value, estimated with the standard error of such an estimate.
 
     Example: countveil guarantee privacy --ell 10 --count 5 --error 0.3
     """
-    asked = _Asked(ell, count, error, probability, rows, size, share)
-    asked.answer("privacy", plot, style)
+    parameters = _Parameters(ell, count, error, probability, rows, size, share)
+    parameters.answer("privacy", plot, style)
 
 
 _EXPLAINED = {
     "utility": (
-        "From the count on, for every larger one too: an error this large or larger has at most "
+        "From the count on, and for every larger one: an error this large or larger has at most "
         "this probability. 'printed' is the paper's formula, which is no bound; 'truly' is the "
         "exact probability at the count and error of each line."
     ),
@@ -124,8 +124,8 @@ _EXPLAINED = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What both commands are given."""
+class _Parameters:
+    """The numbers that both commands take."""
 
     ell: int
     count: int | None

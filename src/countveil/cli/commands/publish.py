@@ -198,7 +198,7 @@ def _next_step(folder: str) -> str:
 
 
 def _print_plan(done: Published) -> None:
-    """What a dry run found out."""
+    """What would have been published."""
     print(visible(f"Nothing was written. {done.rows:,} rows would be published to {done.folder}:"))
     print_manifest(done.manifest)
     if done.dropped:

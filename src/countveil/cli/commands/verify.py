@@ -30,8 +30,8 @@ def command(
     """Compare a release with its manifest: every file, every byte.
 
     Exit code 0 when it is sound, 1 when anything differs; each difference is named. Checksums
-    detect accidents, not malice: who can change a file can change its checksum too. A signature
-    detects malice, if you have the publisher's public key from somewhere else.
+    detect accidents, not malice: anybody who can change a file can change its checksum too. A
+    signature detects malice, if you have the publisher's public key from somewhere else.
     """
     from countveil.address import parse_release_address
     from countveil.release import verify_release
@@ -39,7 +39,7 @@ def command(
 
     if parse_release_address(place) is not None:
         raise SettingsError(
-            "Checksums are those of files: 'verify' looks at the folder of a release, before it is "
+            "Only files have checksums: 'verify' checks the folder of a release, before it is "
             "exported. The number of rows in a database is compared when a release is opened there."
         )
     folder = Path(place)

@@ -1,4 +1,4 @@
-"""Questions that could be asked of a table: conjunctions of plain columns, found in its rows.
+"""Questions that could be asked of a table: conjunctions of plain columns, drawn from its rows.
 
 Enters: codes of the plain columns, a stream. Leaves: for each predicate the rows that meet it. Must
 not know: the sensitive column, values.
