@@ -21,7 +21,7 @@ from countveil.tables import Reading, describe_source, table_options
 from countveil.tables.encoded.encoding import Form
 from countveil.tables.readers.blocks import Blocks
 from countveil.tables.readers.open import open_blocks
-from countveil.tables.storage.kept import KeptColumns
+from countveil.tables.storage.memory import KeptColumns
 
 Kind = tuple[Any, st.SearchStrategy[Any]]
 # Characters of every kind but the zero byte, which several programs end a text with.

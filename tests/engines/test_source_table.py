@@ -14,7 +14,7 @@ import countveil as cv
 from countveil.engines.local import publish_rows
 from countveil.engines.local.source_table import LocalSource
 from countveil.tables.encoded import encoding
-from countveil.tables.storage import memory_limit
+from countveil.tables.storage import memory
 from tests.sample_tables import open_local
 
 NOTHING = np.zeros(0, np.int64)
@@ -39,7 +39,7 @@ def source(
     if request.param == "memory":
         return open_local(table())
     if request.param == "file read again":
-        monkeypatch.setattr(memory_limit, "COLUMNS_SHARE", 0.0)
+        monkeypatch.setattr(memory, "COLUMNS_SHARE", 0.0)
     if request.param.startswith("arrow"):
         path = tmp_path / "in.arrow"
         as_stream = request.param == "arrow stream"
@@ -163,7 +163,7 @@ def test_text_that_stops_repeating(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: float
 ) -> None:
     """The first rows look like codes, the later ones do not: all arrive."""
-    monkeypatch.setattr(memory_limit, "COLUMNS_SHARE", kept)
+    monkeypatch.setattr(memory, "COLUMNS_SHARE", kept)
     monkeypatch.setattr(encoding, "FEW_ROWS", 10)
     monkeypatch.setattr("countveil.tables.readers.blocks.LEAST_SPAN", 100)
     texts = [f"same {row % 3}" if row < 1_500 else f"other {row}" for row in range(ROWS)]
@@ -203,8 +203,8 @@ def test_one_seed_gives_one_release_whatever_the_memory(
     pq.write_table(census, tmp_path / "in.parquet", row_group_size=500)
     found = []
     for kept, rows in ((0.3, 0.45), (0.3, 0.45), (0.0, 0.45), (0.0, 0.0)):
-        monkeypatch.setattr(memory_limit, "COLUMNS_SHARE", kept)
-        monkeypatch.setattr(memory_limit, "ROWS_SHARE", rows)
+        monkeypatch.setattr(memory, "COLUMNS_SHARE", kept)
+        monkeypatch.setattr(memory, "ROWS_SHARE", rows)
         sensitive = {"occupation": 5, "salary": 3}
         release = cv.publish(
             tmp_path / "in.parquet", sensitive, tmp_path / "release", seed=4, force=True
@@ -216,5 +216,5 @@ def test_one_seed_gives_one_release_whatever_the_memory(
 
 def test_what_may_be_used_leaves_room_for_the_program() -> None:
     """The least that may be asked for still holds rows; of much, nearly all is for them."""
-    assert 0.3 < memory_limit.room_for_rows(memory_limit.memory_limit("300MB")) / 300e6 < 0.7
-    assert 0.85 < memory_limit.room_for_rows(memory_limit.memory_limit("1GB")) / 1e9 < 1
+    assert 0.3 < memory.room_for_rows(memory.memory_limit("300MB")) / 300e6 < 0.7
+    assert 0.85 < memory.room_for_rows(memory.memory_limit("1GB")) / 1e9 < 1

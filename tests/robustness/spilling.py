@@ -12,13 +12,13 @@ import time
 
 import countveil.cli.entry
 from countveil.engines.local import publish_rows
-from countveil.tables.storage import memory_limit
+from countveil.tables.storage import memory
 from countveil.tables.storage.spill import Spill
 
 
 def main() -> None:
     """Run the command line."""
-    memory_limit.COLUMNS_SHARE = memory_limit.ROWS_SHARE = 0.0
+    memory.COLUMNS_SHARE = memory.ROWS_SHARE = 0.0
     publish_rows.BUCKET_ROWS = 1 << 12
     if os.environ.get("COUNTVEIL_TEST_PAUSE"):
         get = Spill.get

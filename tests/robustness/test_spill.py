@@ -16,7 +16,7 @@ import pytest
 
 import countveil as cv
 from countveil.engines.local import publish_rows
-from countveil.tables.storage import memory_limit
+from countveil.tables.storage import memory
 from countveil.tables.storage.spill import Spill
 from tests.robustness.test_canaries import assert_random_order, published_order
 from tests.robustness.test_types import EVERYDAY
@@ -30,8 +30,8 @@ SCRIPT = (sys.executable, "-m", "tests.robustness.spilling")
 
 @pytest.fixture
 def always_spilled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_limit, "COLUMNS_SHARE", 0.0)
-    monkeypatch.setattr(memory_limit, "ROWS_SHARE", 0.0)
+    monkeypatch.setattr(memory, "COLUMNS_SHARE", 0.0)
+    monkeypatch.setattr(memory, "ROWS_SHARE", 0.0)
     monkeypatch.setattr(publish_rows, "BUCKET_ROWS", 1 << 12)
 
 
@@ -92,7 +92,7 @@ def test_one_seed_gives_the_same_counts_in_memory_and_on_disk(
     canaries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cv.publish(canaries, {"job": 4}, tmp_path / "memory", seed=3, keep=KEPT)
-    monkeypatch.setattr(memory_limit, "ROWS_SHARE", 0.0)
+    monkeypatch.setattr(memory, "ROWS_SHARE", 0.0)
     cv.publish(canaries, {"job": 4}, tmp_path / "disk", seed=3, keep=KEPT)
     one, other = (
         pq.read_table(tmp_path / name / "data")["job"].value_counts().to_pylist()

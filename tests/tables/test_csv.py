@@ -21,7 +21,7 @@ from countveil.tables import Reading
 from countveil.tables.readers.csv import chunks as csv_chunks
 from countveil.tables.readers.csv import types as csv_types
 from countveil.tables.readers.csv.reader import open_csv_files
-from countveil.tables.storage.kept import KeptColumns
+from countveil.tables.storage.memory import KeptColumns
 from tests.sample_tables import table_of_blocks
 
 PLENTY = 1 << 40

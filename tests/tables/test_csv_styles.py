@@ -20,7 +20,7 @@ from countveil.errors import CountveilError, InputError, SettingsError
 from countveil.tables import CsvStyle, FileSource, Reading, describe_source
 from countveil.tables.readers.csv import chunks as csv_chunks
 from countveil.tables.readers.csv.reader import open_csv_files
-from countveil.tables.storage.kept import KeptColumns
+from countveil.tables.storage.memory import KeptColumns
 from tests.sample_tables import table_of_blocks
 from tests.strategies import examples
 

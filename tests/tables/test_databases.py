@@ -78,7 +78,7 @@ def test_every_row_is_read_with_its_types(
     path = request.getfixturevalue(f"{kind}_file")
     if small:
         monkeypatch.setattr(streams, "SPAN_ROWS", 700)
-        monkeypatch.setattr("countveil.tables.storage.memory_limit.COLUMNS_SHARE", 1e-9)
+        monkeypatch.setattr("countveil.tables.storage.memory.COLUMNS_SHARE", 1e-9)
     found = table_of(f"{kind}:{path}#t")
     expected = [
         (age, wage, job, dt.date.fromisoformat(day), bool(ok)) for age, wage, job, day, ok in rows()
@@ -227,7 +227,7 @@ def test_duckdb_may_not_put_plain_values_on_a_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("countveil.tables.readers.duckdb._LEAST_BYTES", 20 << 20)
-    monkeypatch.setattr("countveil.tables.storage.memory_limit.COLUMNS_SHARE", 1e-9)
+    monkeypatch.setattr("countveil.tables.storage.memory.COLUMNS_SHARE", 1e-9)
     path = tmp_path / "in.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE t AS SELECT hash(range) AS h FROM range(3000000)")

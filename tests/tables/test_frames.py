@@ -104,7 +104,7 @@ def test_streams_beyond_the_memory_go_through_the_encrypted_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.setattr(streams, "SPAN_ROWS", 100)
-    monkeypatch.setattr("countveil.tables.storage.memory_limit.COLUMNS_SHARE", 1e-9)
+    monkeypatch.setattr("countveil.tables.storage.memory.COLUMNS_SHARE", 1e-9)
     put: list[int] = []
     keep = Spill.put
 

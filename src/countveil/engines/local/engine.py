@@ -16,8 +16,7 @@ from countveil.engines.local.surveyed_table import SurveyedTable
 from countveil.release.draft import Draft, check_target, open_draft
 from countveil.tables import Reading, Shaping, describe_source
 from countveil.tables.readers.open import open_blocks
-from countveil.tables.storage.kept import KeptColumns
-from countveil.tables.storage.memory_limit import memory_shares
+from countveil.tables.storage.memory import KeptColumns, memory_shares
 
 
 class LocalEngine:

@@ -33,7 +33,7 @@ from countveil.maths.mechanism import Dealer, PublishedTable
 from countveil.randomness import Randomness, Stream
 from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Span
-from countveil.tables.storage.memory_limit import MemoryShares
+from countveil.tables.storage.memory import MemoryShares
 from countveil.tables.storage.parallel import Turns, in_order
 from countveil.tables.storage.spill import Spill
 

@@ -34,7 +34,7 @@ from countveil.tables.counted import (
 )
 from countveil.tables.encoded.encoding import as_codes, row_count, some_rows
 from countveil.tables.progress import Progress
-from countveil.tables.storage.memory_limit import MemoryShares
+from countveil.tables.storage.memory import MemoryShares
 
 _SAMPLED_SPANS = 8
 

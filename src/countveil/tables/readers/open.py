@@ -12,7 +12,7 @@ from typing import Any
 from countveil.errors import InputError, SettingsError
 from countveil.tables import DatabaseSource, FileSource, FrameSource, Reading, Source
 from countveil.tables.readers.blocks import Blocks
-from countveil.tables.storage.kept import KeptColumns
+from countveil.tables.storage.memory import KeptColumns
 
 
 def open_blocks(source: Source, reading: Reading, kept: KeptColumns) -> Blocks:

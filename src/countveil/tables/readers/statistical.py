@@ -23,7 +23,7 @@ from countveil.tables import Reading
 from countveil.tables.labels import code_text
 from countveil.tables.readers.statistical_times import SAS, SPSS, STATA, Counting, times_of
 from countveil.tables.readers.streams import StreamBlocks
-from countveil.tables.storage.kept import KeptColumns
+from countveil.tables.storage.memory import KeptColumns
 
 BATCH_ROWS, _FIRST_ROWS = 1 << 16, 1_000
 _READERS = {

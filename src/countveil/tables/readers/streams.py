@@ -19,7 +19,7 @@ from countveil.tables import Reading
 from countveil.tables.encoded.arrow_arrays import decoded, plain_array, plain_schema
 from countveil.tables.encoded.encoding import EncodedColumn, Form, RawColumn, encode, in_form
 from countveil.tables.readers.blocks import NO_LABELS, Batch, Labels, Span
-from countveil.tables.storage.kept import KeptColumns
+from countveil.tables.storage.memory import KeptColumns
 
 SPAN_ROWS, SPAN_BYTES = 1 << 17, 1 << 26
 _WHOLE_BELOW = float(1 << 53)

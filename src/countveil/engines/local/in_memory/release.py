@@ -26,7 +26,7 @@ from countveil.engines.pivot import check_size, places_in
 from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Expression, PlainColumn
-from countveil.tables.storage.memory_limit import memory_limit
+from countveil.tables.storage.memory import memory_limit
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]

@@ -29,7 +29,7 @@ from countveil.tables.readers.blocks import NO_LABELS, Batch, Span
 from countveil.tables.readers.csv.chunks import Chunk, CsvFile, IrregularError
 from countveil.tables.readers.csv.decoding import csv_bytes, not_the_encoding
 from countveil.tables.readers.csv.types import TEXT, first_fitting, merges, with_point
-from countveil.tables.storage.kept import KeptColumns
+from countveil.tables.storage.memory import KeptColumns
 
 _FIRST_LOOK, _HEADER_LIMIT = 1 << 16, 1 << 22
 
