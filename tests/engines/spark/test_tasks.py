@@ -165,7 +165,7 @@ def _distinct(seen: Mapping[str, CodedColumn]) -> dict[str, tuple[int, list[Any]
 
 def test_who_looks_sees_recoded_values_and_sends_back_what_was_found(as_part: Any) -> None:
     known = survey()
-    known.rename(["none", "x", "x", "y"])
+    known.recode(["none", "x", "x", "y"])
     key = Randomness(1).task_key("look")
     parcel = Parcel([], SimpleNamespace(value=pack_head({"job": known}, key)))
     task = tasks.LookTask(_distinct, [], parcel, key)

@@ -139,7 +139,7 @@ class LocalSource:
 
     def recode(self, column: str, values: Sequence[str | None]) -> None:
         """Put a text in place of each value of the column's histogram."""
-        self._table.counted([column])[column].rename(values)
+        self._table.counted([column])[column].recode(values)
 
     def publish(
         self,

@@ -152,7 +152,7 @@ class SurveyedTable:
     def recoded(self, name: str, batch: DictionaryColumn) -> DictionaryColumn:
         """A batch with the texts that were put in place of its values, if any were."""
         survey = self.surveys.get(name)
-        return batch if survey is None else survey.renamed(batch)
+        return batch if survey is None else survey.recoded(batch)
 
     def places(self, name: str, batches: Sequence[EncodedColumn], dtype: Any) -> NDArray[Any]:
         """The positions of some rows' values among the values of a counted column."""

@@ -113,7 +113,7 @@ class SparkSource:
         return [Column(c.name, "string") if self._is_renamed(c.name) else c for c in self._columns]
 
     def _is_renamed(self, name: str) -> bool:
-        return name in self._surveys and self._surveys[name].is_renamed
+        return name in self._surveys and self._surveys[name].is_recoded
 
     @_with_our_settings
     def histogram(self, column: str, without: Counts | None = None) -> Histogram:
@@ -121,7 +121,7 @@ class SparkSource:
         survey = self._surveys[column]
         counts = survey.counts
         if without is not None and without.size:
-            counts = counts - survey.gathered(self._lost_rows(without)[column].sum(axis=0))
+            counts = counts - survey.recoded_counts(self._lost_rows(without)[column].sum(axis=0))
         return Histogram(_domain_values(column, survey.values), counts)
 
     @_with_our_settings
@@ -144,7 +144,7 @@ class SparkSource:
 
     def recode(self, column: str, values: Sequence[str | None]) -> None:
         """Put a text in place of each value of the column's histogram."""
-        self._surveys[column].rename(values)
+        self._surveys[column].recode(values)
 
     @_with_our_settings
     def on_sample(
@@ -162,7 +162,7 @@ class SparkSource:
             parts = parts[np.linspace(0, parts.size - 1, _SAMPLED_PARTS).astype(int)]
         randomness = Randomness()
         key = randomness.task_key("look")
-        renamed = {n: own.without_counts() for n, own in self._surveys.items() if own.is_renamed}
+        renamed = {n: own.without_counts() for n, own in self._surveys.items() if own.is_recoded}
         schema = StructType([StructField(RESULT, BinaryType())])
         chosen = self._frame.select([quoted(name) for name in columns])
         share = most / max(1, int(sizes[parts].sum()))
@@ -291,7 +291,7 @@ class SparkSource:
     def _part_counts(self, name: str, lost: Counts | None) -> Counts:
         """The rows of each value, as it is published, in each part."""
         counts = self._by_part[name] if lost is None else self._by_part[name] - lost
-        return np.stack([self._surveys[name].gathered(own) for own in counts])
+        return np.stack([self._surveys[name].recoded_counts(own) for own in counts])
 
     def _sent(self, pieces: dict[str, bytes]) -> _Sent:
         return _Sent(self._session, self._missing, pieces)

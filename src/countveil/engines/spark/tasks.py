@@ -116,7 +116,7 @@ class LookTask:
                 if is_countable(column.type):
                     piece = encode_dictionary(plain_array(column, self._missing))
                     known = surveys.get(name)
-                    piece = piece if known is None else known.renamed(piece)
+                    piece = piece if known is None else known.recoded(piece)
                     pieces.setdefault(name, []).append(piece)
         found = self._look({name: coded_column(own) for name, own in pieces.items()})
         yield pa.RecordBatch.from_pydict({RESULT: pa.array([pickle.dumps(found)], pa.binary())})

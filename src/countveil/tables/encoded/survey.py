@@ -47,7 +47,7 @@ class Survey:
         self.values: Any = None
         self.counts = np.zeros(0, np.int64)
         self._originals: Any = None
-        self._renamed: NDArray[np.int64] | None = None
+        self._recoding: NDArray[np.int64] | None = None
         self._known: tuple[Any, NDArray[np.int64]] | None = None
         self._dictionaries: list[tuple[Any, NDArray[np.int64]]] = []
         self._n_dictionaries = 0
@@ -94,11 +94,11 @@ class Survey:
     def places(self, batch: DictionaryColumn) -> NDArray[np.int64]:
         """For each code of a batch, its position among the column's values."""
         places = self.original_places(batch)
-        return places if self._renamed is None else self._renamed[places]
+        return places if self._recoding is None else self._recoding[places]
 
     def original_places(self, batch: DictionaryColumn) -> NDArray[np.int64]:
         """For each code of a batch, its position among the values as they were read."""
-        originals = self._originals if self._renamed is not None else self.values
+        originals = self._originals if self._recoding is not None else self.values
         first = int(len(originals) > 0 and not originals[0].is_valid)
         matches = pc.index_in(batch.dictionary, value_set=originals.slice(first))
         lacking = missing_rows(matches)
@@ -117,17 +117,17 @@ class Survey:
     @property
     def n_originals(self) -> int:
         """How many values there were when they were read."""
-        return len(self.values) if self._renamed is None else self._renamed.size
+        return len(self.values) if self._recoding is None else self._recoding.size
 
-    def gathered(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def recoded_counts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Counts of the values as they were read, summed for each of the present values."""
-        if self._renamed is None:
+        if self._recoding is None:
             return counts
-        return np.bincount(self._renamed, counts, len(self.values)).astype(np.int64)
+        return np.bincount(self._recoding, counts, len(self.values)).astype(np.int64)
 
-    def rename(self, texts: Sequence[str | None]) -> None:
+    def recode(self, texts: Sequence[str | None]) -> None:
         """Put a text in place of each value, in the order of `values`."""
-        self._originals = self._originals if self._renamed is not None else self.values
+        self._originals = self._originals if self._recoding is not None else self.values
         encoded = text_array(texts).dictionary_encode()
         order = to_numpy(pc.sort_indices(encoded.dictionary))
         first = int(encoded.indices.null_count > 0)
@@ -138,17 +138,17 @@ class Survey:
         if first:
             self.values = pa.concat_arrays([pa.nulls(1, pa.string()), self.values])
         self.counts = np.bincount(new, self.counts, len(self.values)).astype(np.int64)
-        self._renamed = new if self._renamed is None else new[self._renamed]
+        self._recoding = new if self._recoding is None else new[self._recoding]
         self.kind = pa.string()
 
     @property
-    def is_renamed(self) -> bool:
+    def is_recoded(self) -> bool:
         """Whether texts were put in place of the values."""
-        return self._renamed is not None
+        return self._recoding is not None
 
-    def renamed(self, batch: DictionaryColumn) -> DictionaryColumn:
+    def recoded(self, batch: DictionaryColumn) -> DictionaryColumn:
         """A batch with the texts that were put in place of its values, if any were."""
-        if self._renamed is None:
+        if self._recoding is None:
             return batch
         first = int(len(self.values) > 0 and not self.values[0].is_valid)
         known = self.values.slice(first)
