@@ -23,7 +23,7 @@ from countveil.maths.estimate import shrunk_counts, unbiased_counts
 from countveil.maths.estimate.products import product_likelihood
 from countveil.maths.groups import ColumnSettings, largest_ell
 from countveil.maths.paper import bayes_counts
-from countveil.maths.paper.bayes import PAPER_TOLERANCE
+from countveil.maths.paper.iteration import PAPER_TOLERANCE
 from tests.repeated_releases import acs_2024, releases
 
 Floats = NDArray[np.float64]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import countveil as cv
 from countveil.comparing.baselines import DecoyGroups
-from countveil.maths.paper.bayes import PAPER_TOLERANCE, bayes_step
+from countveil.maths.paper.iteration import PAPER_TOLERANCE, bayes_step
 from countveil.randomness import Stream
 from study.data import StudyTable
 from study.experiments.common import DEFAULT_ELL, Parameters, Row, Scale, randomness_of

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from countveil.comparing.baselines import DecoyGroups
 from countveil.comparing.baselines.ours import DecoyTable
 from countveil.maths.groups import largest_ell
-from countveil.maths.paper.bayes import PAPER_TOLERANCE
+from countveil.maths.paper.iteration import PAPER_TOLERANCE
 from countveil.randomness import Randomness
 from study.data import StudyTable
 from study.measures import Row

@@ -13,7 +13,7 @@ from countveil.maths.channel import ChannelView
 from countveil.maths.estimate import shrunk_counts
 from countveil.maths.estimate.products import product_likelihood
 from countveil.maths.paper import bayes_counts
-from countveil.maths.paper.bayes import PAPER_TOLERANCE
+from countveil.maths.paper.iteration import PAPER_TOLERANCE
 from study.data import PLAIN, StudyTable
 from study.experiments.common import Parameters, Row, Scale, eligible, labelled, randomness_of
 from study.measures import SMALL, Band, errors

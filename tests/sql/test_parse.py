@@ -20,13 +20,13 @@ from countveil.sql.query.expressions import (
     TRUE,
     AllOf,
     AnyOf,
+    ColumnReference,
     Constant,
     Expression,
     Formula,
     Not,
     Operation,
     Plain,
-    PlainColumn,
     SensitiveTest,
     as_condition,
     reduce,
@@ -53,7 +53,7 @@ COLUMNS = ReleaseColumns(
     {"job": (None, *JOBS), "grade": (1, 2, 3), "band": ("<18", "18-64", "65+")},
     {"band": ClassEdges((18, 65), whole=True)},
 )
-AGE, GENDER = PlainColumn("age", "number"), PlainColumn("gender", "text")
+AGE, GENDER = ColumnReference("age", "number"), ColumnReference("gender", "text")
 
 
 def plain(name: str, *operands: Any) -> Plain:
@@ -84,15 +84,19 @@ def text(value: str) -> Constant:
         ("gender LIKE 'F%'", plain("like", GENDER, text("F%"))),
         (
             "born >= '1990-05-01'",
-            plain("at_least", PlainColumn("born", "date"), Constant(dt.date(1990, 5, 1), "date")),
+            plain(
+                "at_least", ColumnReference("born", "date"), Constant(dt.date(1990, 5, 1), "date")
+            ),
         ),
         (
             "born >= DATE '1990-05-01'",
-            plain("at_least", PlainColumn("born", "date"), Constant(dt.date(1990, 5, 1), "date")),
+            plain(
+                "at_least", ColumnReference("born", "date"), Constant(dt.date(1990, 5, 1), "date")
+            ),
         ),
-        ("insured", Plain(PlainColumn("insured", "true/false"))),
-        ("\"group\" = 'a'", plain("equal", PlainColumn("group", "text"), text("a"))),
-        ("\"Zip\" = 'a'", plain("equal", PlainColumn("Zip", "text"), text("a"))),
+        ("insured", Plain(ColumnReference("insured", "true/false"))),
+        ("\"group\" = 'a'", plain("equal", ColumnReference("group", "text"), text("a"))),
+        ("\"Zip\" = 'a'", plain("equal", ColumnReference("Zip", "text"), text("a"))),
         ("job = 'nurse'", SensitiveTest("job", "in", ("nurse",))),
         ("'nurse' <> job", SensitiveTest("job", "not_in", ("nurse",))),
         ("job IS NULL", SensitiveTest("job", "is_null")),

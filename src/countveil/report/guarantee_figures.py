@@ -14,7 +14,7 @@ from countveil.maths.guarantees.searches import (
     smallest_count,
     worst_failure,
 )
-from countveil.maths.paper.bounds import printed_probability
+from countveil.maths.paper.printed import printed_probability
 from countveil.report import Axis, Chart, Line
 
 _USUAL = (2, 5, 10)

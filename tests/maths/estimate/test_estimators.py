@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from countveil.errors import SettingsError
 from countveil.maths.channel import ChannelView, b_exact
 from countveil.maths.estimate import Estimates, check_method, unbiased_counts, verdicts
-from countveil.maths.paper.bayes import PAPER_TOLERANCE, BayesResult, bayes_counts
+from countveil.maths.paper.iteration import PAPER_TOLERANCE, BayesResult, bayes_counts
 
 ROWS, KEEP = 10_000, 0.2
 PUBLISHED = np.array([400.0, 1000.0, 50.0, 1999.0])
@@ -129,7 +129,7 @@ def test_an_iteration_limit_is_reported() -> None:
 
 
 def test_bayes_keeps_the_four_totals() -> None:
-    from countveil.maths.paper.bayes import bayes_step
+    from countveil.maths.paper.iteration import bayes_step
 
     y = np.array([[5_000.0], [700.0], [4_200.0], [100.0]])
     after = bayes_step(y, y, ROWS, [KEEP], "exact")

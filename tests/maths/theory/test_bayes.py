@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from countveil.maths.paper.bayes import PAPER_TOLERANCE, bayes_counts, bayes_step
+from countveil.maths.paper.iteration import PAPER_TOLERANCE, bayes_counts, bayes_step
 
 Matrix = list[list[Fraction]]
 

@@ -26,7 +26,7 @@ import numpy as np
 from countveil.comparing.baselines.method import Belief, Codes, Floats, Rows, posterior, tallies
 from countveil.errors import SettingsError
 from countveil.maths.paper import bayes_counts
-from countveil.maths.paper.bayes import PAPER_TOLERANCE
+from countveil.maths.paper.iteration import PAPER_TOLERANCE
 from countveil.randomness import Stream
 
 ESTIMATES = ("bayes", "unbiased", "stopped", "printed")

@@ -29,7 +29,7 @@ from countveil.maths.estimate import check_method, shrunk_counts, unbiased_count
 from countveil.maths.groups import ColumnSettings, check_eligible, form_groups
 from countveil.maths.mechanism import Dealer, draw_published
 from countveil.maths.paper import bayes_counts
-from countveil.maths.paper.bayes import PAPER_TOLERANCE
+from countveil.maths.paper.iteration import PAPER_TOLERANCE
 from countveil.randomness import Randomness
 
 _LEVEL = 0.95

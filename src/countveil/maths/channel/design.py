@@ -1,15 +1,15 @@
 """The maximum-entropy design: how often two values meet when groups are as mixed as they can be.
 
-Enters: counts per value, ell. Leaves: expected numbers of groups that hold a value, or two values
-together, and the channel W that follows. Must not know: actual groups, randomness, and whether the
-counts are true ones (the publisher) or published ones (an analyst). Theory: docs/theory/channel.md,
-"Mixed groups".
+Enters: counts per value, ell. Leaves: expected numbers of groups that contain a value, or two
+values together, and the channel W that follows. Must not know: actual groups, randomness, and
+whether the counts are true ones (the publisher) or published ones (an analyst). Theory:
+docs/theory/channel.md, "Mixed groups".
 
 **Design.** k = N // ell groups, of N // k values or one more. Among all laws of such groups with
 the given expected counts, the one of largest entropy gives a set of values the probability
 proportional to the product of one weight per value: conditional Poisson sampling, with the same
 weights for both sizes. Write a weight as p / (1 - p), let S be the sum of independent indicators
-with these p, and S_u, S_uv the sum without one or two of them. A group of size m holds
+with these p, and S_u, S_uv the sum without one or two of them. A group of size m contains
 
     u with probability        p[u] P(S_u = m - 1) / P(S = m),
     u and v with probability  p[u] p[v] P(S_uv = m - 2) / P(S = m).

@@ -163,7 +163,7 @@ class Likelihood:
             # A variance that grows like the square of t leaves no upper end.
             high = np.where(lead > 0, (half + root) / lead, np.inf)
         low, high = np.minimum(low, self.size - self.step), np.maximum(high, self.step)
-        # n rows cannot hold more; an estimate outside of 0 to n still gets an interval inside.
+        # A count lies between 0 and n; an estimate outside still gets an interval inside.
         return np.clip(low, 0, self.size), np.clip(high, 0, self.size)
 
 

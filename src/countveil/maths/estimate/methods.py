@@ -142,7 +142,7 @@ class ShrunkEstimator(Estimator):
 
 
 def _bayes(level: float, channel: str) -> Estimator:
-    # Only here: nobody else needs the paper's iteration, and it builds on the class above.
+    # Imported here: it builds on the class above, and no other method needs the paper's iteration.
     from countveil.maths.estimate.bayes import BayesEstimator
 
     return BayesEstimator(level, channel)

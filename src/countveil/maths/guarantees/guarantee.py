@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Self
 from countveil.errors import SettingsError
 from countveil.maths.guarantees import searches
 from countveil.maths.guarantees.binomial import MOST_COUNT, chance_failing, chance_off
-from countveil.maths.paper import bounds
+from countveil.maths.paper import printed
 
 if TYPE_CHECKING:
     from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
@@ -162,7 +162,7 @@ class Guarantee:
     ) -> GuaranteeAnswer:
         """The two correct ways and the printed one, each with its exact probability."""
         known = {name: value for name, value in given.items() if name != asked}
-        values = (*correct, getattr(bounds, f"printed_{asked}")(self.ell, **known))
+        values = (*correct, getattr(printed, f"printed_{asked}")(self.ell, **known))
         ways = []
         for name, value in zip(_WAYS, values, strict=True):
             point = {**known, asked: value}

@@ -6,7 +6,7 @@ and what countveil computes instead. Questions to a release reach it through one
 `maths/estimate/bayes.py` (method "bayes", channel "exact" or "printed").
 """
 
-from countveil.maths.paper.bayes import PAPER_TOLERANCE, BayesResult, Rounds, bayes_counts
+from countveil.maths.paper.iteration import PAPER_TOLERANCE, BayesResult, Rounds, bayes_counts
 from countveil.maths.paper.printed import b_printed
 
 __all__ = ["PAPER_TOLERANCE", "BayesResult", "Rounds", "b_printed", "bayes_counts"]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from countveil.sql.query import Tally
-from countveil.sql.query.expressions import Constant, Expression, PlainColumn
+from countveil.sql.query.expressions import ColumnReference, Constant, Expression
 
 # Every operation of countveil.sql.query.expressions; {0}, {1} are operands, {all} a list of them,
 # {whole} the later ones as whole numbers.
@@ -73,7 +73,7 @@ class Dialect(ABC):
 
     def text(self, expression: Expression) -> str:
         """An expression as text."""
-        if isinstance(expression, PlainColumn):
+        if isinstance(expression, ColumnReference):
             return self._names[expression.name]
         if isinstance(expression, Constant):
             return self.constant(expression)

@@ -12,7 +12,7 @@ from typing import ClassVar
 from countveil.errors import QueryError
 from countveil.release.values import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
 from countveil.sql.dialects.literals import LiteralDialect
-from countveil.sql.query.expressions import Constant, Expression, Operation, PlainColumn
+from countveil.sql.query.expressions import ColumnReference, Constant, Expression, Operation
 
 # Operations with the same text for any operands; {0}, {1} are operands, {double} is the type of
 # double precision.
@@ -84,7 +84,7 @@ class TranslatedDialect(LiteralDialect):
 
     def _operand(self, part: Expression, operation: str) -> str:
         text = self.text(part)
-        if self.wide_integer and operation in _ARITHMETIC and isinstance(part, PlainColumn):
+        if self.wide_integer and operation in _ARITHMETIC and isinstance(part, ColumnReference):
             # Small integers would overflow where DuckDB's do not.
             return f"CAST({text} AS {self.wide_integer if self._whole(part) else self.double})"
         return text
@@ -95,7 +95,7 @@ class TranslatedDialect(LiteralDialect):
 
     def _whole(self, part: Expression) -> bool:
         """Whether it can only be a whole number."""
-        if isinstance(part, PlainColumn):
+        if isinstance(part, ColumnReference):
             return self._types[part.name].startswith(("int", "uint"))
         if isinstance(part, Constant):
             return part.value is None or type(part.value) is int

@@ -33,8 +33,8 @@ OPERATIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class PlainColumn:
-    """A column that is not sensitive."""
+class ColumnReference:
+    """The value of a plain column, one that is not sensitive."""
 
     name: str
     kind: str
@@ -57,7 +57,7 @@ class Operation:
     kind: str
 
 
-Expression = PlainColumn | Constant | Operation
+Expression = ColumnReference | Constant | Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ TRUE, FALSE = Truth(value=True), Truth(value=False)
 
 def columns_named(expression: Expression) -> set[str]:
     """The columns that an expression names."""
-    if isinstance(expression, PlainColumn):
+    if isinstance(expression, ColumnReference):
         return {expression.name}
     if isinstance(expression, Constant):
         return set()

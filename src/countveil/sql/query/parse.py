@@ -18,12 +18,12 @@ from countveil.release.values import BOOLEAN
 from countveil.sql.query.expressions import (
     TRUE,
     AllOf,
+    ColumnReference,
     Constant,
     Expression,
     Formula,
     Operation,
     Plain,
-    PlainColumn,
     SensitiveTest,
 )
 from countveil.sql.query.question import GroupKey, Having, Ordering, Question, SelectedItem
@@ -235,7 +235,7 @@ class _Reader:
         return list(dict.fromkeys(self._key(node) for node in nodes))
 
     def _resolved(self, node: exp.Expr, clause: str) -> exp.Expr:
-        """A position or an alias stands for the selected item."""
+        """A position or an alias refers to a selected item."""
         from sqlglot import exp
 
         inner = node.unnest()
@@ -251,7 +251,7 @@ class _Reader:
         return item
 
     def _named(self, node: exp.Expr) -> exp.Expr:
-        """An alias stands for the selected item, unless a column has that name."""
+        """An alias refers to a selected item, unless a column has that name."""
         from sqlglot import exp
 
         inner = node.unnest()
@@ -331,7 +331,7 @@ class ConditionReader:
             if value is None:
                 return SensitiveTest(column.name, "is_null")
             return SensitiveTest(column.name, "in", (value,))
-        plain = PlainColumn(column.name, kind)
+        plain = ColumnReference(column.name, kind)
         if value is None:
             return Plain(Operation("is_null", (plain,), BOOLEAN))
         return Plain(Operation("equal", (plain, Constant(value, kind)), BOOLEAN))

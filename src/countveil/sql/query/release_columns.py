@@ -47,7 +47,7 @@ class ReleaseColumns:
         raise QueryError(f"There is no column {name!r} in {self._where}. {hint}")
 
     def knows(self, name: str) -> bool:
-        """Whether a column of this name can be found."""
+        """Whether there is a column of this name."""
         return any(known.lower() == name.lower() for known in self._by_name)
 
     def kind(self, column: PublishedColumn) -> str:

@@ -13,10 +13,10 @@ from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
 from countveil.sql.query.expressions import (
     OPERATIONS,
+    ColumnReference,
     Constant,
     Expression,
     Operation,
-    PlainColumn,
 )
 from countveil.sql.query.release_columns import ReleaseColumns, as_kind
 
@@ -125,7 +125,7 @@ class ScalarReader:
             if value and part not in allowed:
                 refuse(f"{excerpt(node)} is not supported.")
 
-    def _plain_column(self, node: exp.Expr, _depth: int) -> PlainColumn:
+    def _plain_column(self, node: exp.Expr, _depth: int) -> ColumnReference:
         from sqlglot import exp
 
         if isinstance(node.this, exp.Star):
@@ -136,7 +136,7 @@ class ScalarReader:
                 f"Column {column.name!r} is sensitive and cannot be part of an expression.",
                 "On it, supported are =, <>, IN, NOT IN, IS NULL and GROUP BY.",
             )
-        return PlainColumn(column.name, self.columns.kind(column))
+        return ColumnReference(column.name, self.columns.kind(column))
 
     def _literal(self, node: exp.Expr, depth: int) -> Expression:
         from sqlglot import exp

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from countveil.engines.local.in_memory.column import Codes, HeldColumn, NotHeldError
 from countveil.sql.query.expressions import (
+    ColumnReference,
     Constant,
     Expression,
     Operation,
-    PlainColumn,
     columns_named,
 )
 
@@ -117,7 +117,7 @@ def unpacked(words: Words) -> NDArray[np.bool_]:
 def _simple_truths(column: HeldColumn, operation: Operation) -> Truths | None:
     """The truth of a comparison that needs no engine; None if it may need one."""
     subject, *others = operation.operands
-    if not isinstance(subject, PlainColumn):
+    if not isinstance(subject, ColumnReference):
         return None
     truths = np.full(len(column.values), -1, np.int8)
     if operation.name == "is_null":

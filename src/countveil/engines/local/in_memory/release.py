@@ -25,7 +25,7 @@ from countveil.engines.local.in_memory.reading import hold_column
 from countveil.engines.pivot import check_size, places_in
 from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query import Tally
-from countveil.sql.query.expressions import Expression, PlainColumn
+from countveil.sql.query.expressions import ColumnReference, Expression
 from countveil.tables.storage.memory import memory_limit
 
 Floats = NDArray[np.float64]
@@ -124,7 +124,7 @@ class HeldRelease:
         self, tally: Tally, masks: Sequence[Words], domains: Sequence[Sequence[Any]]
     ) -> tuple[list[tuple[Any, ...]], Floats]:
         """Counts by plain keys as well, in the order of the keys."""
-        names = [key.name for key in tally.keys if isinstance(key, PlainColumn)]
+        names = [key.name for key in tally.keys if isinstance(key, ColumnReference)]
         if len(names) < len(tally.keys):
             raise NotHeldError
         values = [self._column(name).values for name in names]
