@@ -81,10 +81,10 @@ def check(folder: Path, asked: list[str], **options: Any) -> None:
             cv.open(folder).counts(asked, **options)
         return
     answer = cv.open(folder).counts(asked, **options)
-    for query, (text, *found), want in zip(asked, answer.rows(), expected, strict=True):
+    for query, (text, *cell), want in zip(asked, answer.rows(), expected, strict=True):
         assert text == query
-        assert numbers(tuple(found[:4])) == pytest.approx(numbers(want[:4]), rel=1e-6, abs=1e-6)
-        assert found[4] == want[4]
+        assert numbers(tuple(cell[:4])) == pytest.approx(numbers(want[:4]), rel=1e-6, abs=1e-6)
+        assert cell[4] == want[4]
 
 
 QUERIES = st.lists(

@@ -27,10 +27,10 @@ def test_a_crosstab_holds_the_cells_of_the_query(release: cv.Release) -> None:
     )
     assert table.column_values == ["F", "M"]
     assert len(table.row_values) == 50
-    for group, found in zip(answer.groups, answer.estimates, strict=True):
+    for group, result in zip(answer.groups, answer.estimates, strict=True):
         cell = table.cell(*group)
         assert cell is not None
-        assert cell.estimate == pytest.approx(found.estimate)
+        assert cell.estimate == pytest.approx(result.estimate)
     assert table.cell("no such thing", "F") is None
     assert len(table.to_pandas()) == len(table.to_polars()) == table.to_arrow().num_rows == 100
 
@@ -63,9 +63,9 @@ def test_a_crosstab_needs_two_different_columns(release: cv.Release) -> None:
 
 def test_many_counts_at_once(release: cv.Release) -> None:
     asked = ["gender = 'F'", "occupation = 'nurse'", "occupation = 'nurse' OR age > 70"]
-    found = release.counts(asked)
-    assert [group[0] for group in found.groups] == asked
-    assert [release.count(where) for where in asked] == list(found.estimates)
+    answer = release.counts(asked)
+    assert [group[0] for group in answer.groups] == asked
+    assert [release.count(where) for where in asked] == list(answer.estimates)
 
 
 def test_a_chart_has_a_bar_and_an_error_for_every_cell(release: cv.Release) -> None:
@@ -99,7 +99,7 @@ def test_several_sensitive_columns_have_cells_of_their_product(
     folder = tmp_path_factory.mktemp("two") / "release"
     rows = {"p": [1, 2] * 3_000, "a": ["x", "y", "z"] * 2_000, "b": ["u", "v"] * 3_000}
     release = cv.publish(pa.table(rows), {"a": 2, "b": 2}, folder, seed=3, keep="p")
-    found = release.sql("SELECT a, b, count(*) FROM release GROUP BY ALL")
-    assert list(found.groups) == [(a, b) for a in ("x", "y", "z") for b in ("u", "v")]
+    answer = release.sql("SELECT a, b, count(*) FROM release GROUP BY ALL")
+    assert list(answer.groups) == [(a, b) for a in ("x", "y", "z") for b in ("u", "v")]
     # b has two values of N/ell rows each: nothing separates them.
-    assert {found.verdict for found in found.estimates} == {"hidden"}
+    assert {answer.verdict for answer in answer.estimates} == {"hidden"}

@@ -41,8 +41,8 @@ def test_both_ways_lay_out_the_same(
     widths = None if most is None else [most, *[None] * (len(columns) - 1)]
     lines = [list(map(display._cell, line)) for line in (columns, *rows)]
     right = [any(isinstance(row[i], int | float) for row in rows) for i in range(len(columns))]
-    found = display.text_table(columns, rows, width=width, widths=widths)
-    assert found == display._folded_table(lines, right, width, widths)
+    text = display.text_table(columns, rows, width=width, widths=widths)
+    assert text == display._folded_table(lines, right, width, widths)
 
 
 def test_the_width_is_that_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

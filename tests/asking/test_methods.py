@@ -23,8 +23,8 @@ def test_shrunk_is_the_default(release: cv.Release) -> None:
 
 
 def test_a_shrunk_estimate_lies_in_the_interval_of_the_unbiased_one(release: cv.Release) -> None:
-    calm, plain = release.sql(WOMEN), release.sql(WOMEN, method="unbiased")
-    for one, other in zip(calm.estimates, plain.estimates, strict=True):
+    shrunk, plain = release.sql(WOMEN), release.sql(WOMEN, method="unbiased")
+    for one, other in zip(shrunk.estimates, plain.estimates, strict=True):
         assert (one.low, one.high, one.std_error) == (other.low, other.high, other.std_error)
         assert one.estimate is not None
         assert one.low is not None
@@ -35,7 +35,7 @@ def test_a_shrunk_estimate_lies_in_the_interval_of_the_unbiased_one(release: cv.
 def test_shrunk_values_add_up_to_the_rows(release: cv.Release) -> None:
     """But for the few that are cut at the ends of their intervals."""
     answer = release.sql(WOMEN)
-    total = sum(found.estimate or 0 for found in answer.estimates)
+    total = sum(cell.estimate or 0 for cell in answer.estimates)
     assert total == pytest.approx(release.count("gender = 'F'").estimate, rel=0.02)
 
 
@@ -97,8 +97,8 @@ def test_shrunk_is_nearer_to_the_truth_than_the_paper_for_two_columns(
 
     def error(**options: str) -> float:
         answer = release.sql(query, **options)  # type: ignore[arg-type]
-        said = dict(zip(answer.groups, answer.estimates, strict=True))
-        return sum(abs((found.estimate or 0) - truth.get(cell, 0)) for cell, found in said.items())
+        pairs = zip(answer.groups, answer.estimates, strict=True)
+        return sum(abs((one.estimate or 0) - truth.get(cell, 0)) for cell, one in pairs)
 
     assert error() < error(method="bayes", channel="printed")
     assert error() < 0.8 * error(method="unbiased")
@@ -113,9 +113,9 @@ def test_bayes_says_how_many_rounds_it_took(release: cv.Release) -> None:
 
 
 def test_the_printed_channel_carries_no_errors(release: cv.Release) -> None:
-    found = release.sql(WOMEN, method="bayes", channel="printed").estimates
-    assert all(one.estimate is not None for one in found)
-    assert all(one.std_error is None and one.verdict is None for one in found)
+    answer = release.sql(WOMEN, method="bayes", channel="printed").estimates
+    assert all(one.estimate is not None for one in answer)
+    assert all(one.std_error is None and one.verdict is None for one in answer)
 
 
 def test_bayes_refuses_what_the_paper_does_not_have(release: cv.Release) -> None:
@@ -130,9 +130,9 @@ def test_no_count_of_a_set_has_an_interval_of_one_point(release: cv.Release) -> 
     jobs = ("nurse", "lawyer", "driver")
     conditions = [f"age = {age} AND gender = 'F' AND occupation IN {jobs}" for age in range(60, 80)]
     answer = release.counts(conditions, method="unbiased")
-    estimates = [found.estimate or 0 for found in answer.estimates]
+    estimates = [cell.estimate or 0 for cell in answer.estimates]
     assert min(estimates) < 0, "or the test shows nothing"
-    for found in answer.estimates:
-        assert found.low is not None
-        assert found.high is not None
-        assert found.high - found.low > 1 or found.std_error == 0
+    for cell in answer.estimates:
+        assert cell.low is not None
+        assert cell.high is not None
+        assert cell.high - cell.low > 1 or cell.std_error == 0

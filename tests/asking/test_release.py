@@ -76,9 +76,9 @@ def test_ways_to_ask_the_same(release: cv.Release) -> None:
 
 
 def test_no_rows_are_exactly_no_rows(release: cv.Release) -> None:
-    found = release.count("age > 200", occupation="nurse")
-    assert (found.estimate, found.std_error, found.low, found.high) == (0, 0, 0, 0)
-    assert found.verdict == "reliable"
+    estimate = release.count("age > 200", occupation="nurse")
+    assert (estimate.estimate, estimate.std_error, estimate.low, estimate.high) == (0, 0, 0, 0)
+    assert estimate.verdict == "reliable"
 
 
 def test_a_value_that_is_nowhere_is_hidden_and_noted(release: cv.Release) -> None:
@@ -106,9 +106,9 @@ def test_an_answer_without_rows_keeps_its_columns(release: cv.Release) -> None:
 
 
 def test_the_printed_channel_gives_no_errors(release: cv.Release) -> None:
-    found = release.count("gender = 'F'", occupation="nurse", method="bayes", channel="printed")
-    assert found.estimate is not None
-    assert (found.std_error, found.low, found.high, found.verdict) == (None, None, None, None)
+    count = release.count("gender = 'F'", occupation="nurse", method="bayes", channel="printed")
+    assert count.estimate is not None
+    assert (count.std_error, count.low, count.high, count.verdict) == (None, None, None, None)
 
 
 def test_within_decides_what_is_reliable(release: cv.Release) -> None:
@@ -139,8 +139,8 @@ def test_opening_what_is_not_a_release(tmp_path: Path) -> None:
 def test_missing_sensitive_values_are_counted(tmp_path: Path) -> None:
     table = pa.table({"p": [1, 2] * 300, "s": ["a", None, "b"] * 200})
     release = cv.publish(table, {"s": 2}, tmp_path / "release", seed=1)
-    found = release.sql("SELECT s, count(*) FROM release GROUP BY s")
-    assert [row[0] for row in found.rows()] == [None, "a", "b"]
+    answer = release.sql("SELECT s, count(*) FROM release GROUP BY s")
+    assert [row[0] for row in answer.rows()] == [None, "a", "b"]
     whole = release.count(s=None)
-    assert whole.estimate == next(found.rows())[1]
+    assert whole.estimate == next(answer.rows())[1]
     assert release.count("s IS NULL") == whole

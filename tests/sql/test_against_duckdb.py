@@ -57,7 +57,7 @@ def table() -> pa.Table:
 def release(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Noiseless]:
-    """Answered from the files, or from codes in memory as far as they can tell."""
+    """Answered from the files, or from codes in memory where they suffice."""
     folder = tmp_path_factory.mktemp("duckdb") / "release"
     cv.publish(table(), {"job": 2, "grade": 2}, folder, seed=1)
     with pytest.MonkeyPatch.context() as patch:
@@ -91,11 +91,11 @@ def compare(query: str, release: Noiseless, database: duckdb.DuckDBPyConnection)
     if "ORDER BY" not in query:
         ours, theirs = (sorted(rows, key=lambda r: repr(r[:n_keys])) for rows in (ours, theirs))
     assert [row[:n_keys] for row in ours] == [row[:n_keys] for row in theirs], query
-    for own, other in zip(ours, theirs, strict=True):
+    for row, other in zip(ours, theirs, strict=True):
         # DuckDB's 0/0 is not a number; ours is missing.
         expected = [0.0 if n is None or n != n else n for n in other[n_keys:]]  # noqa: PLR0124
-        found = [0.0 if number is None else number for number in own[n_keys:]]
-        assert found == pytest.approx(expected, abs=1e-6), query
+        results = [0.0 if number is None else number for number in row[n_keys:]]
+        assert results == pytest.approx(expected, abs=1e-6), query
 
 
 PLAIN = [

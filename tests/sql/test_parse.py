@@ -110,8 +110,8 @@ def text(value: str) -> Constant:
     ],
 )
 def test_formulas(sql: str, formula: Formula) -> None:
-    found = parse_where(sql, COLUMNS)
-    assert found == formula
+    parsed = parse_where(sql, COLUMNS)
+    assert parsed == formula
 
 
 def test_an_empty_condition_is_always_true() -> None:
@@ -120,9 +120,9 @@ def test_an_empty_condition_is_always_true() -> None:
 
 @pytest.mark.parametrize("word", ["AND", "OR"])
 def test_a_long_chain_is_read(word: str) -> None:
-    found = parse_where(f" {word} ".join(f"age > {i}" for i in range(700)), COLUMNS)
-    assert isinstance(found, AllOf | AnyOf)
-    assert len(found.parts) == 700
+    parsed = parse_where(f" {word} ".join(f"age > {i}" for i in range(700)), COLUMNS)
+    assert isinstance(parsed, AllOf | AnyOf)
+    assert len(parsed.parts) == 700
 
 
 def test_order_of_classes_is_the_manifests() -> None:

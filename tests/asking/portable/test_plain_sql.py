@@ -93,7 +93,7 @@ def compare(
     answer = release.sql(query, method="unbiased")
     n_keys = len(answer.group_columns)
     ours = [
-        (*group, *(n for block in answer.blocks for n in _told(block.estimates[row], errors)))
+        (*group, *(n for block in answer.blocks for n in _numbers(block.estimates[row], errors)))
         for row, group in enumerate(answer.groups)
     ]
     theirs = [
@@ -105,19 +105,19 @@ def compare(
     if "ORDER BY" not in query:
         ours, theirs = (sorted(rows, key=lambda r: repr(r[:n_keys])) for rows in (ours, theirs))
     assert [row[:n_keys] for row in ours] == [row[:n_keys] for row in theirs], query
-    for own, other in zip(ours, theirs, strict=True):
-        assert [n is None for n in own[n_keys:]] == [n is None for n in other[n_keys:]], query
-        pairs = zip(own[n_keys:], other[n_keys:], strict=True)
-        for place, (number, found) in enumerate(pairs):
+    for row, other in zip(ours, theirs, strict=True):
+        assert [n is None for n in row[n_keys:]] == [n is None for n in other[n_keys:]], query
+        pairs = zip(row[n_keys:], other[n_keys:], strict=True)
+        for place, (number, cell) in enumerate(pairs):
             # An error is the root of a difference, which may be nothing but rounding: as squares.
             power = 2 if errors and place % 2 else 1
             if number is not None:
                 expected = pytest.approx(number**power, rel=1e-9, abs=1e-9)
-                assert found**power == expected, query
+                assert cell**power == expected, query
 
 
-def _told(found: cv.Estimate, errors: bool) -> tuple[Any, ...]:
-    return (found.estimate, found.std_error) if errors else (found.estimate,)
+def _numbers(result: cv.Estimate, errors: bool) -> tuple[Any, ...]:
+    return (result.estimate, result.std_error) if errors else (result.estimate,)
 
 
 def _as_sqlite(value: Any) -> Any:
@@ -157,8 +157,8 @@ def questions(draw: st.DrawFn, sensitive: list[str]) -> str:
         if not depth or draw(st.booleans()):
             return draw(st.sampled_from(PLAIN) | st.sampled_from(sensitive))
         word = draw(st.sampled_from(["AND", "OR"]))
-        found = f"({formula(depth - 1)} {word} {formula(depth - 1)})"
-        return f"NOT {found}" if draw(st.booleans()) else found
+        result = f"({formula(depth - 1)} {word} {formula(depth - 1)})"
+        return f"NOT {result}" if draw(st.booleans()) else result
 
     measure = draw(st.sampled_from(MEASURES))
     measure = measure.format(formula(1)) if "{}" in measure else measure
@@ -222,12 +222,12 @@ def test_several_columns_multiply_their_weights(
     compare(query, release, dialect, databases[dialect], errors=not single)
     if single:
         errors = [row[-1] for row in databases[dialect](release.plain_sql(query, dialect=dialect))]
-        ours = [found.std_error for found in release.sql(query, method="unbiased").estimates]
+        ours = [cell.std_error for cell in release.sql(query, method="unbiased").estimates]
         # Noisy for one cell, on average of the same size.
         known = [error for error in errors if error is not None]
         assert all(error > 0 for error in known)
-        told = [number for number in ours if number is not None]
-        assert np.mean(known) == pytest.approx(np.mean(told), rel=0.6)
+        errors = [number for number in ours if number is not None]
+        assert np.mean(known) == pytest.approx(np.mean(errors), rel=0.6)
 
 
 def test_the_table_can_be_named_and_names_cannot_break_out(release: cv.Release) -> None:

@@ -20,7 +20,7 @@ def enumerated(counts: NDArray[np.int64], ell: int) -> tuple[Floats, Floats]:
     design = fit_design(counts, ell)
     always = np.flatnonzero(counts == design.groups)
     between = np.flatnonzero((counts > 0) & (counts < design.groups))
-    found = []
+    results = []
     for size, number in ((design.size, design.smaller), (design.size + 1, design.larger)):
         pairs, total = np.zeros((counts.size, counts.size)), 0.0
         for chosen in itertools.combinations(between.tolist(), size - always.size):
@@ -28,8 +28,8 @@ def enumerated(counts: NDArray[np.int64], ell: int) -> tuple[Floats, Floats]:
             members = np.concatenate([always, np.array(chosen, np.int64)])
             pairs[np.ix_(members, members)] += weight
             total += weight
-        found.append(number * pairs / total if number else np.zeros_like(pairs))
-    return found[0], found[1]
+        results.append(number * pairs / total if number else np.zeros_like(pairs))
+    return results[0], results[1]
 
 
 def all_pairs(counts: NDArray[np.int64], ell: int) -> Floats:

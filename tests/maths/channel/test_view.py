@@ -28,17 +28,17 @@ def test_without_noise_the_truth_comes_out() -> None:
         assert view.whole is not None
         x = some_truths(COUNTS)
         y = x @ view.whole
-        found = unbiased_counts(y, y.sum(axis=1), view, 0.95).estimate
+        estimates = unbiased_counts(y, y.sum(axis=1), view, 0.95).estimate
         alone = y @ two_state_weights(view.keep, view.b).T
-        assert np.abs(found - x).max() < 0.05 * np.abs(alone - x).max()
-        assert np.abs(found - x).max() < 1
+        assert np.abs(estimates - x).max() < 0.05 * np.abs(alone - x).max()
+        assert np.abs(estimates - x).max() < 1
 
 
 def test_the_weights_give_the_same_answers() -> None:
     view = view_of_release(COUNTS, int(COUNTS.sum()), 3, "mixed")
     y = some_truths(COUNTS)
-    found = unbiased_counts(y, y.sum(axis=1), view, 0.95).estimate
-    assert np.allclose(y @ view.weights.T, found)
+    estimates = unbiased_counts(y, y.sum(axis=1), view, 0.95).estimate
+    assert np.allclose(y @ view.weights.T, estimates)
 
 
 def test_all_weights_of_a_row_add_up_to_one() -> None:
@@ -49,10 +49,10 @@ def test_all_weights_of_a_row_add_up_to_one() -> None:
 
 def test_the_whole_table_is_its_published_histogram() -> None:
     view = view_of_release(COUNTS, int(COUNTS.sum()), 4, "mixed")
-    found = unbiased_counts(
+    estimates = unbiased_counts(
         COUNTS[None, :].astype(np.float64), np.array([COUNTS.sum() * 1.0]), view, 0.95
     )
-    assert np.allclose(found.estimate, COUNTS)
+    assert np.allclose(estimates.estimate, COUNTS)
 
 
 def test_values_that_cannot_be_separated_widen_the_errors_of_the_others() -> None:
@@ -62,11 +62,11 @@ def test_values_that_cannot_be_separated_widen_the_errors_of_the_others() -> Non
     assert view.whole is not None
     x = some_truths(counts)
     y = x @ view.whole
-    found = unbiased_counts(y, y.sum(axis=1), view, 0.95)
-    assert np.isnan(found.estimate[:, 0]).all()
-    # Nobody can tell how many rows of a predicate have the first value: all of them sit beside it.
+    estimates = unbiased_counts(y, y.sum(axis=1), view, 0.95)
+    assert np.isnan(estimates.estimate[:, 0]).all()
+    # The first value is in every group, so how many rows of a predicate have it is unknown.
     # The error of the others contains what that does to them.
-    error = np.abs(found.estimate - x)[:, 1:] / found.std_error[:, 1:]
+    error = np.abs(estimates.estimate - x)[:, 1:] / estimates.std_error[:, 1:]
     assert np.sqrt(np.mean(error**2)) < 1.2
 
 
@@ -74,9 +74,9 @@ def test_a_value_that_was_published_nowhere() -> None:
     counts = np.append(COUNTS, 0)
     view = view_of_release(counts, int(counts.sum()), 3, "mixed")
     y = np.append(some_truths(COUNTS)[0], 0.0)[None, :]
-    found = unbiased_counts(y, y.sum(axis=1), view, 0.95)
-    assert found.estimate[0, -1] == 0
-    assert np.isfinite(found.estimate).all()
+    estimates = unbiased_counts(y, y.sum(axis=1), view, 0.95)
+    assert estimates.estimate[0, -1] == 0
+    assert np.isfinite(estimates.estimate).all()
 
 
 @examples(80)
@@ -87,9 +87,9 @@ def test_estimates_are_finite_wherever_values_are_separable(
     counts, ell = case
     view = view_of_release(counts, int(counts.sum()), ell, "mixed")
     y = np.floor(some_truths(counts))
-    found = unbiased_counts(y, y.sum(axis=1), view, 0.95)
+    estimates = unbiased_counts(y, y.sum(axis=1), view, 0.95)
     usable = view.identifiable & (counts > 0)
-    assert np.isfinite(found.estimate[:, usable]).all()
+    assert np.isfinite(estimates.estimate[:, usable]).all()
 
 
 def test_greedy_groups_are_left_alone() -> None:

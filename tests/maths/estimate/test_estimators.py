@@ -36,21 +36,21 @@ def test_the_expected_tally_gives_back_the_true_counts() -> None:
     published = PUBLISHED[:3]
     b = b_exact(published, ROWS, KEEP)
     y = KEEP * x + b * (n[:, None] - x)
-    found = unbiased_counts(y, n, view(published), 0.95)
-    assert np.allclose(found.estimate, x)
+    estimates = unbiased_counts(y, n, view(published), 0.95)
+    assert np.allclose(estimates.estimate, x)
 
 
 def test_the_whole_table_gives_the_published_count() -> None:
-    found = unbiased_counts(PUBLISHED[None], np.array([float(ROWS)]), view(), 0.95)
-    assert np.allclose(found.estimate[0], PUBLISHED)
-    assert np.allclose(found.std_error[0], np.sqrt(PUBLISHED * (1 - KEEP)))
+    estimates = unbiased_counts(PUBLISHED[None], np.array([float(ROWS)]), view(), 0.95)
+    assert np.allclose(estimates.estimate[0], PUBLISHED)
+    assert np.allclose(estimates.std_error[0], np.sqrt(PUBLISHED * (1 - KEEP)))
 
 
 def test_a_value_that_cannot_be_separated_is_not_divided_by_nothing() -> None:
-    found = unbiased_counts(np.array([[10.0, 10, 10, 10]]), np.array([100.0]), view(), 0.95)
-    assert np.isnan(found.estimate[0, 3])
-    assert (found.low[0, 3], found.high[0, 3]) == (0, 100)
-    assert verdicts(found.flat(), np.full(4, 100.0), 0.1)[3] == "hidden"
+    estimates = unbiased_counts(np.array([[10.0, 10, 10, 10]]), np.array([100.0]), view(), 0.95)
+    assert np.isnan(estimates.estimate[0, 3])
+    assert (estimates.low[0, 3], estimates.high[0, 3]) == (0, 100)
+    assert verdicts(estimates.flat(), np.full(4, 100.0), 0.1)[3] == "hidden"
 
 
 @given(
@@ -64,16 +64,18 @@ def test_intervals_stay_inside_what_is_possible(
 ) -> None:
     n = float(sum(counts) + others)
     published = np.array([400.0, 900.0, 100.0])
-    found = unbiased_counts(np.array([counts], float), np.array([n]), view(published, keep), level)
-    assert (found.low >= 0).all()
-    assert (found.high <= n).all()
-    assert (found.low <= found.high).all()
-    said = ~np.isnan(found.estimate)
+    estimates = unbiased_counts(
+        np.array([counts], float), np.array([n]), view(published, keep), level
+    )
+    assert (estimates.low >= 0).all()
+    assert (estimates.high <= n).all()
+    assert (estimates.low <= estimates.high).all()
+    said = ~np.isnan(estimates.estimate)
     assert said.all() or keep == 0.1, "900 of 10,000 cannot be separated at ell = 10"
-    inside = np.clip(found.estimate, 0, n)
-    assert (found.low <= inside + 1e-9)[said].all()
-    assert (inside <= found.high + 1e-9)[said].all()
-    assert (found.std_error > 0)[said].all() or n == 0
+    inside = np.clip(estimates.estimate, 0, n)
+    assert (estimates.low <= inside + 1e-9)[said].all()
+    assert (inside <= estimates.high + 1e-9)[said].all()
+    assert (estimates.std_error > 0)[said].all() or n == 0
 
 
 def test_a_higher_level_gives_a_wider_interval() -> None:
@@ -96,9 +98,9 @@ def test_greedy_groups_widen_the_error_and_say_so() -> None:
 
 def test_without_a_whole_channel_greedy_groups_give_no_error_at_all() -> None:
     unknown = ChannelView(900, 0.2, np.full(3, 100.0), None, two_state_holds=False)
-    found = unbiased_counts(np.array([[40.0, 5.0, 5.0]]), np.array([50.0]), unknown, 0.95)
-    assert np.isnan(found.std_error).all()
-    assert verdicts(found.flat(), np.full(3, 50.0), 0.1) == ["hidden"] * 3
+    estimates = unbiased_counts(np.array([[40.0, 5.0, 5.0]]), np.array([50.0]), unknown, 0.95)
+    assert np.isnan(estimates.std_error).all()
+    assert verdicts(estimates.flat(), np.full(3, 50.0), 0.1) == ["hidden"] * 3
 
 
 @given(st.integers(0, 60), st.integers(60, 4_000), st.sampled_from([0.5, 0.2, 0.1]))
@@ -110,8 +112,8 @@ def test_converged_bayes_with_the_exact_channel_is_the_unbiased_answer_where_it_
     plain = unbiased_counts(counts, sizes, view(published, keep), 0.95).estimate[0, 0]
     # Outside of 0 to n, or above the published count, one of the four states is at its bound.
     assume(1 <= plain <= min(n, 400) - 1)
-    found = bayes_of(float(y), float(n), 400.0, keep)
-    assert found.estimate[0, 0] == pytest.approx(plain, abs=0.5, rel=0.005)
+    result = bayes_of(float(y), float(n), 400.0, keep)
+    assert result.estimate[0, 0] == pytest.approx(plain, abs=0.5, rel=0.005)
 
 
 def test_the_papers_stop_is_early() -> None:
@@ -122,10 +124,10 @@ def test_the_papers_stop_is_early() -> None:
 
 
 def test_an_iteration_limit_is_reported() -> None:
-    found = bayes_of(60.0, 1_000.0, 300.0, max_iterations=3)
-    assert found.rounds.iterations.tolist() == [[3, 3]]
-    assert not found.rounds.converged[0, 0]
-    assert "2 of 2 cells" in found.rounds.sentences()[1]
+    result = bayes_of(60.0, 1_000.0, 300.0, max_iterations=3)
+    assert result.rounds.iterations.tolist() == [[3, 3]]
+    assert not result.rounds.converged[0, 0]
+    assert "2 of 2 cells" in result.rounds.sentences()[1]
 
 
 def test_bayes_keeps_the_four_totals() -> None:
@@ -178,20 +180,20 @@ def test_verdicts(cell: Estimates, size: float, word: str) -> None:
 
 def test_an_estimate_of_more_than_all_rows_is_no_certainty() -> None:
     """Three of five rows publish a value of 50 rows in 10,000: the estimate is 15 of 5."""
-    found = unbiased_counts(np.array([[3.0]]), np.array([5.0]), view(np.array([50.0])), 0.95)
-    assert found.estimate[0, 0] > 14
-    assert found.low[0, 0] == 0
-    assert found.high[0, 0] == 5
-    assert verdicts(found.flat(), np.full(1, 5.0), 0.1) == ["hidden"]
+    estimates = unbiased_counts(np.array([[3.0]]), np.array([5.0]), view(np.array([50.0])), 0.95)
+    assert estimates.estimate[0, 0] > 14
+    assert estimates.low[0, 0] == 0
+    assert estimates.high[0, 0] == 5
+    assert verdicts(estimates.flat(), np.full(1, 5.0), 0.1) == ["hidden"]
 
 
 def test_an_estimate_far_below_nothing_is_no_certainty() -> None:
     """None of 2,000 rows publishes a value that 7.6 would publish by chance."""
-    found = unbiased_counts(np.zeros((1, 1)), np.array([2_000.0]), view(np.array([47.0])), 0.95)
-    assert found.estimate[0, 0] < -35
-    assert found.low[0, 0] == 0
-    assert found.high[0, 0] == pytest.approx(5, rel=0.05)
-    assert verdicts(found.flat(), np.full(1, 2_000.0), 0.1) == ["hidden"]
+    estimates = unbiased_counts(np.zeros((1, 1)), np.array([2_000.0]), view(np.array([47.0])), 0.95)
+    assert estimates.estimate[0, 0] < -35
+    assert estimates.low[0, 0] == 0
+    assert estimates.high[0, 0] == pytest.approx(5, rel=0.05)
+    assert verdicts(estimates.flat(), np.full(1, 2_000.0), 0.1) == ["hidden"]
 
 
 def test_only_what_has_no_error_is_certain() -> None:

@@ -46,15 +46,15 @@ def test_without_noise_the_truth_comes_out() -> None:
     assert views[1].whole is not None
     x = np.random.default_rng(2).uniform(0, 90, (3, 7, 4))
     y = np.einsum("pst,su,tv->puv", x, views[0].whole, views[1].whole)
-    found = product_likelihood(y, views, [x.sum(axis=2), x.sum(axis=1)])
-    assert np.abs(found.estimate - x).max() < 1
-    assert found.size == pytest.approx(x.sum(axis=(1, 2), keepdims=True) + 0 * x)
+    likelihood = product_likelihood(y, views, [x.sum(axis=2), x.sum(axis=1)])
+    assert np.abs(likelihood.estimate - x).max() < 1
+    assert likelihood.size == pytest.approx(x.sum(axis=(1, 2), keepdims=True) + 0 * x)
 
 
 def test_three_columns_have_a_variance_too() -> None:
     views = [FIRST, SECOND, SECOND]
     y = np.random.default_rng(4).uniform(0, 30, (2, 4, 3, 3))
     margins = [y.sum(axis=(2, 3)), y.sum(axis=(1, 3)), y.sum(axis=(1, 2))]
-    found = product_likelihood(y, views, margins).at(np.arange(3))
-    assert np.isfinite(found.estimate[:, :3]).all()
-    assert (found.variance(np.full((2, 4, 3, 3), 5.0))[:, :3] > 0).all()
+    result = product_likelihood(y, views, margins).at(np.arange(3))
+    assert np.isfinite(result.estimate[:, :3]).all()
+    assert (result.variance(np.full((2, 4, 3, 3), 5.0))[:, :3] > 0).all()

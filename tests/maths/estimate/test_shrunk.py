@@ -1,4 +1,4 @@
-"""The default estimate: invariants, limits where the answer is known, and the calm it promises."""
+"""The default estimate: invariants, limits where the answer is known, and less noise."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def test_it_is_never_negative_and_adds_up(
     table: tuple[np.ndarray, int], data: st.DataObject
 ) -> None:
     counts, ell = table
-    seen = view_of_release(counts, int(counts.sum()), ell, "mixed")
+    known = view_of_release(counts, int(counts.sum()), ell, "mixed")
     y = np.array([[data.draw(st.integers(0, int(count))) for count in counts]], float)
-    found = shrunk_counts(y, [seen])
-    assert np.isfinite(found).all()
-    assert (found >= 0).all()
-    assert found.sum() == pytest.approx(y.sum())
+    shrunk = shrunk_counts(y, [known])
+    assert np.isfinite(shrunk).all()
+    assert (shrunk >= 0).all()
+    assert shrunk.sum() == pytest.approx(y.sum())
 
 
 def test_no_rows_give_no_counts() -> None:
@@ -41,8 +41,8 @@ def test_no_rows_give_no_counts() -> None:
 
 
 def test_the_whole_table_is_its_published_histogram() -> None:
-    found = shrunk_counts(COUNTS[None].astype(float), [view()])
-    assert found[0].tolist() == COUNTS.tolist()
+    shrunk = shrunk_counts(COUNTS[None].astype(float), [view()])
+    assert shrunk[0].tolist() == COUNTS.tolist()
 
 
 def test_many_predicates_at_once_are_one_by_one() -> None:
@@ -62,11 +62,11 @@ def test_cells_in_pieces_are_cells_at_once(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_precise_estimate_is_left_alone() -> None:
     """With much evidence, departures from independence are believed as they are."""
     big = COUNTS * 10_000
-    seen = view_of_release(big, int(big.sum()), 3, "mixed")
-    assert seen.whole is not None
+    known = view_of_release(big, int(big.sum()), 3, "mixed")
+    assert known.whole is not None
     x = big * np.linspace(0.05, 0.4, COUNTS.size)
-    y = (x @ seen.whole)[None]
-    assert shrunk_counts(y, [seen])[0] == pytest.approx(x, rel=0.01)
+    y = (x @ known.whole)[None]
+    assert shrunk_counts(y, [known])[0] == pytest.approx(x, rel=0.01)
 
 
 def test_pure_noise_is_brought_back_to_independence() -> None:
@@ -74,26 +74,26 @@ def test_pure_noise_is_brought_back_to_independence() -> None:
 
     Averaged over 400 predicates of 300 rows; the ratio of the errors is 0.05 to 0.15.
     """
-    seen = view(3)
-    assert seen.whole is not None
+    known = view(3)
+    assert known.whole is not None
     rng = np.random.default_rng(8)
     x = rng.multinomial(300, COUNTS / ROWS, 400)
     y = np.stack(
-        [sum(rng.multinomial(k, w) for k, w in zip(row, seen.whole, strict=True)) for row in x]
+        [sum(rng.multinomial(k, w) for k, w in zip(row, known.whole, strict=True)) for row in x]
     )
-    calm = shrunk_counts(y.astype(float), [seen])
-    plain = unbiased_counts(y.astype(float), np.full(400, 300.0), seen, 0.95).estimate
+    shrunk = shrunk_counts(y.astype(float), [known])
+    plain = unbiased_counts(y.astype(float), np.full(400, 300.0), known, 0.95).estimate
     expected = 300 * COUNTS / ROWS
-    assert np.abs(calm - expected).sum() < 0.25 * np.abs(plain - expected).sum()
+    assert np.abs(shrunk - expected).sum() < 0.25 * np.abs(plain - expected).sum()
 
 
 def test_a_value_that_cannot_be_separated_is_given_by_independence() -> None:
     counts = np.array([2_500, 2_000, 1_500, 1_500, 1_250, 1_250], np.int64)
-    seen = view_of_release(counts, 10_000, 4, "mixed")
-    assert not seen.identifiable[0]
+    known = view_of_release(counts, 10_000, 4, "mixed")
+    assert not known.identifiable[0]
     y = np.array([[120.0, 100, 80, 70, 60, 50]])
-    found = shrunk_counts(y, [seen])
-    assert found[0, 0] == pytest.approx(y.sum() * 0.25, rel=0.15)
+    shrunk = shrunk_counts(y, [known])
+    assert shrunk[0, 0] == pytest.approx(y.sum() * 0.25, rel=0.15)
 
 
 def test_a_domain_too_large_for_its_channel_still_adds_up() -> None:
@@ -124,6 +124,6 @@ def test_the_posterior_mean_lies_between_independence_and_the_estimate(
     """
     one = np.ones((1, 1))
     signal = Likelihood(estimate * one, error**2 * one, 0 * one, 0 * one, 1_000 * one, one)
-    found = float(shrink(signal, centre * one)[0, 0])
-    assert 0 <= found <= max(estimate, centre) + 2 * error
-    assert found >= min(0.5 * centre, max(estimate, 0.0)) - 3 * error
+    result = float(shrink(signal, centre * one)[0, 0])
+    assert 0 <= result <= max(estimate, centre) + 2 * error
+    assert result >= min(0.5 * centre, max(estimate, 0.0)) - 3 * error

@@ -112,14 +112,14 @@ def test_a_state_without_tuples_stays_empty() -> None:
 def _bayes(
     y: float, n: int, f: float, rows: int, ell: int, *, tolerance: float = 1e-8
 ) -> tuple[float, int]:
-    found = bayes_counts(
+    result = bayes_counts(
         np.array([[y, n - y]]),
         np.array([f, rows - f]),
         [1 / ell],
         tolerance=tolerance,
     )
-    assert found.rounds.converged[0, 0]
-    return float(found.estimate[0, 0]), int(found.rounds.iterations[0, 0])
+    assert result.rounds.converged[0, 0]
+    return float(result.estimate[0, 0]), int(result.rounds.iterations[0, 0])
 
 
 def unbiased(y: float, n: float, f: float, rows: int, ell: int) -> float:
@@ -240,12 +240,12 @@ def test_the_states_of_two_columns_are_counted_from_the_tallies() -> None:
     rng = np.random.default_rng(3)
     everybody = rng.integers(5, 60, (4, 3)).astype(np.float64)
     inside = np.floor(everybody * 0.4)[None]
-    found = bayes_counts(inside, everybody, [1 / 2, 1 / 3], max_iterations=1)
+    result = bayes_counts(inside, everybody, [1 / 2, 1 / 3], max_iterations=1)
     states = []
     for part in (everybody - inside[0], inside[0]):
         n, row, column, cell = part.sum(), part[2].sum(), part[:, 1].sum(), part[2, 1]
         states += [n - row - column + cell, column - cell, row - cell, cell]
     y = np.array(states)[:, None]
     by_hand = bayes_step(y, y, float(everybody.sum()), [1 / 2, 1 / 3], "exact")
-    assert found.estimate[0, 2, 1] == pytest.approx(by_hand[7, 0])
-    assert found.rounds.iterations.tolist() == np.ones((1, 4, 3)).tolist()
+    assert result.estimate[0, 2, 1] == pytest.approx(by_hand[7, 0])
+    assert result.rounds.iterations.tolist() == np.ones((1, 4, 3)).tolist()

@@ -80,8 +80,8 @@ def test_the_most_likely_published_count_is_the_true_one(f: int, ell: int) -> No
 
 def test_the_most_likely_count_is_hardly_more_likely_than_its_neighbours() -> None:
     """That is how small counts are hidden: after a 5 at ell = 10, 4 and 6 are 0.9 as likely."""
-    seen = [likelihood(10 * f, 5, 10) / likelihood(50, 5, 10) for f in (4, 6)]
-    assert [float(ratio) for ratio in seen] == pytest.approx([0.891, 0.899], abs=5e-4)
+    ratios = [likelihood(10 * f, 5, 10) / likelihood(50, 5, 10) for f in (4, 6)]
+    assert [float(ratio) for ratio in ratios] == pytest.approx([0.891, 0.899], abs=5e-4)
 
 
 @pytest.mark.parametrize("ell", [2, 3, 5, 10])
@@ -135,9 +135,9 @@ def test_with_uneven_groups_keeping_lies_between_the_two_sizes(
     counts = np.array(histogram)
     rows = int(counts.sum())
     small = rows // (rows // ell)
-    own = np.diag(channel_matrix(greedy_templates(counts, ell)))
+    kept = np.diag(channel_matrix(greedy_templates(counts, ell)))
     bounds = (1 / (small + 1) - 1e-12, 1 / small + 1e-12)
-    assert all(bounds[0] <= a <= bounds[1] for a in own)
+    assert all(bounds[0] <= a <= bounds[1] for a in kept)
     assert bounds[0] <= keep_probability(rows, ell) <= bounds[1]
 
 

@@ -69,12 +69,12 @@ class Seat:
 def seats(histogram: tuple[int, ...], ell: int) -> list[Seat]:
     """The project's partition: one seat per tuple, group by group. Person i takes seat i."""
     groups = greedy_templates(np.array(histogram), ell)
-    found = []
+    results = []
     bounds = itertools.pairwise(groups.indptr.tolist())
     for (start, end), times in zip(bounds, groups.multiplicity.tolist(), strict=True):
         group = tuple(groups.members[start:end].tolist())
-        found += [Seat(value, group) for _ in range(times) for value in group]
-    return found
+        results += [Seat(value, group) for _ in range(times) for value in group]
+    return results
 
 
 def exchanged(table: list[Seat], one: int, other: int) -> list[Seat]:
