@@ -58,14 +58,14 @@ LocalPreparedTable = PreparedTable[LocalTable]
 
 
 def prepare(source: Table, sensitive: Sequence[str], shaping: Shaping) -> PreparedTable[Table]:
-    """Do to a table's values what was asked, and stop if publishing it would harm."""
+    """Shape a table, and stop if publishing it would harm people."""
     shaped = shape(source, sensitive, shaping)
     concerns = concerns_of(shaped.source, shaped.roles.published, sensitive)
     return replace(shaped, warnings=[*shaped.warnings, *check_safe(concerns, shaping.keep)])
 
 
 def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> PreparedTable[Table]:
-    """Do to a table's values what was asked; whether it is safe is not looked at."""
+    """Recode values and give columns their roles; safety is not checked."""
     check_named(source.columns, [*sensitive, *shaping.named])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to publish.")
@@ -104,9 +104,9 @@ def concerns_of(
 
 
 def apply_labels(source: SourceTable, shaping: Shaping) -> list[str]:
-    """Put labels in place of codes: those that were named, else those of the source itself.
+    """Replace codes by labels: those that were given, else those of the source itself.
 
-    A column that has labels for some of its values only (9 is "no answer") holds numbers.
+    A column in which only some values have labels (9 is "no answer") holds numbers and is kept.
     """
     for name, labels in shaping.labels.items():
         values = source.histogram(name).values
@@ -160,17 +160,17 @@ def _declared(source: SourceTable, shaping: Shaping) -> dict[str, Sequence[Any]]
 
 
 def _check_persons(repeats: Repeats, person: str) -> None:
-    """A row must be a person: several rows are several hints about the same one."""
+    """Each person must have one row: every further row reveals more about the person."""
     if repeats.missing:
         raise InputError(
-            f"Column {person!r} says who a row is about, but {repeats.missing:,} rows have no "
+            f"Column {person!r} identifies persons, but {repeats.missing:,} rows have no "
             f"value in it. Complete it, or take these rows out first."
         )
     if repeats.several:
         raise UnsafeError(
             f"Nothing was published: {repeats.several:,} persons in column {person!r} have more "
-            f"than one row, up to {repeats.most:,}. Every row gives a hint about its person, "
-            f"and hints add up. What works: make a table with one row per person (choose one row "
+            f"than one row, up to {repeats.most:,}. Every row reveals a little about its person, "
+            f"and that adds up. What works: make a table with one row per person (choose one row "
             f"of each, or summarise them), and publish that. If rows are not about persons, leave "
             f"--person out."
         )
@@ -203,7 +203,7 @@ def _shortened(value: Any) -> str:
 def _check_not_measured(
     source: SourceTable, roles: Roles, domains: Mapping[str, Sequence[Any]]
 ) -> None:
-    """Numbers with many values have small counts only; classes are what can be published well."""
+    """Refuse numbers with many values: all their counts are small. Classes have larger ones."""
     for column in roles.published:
         if column.name not in roles.sensitive or column.name in domains:
             continue

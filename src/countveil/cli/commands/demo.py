@@ -56,7 +56,6 @@ def command(
     """
     import pyarrow.parquet as pq
 
-    from countveil.asking.release import Release
     from countveil.errors import SettingsError
     from countveil.publishing.publisher import run_publish
     from countveil.publishing.settings import Protecting, Writing
@@ -79,18 +78,7 @@ def command(
         reading = Reading(progress=progress)
         run_publish(census, protecting, Writing.of(folder), reading=reading)
     print("3. Asking the release ten questions, from large to tiny:")
-    release = Release(folder)
-    lines = []
-    for words, where in QUESTIONS:
-        estimate = release.count(where)
-        interval = f"{readable(estimate.low)} - {readable(estimate.high)}"
-        number = "hidden" if estimate.verdict == "hidden" else readable(estimate.estimate)
-        lines.append((words, _true_count(census, where), number, interval, estimate.verdict))
-    print_table(
-        ("how many ...", "truth", "estimate", "95% interval", "verdict"),
-        lines,
-        widths=(26, 8, 8, 17, 10),
-    )
+    _print_answers(census, folder)
     print_paragraph(
         "Only the release was asked; the truth is printed beside it for you. A hidden count is too "
         "small or too uncertain to say anything about. The occupation in a single published row "
@@ -106,6 +94,24 @@ Try next:
     "SELECT gender, count(*) FROM release
      WHERE occupation = 'nurse' GROUP BY gender"
   {name} verify {folder}""")
+
+
+def _print_answers(census: Path, folder: Path) -> None:
+    """The release's answer to every question, beside the truth."""
+    from countveil.asking.release import Release
+
+    release = Release(folder)
+    lines = []
+    for words, where in QUESTIONS:
+        estimate = release.count(where)
+        interval = f"{readable(estimate.low)} - {readable(estimate.high)}"
+        number = "hidden" if estimate.verdict == "hidden" else readable(estimate.estimate)
+        lines.append((words, _true_count(census, where), number, interval, estimate.verdict))
+    print_table(
+        ("how many ...", "truth", "estimate", "95% interval", "verdict"),
+        lines,
+        widths=(26, 8, 8, 17, 10),
+    )
 
 
 def plant(table: pa.Table, stream: Stream) -> pa.Table:
