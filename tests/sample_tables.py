@@ -15,8 +15,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from countveil.engines.local.engine import LocalEngine
-from countveil.engines.local.source_table import LocalSource
+from countveil.engines.local.engine import LocalEngine, LocalSource
 from countveil.tables import Reading, describe_source, table_options
 from countveil.tables.encoded.encoding import Form
 from countveil.tables.readers.blocks import Blocks

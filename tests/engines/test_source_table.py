@@ -12,7 +12,7 @@ import pytest
 
 import countveil as cv
 from countveil.engines.local import publish_rows
-from countveil.engines.local.source_table import LocalSource
+from countveil.engines.local.engine import LocalSource
 from countveil.tables.encoded import encoding
 from countveil.tables.storage import memory
 from tests.sample_tables import open_local

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.local.source_table import LocalSource
+from countveil.engines.local.engine import LocalSource
 from countveil.errors import InputError
 from countveil.tables import describe_source
 from countveil.tables.readers import streams

@@ -1,22 +1,47 @@
 """The engine that reads, publishes and writes in this process.
 
-Enters: a table of any kind, a folder's name. Leaves: an opened table, a draft of a release. Must
-not know: groups, draws.
+Enters: a table of any kind, a folder's name; later what was drawn, and the randomness. Leaves: an
+opened table, with its counts, samples and Parquet files; a draft of a release. Must not know:
+groups, ell.
 """
 
 from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from countveil.engines.local.source_table import LocalSource
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from countveil.engines.contract import Result, WrittenFile
+from countveil.engines.local.publish_rows import publish_rows
 from countveil.engines.local.surveyed_table import SurveyedTable
+from countveil.errors import InputError
+from countveil.maths.mechanism import PublishedTable
+from countveil.randomness import Randomness
 from countveil.release.draft import Draft, check_target, open_draft
-from countveil.tables import Reading, Shaping, describe_source
+from countveil.release.values import python_values
+from countveil.tables import Column, Reading, Shaping, describe_source
+from countveil.tables.counted import (
+    CodedColumn,
+    ColumnProfile,
+    Histogram,
+    Repeats,
+    coded_column,
+    column_profile,
+    is_countable,
+    repeats,
+)
+from countveil.tables.encoded.encoding import as_codes, row_count, some_rows
+from countveil.tables.progress import Progress
 from countveil.tables.readers.open import open_blocks
-from countveil.tables.storage.memory import KeptColumns, memory_shares
+from countveil.tables.storage.memory import KeptColumns, MemoryShares, memory_shares
+
+_SAMPLED_SPANS = 8
 
 
 class LocalEngine:
@@ -49,3 +74,147 @@ class LocalEngine:
             return
         with open_draft(to, force=force) as draft:
             yield draft
+
+
+class LocalSource:
+    """See `LocalTable`."""
+
+    warnings: Sequence[str] = ()
+
+    def __init__(self, table: SurveyedTable, memory: MemoryShares, spill: Path | None) -> None:
+        """`spill` is the folder for what exceeds the memory; without it, that of the release."""
+        self._table, self._memory, self._spill = table, memory, spill
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._table.rows
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """Names and types."""
+        return [Column(field.name, str(field.type)) for field in self._table.published_schema]
+
+    @property
+    def labels(self) -> Mapping[str, Mapping[str, str]]:
+        """By column, the labels that the source itself has for codes."""
+        return self._table.labels
+
+    def histogram(self, column: str, without: NDArray[np.int64] | None = None) -> Histogram:
+        """Count the values of a column, leaving out some rows."""
+        kind = self._table.schema.field(column).type
+        if not is_countable(kind):
+            raise InputError(
+                f"Column {column!r} holds nested or special values ({str(kind)[:60]}), which "
+                f"cannot be counted. Flatten or convert it first."
+            )
+        survey = self._table.counted([column])[column]
+        counts = survey.counts
+        if without is not None:
+            counts = counts - self._table.counts_in(column, without)
+        return Histogram(_domain_values(column, survey.values), counts)
+
+    def repeats(self, column: str) -> Repeats:
+        """How often the values of a column occur more than once."""
+        return repeats(self.histogram(column))
+
+    def codes(self, column: str) -> NDArray[np.int64]:
+        """The position of every row's value among the values of the column's histogram."""
+        self._table.counted([column])
+        spans = [
+            self._table.places(column, self._table.encoded(span, [column])[column], np.int64)
+            for span in self._table.spans
+        ]
+        return np.concatenate([np.zeros(0, np.int64), *spans])
+
+    def sample(self, most: int, columns: Sequence[str]) -> Mapping[str, CodedColumn]:
+        """At most so many rows, evenly spread, of those of the columns that can be counted."""
+        names = self._countable(columns)
+        spans = self._table.spans
+        if len(spans) <= _SAMPLED_SPANS:
+            # The columns will be needed again, and are kept.
+            self._table.survey(names)
+            sampled = [self._table.encoded(span, names) for span in spans]
+        else:
+            places = np.linspace(0, len(spans) - 1, _SAMPLED_SPANS).astype(int)
+            least = -(-most // _SAMPLED_SPANS)
+            sampled = [self._table.read(spans[place], names, least) for place in places]
+        sizes = [sum(map(row_count, next(iter(span.values()), []))) for span in sampled]
+        rows = _evenly_spread(sizes, most)
+        return {
+            name: coded_column(
+                [
+                    self._table.recoded(name, as_codes(batch))
+                    for span, span_rows in zip(sampled, rows, strict=True)
+                    for batch in some_rows(span[name], span_rows)
+                ]
+            )
+            for name in names
+        }
+
+    def on_sample(
+        self,
+        most: int,
+        columns: Sequence[str],
+        look: Callable[[Mapping[str, CodedColumn]], Result],
+    ) -> Result:
+        """Call `look` on a sample."""
+        return look(self.sample(most, columns))
+
+    def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
+        """The counts of those of the columns that can be counted."""
+        surveys = self._table.counted(self._countable(columns))
+        return {name: column_profile(s.values, s.counts) for name, s in surveys.items()}
+
+    def unique_rows(self, columns: Sequence[str]) -> int:
+        """How many rows have a combination of values of these columns that no other row has."""
+        together = np.zeros(self.rows, np.int64)
+        for name, survey in self._table.counted(columns).items():
+            joint = together * survey.counts.size + self.codes(name)
+            together = np.unique(joint, return_inverse=True)[1].astype(np.int64)
+        return int((np.bincount(together) == 1).sum())
+
+    def recode(self, column: str, values: Sequence[str | None]) -> None:
+        """Put a text in place of each value of the column's histogram."""
+        self._table.counted([column])[column].recode(values)
+
+    def publish(
+        self,
+        columns: Sequence[Column],
+        drawn: Mapping[str, PublishedTable],
+        without: NDArray[np.int64],
+        randomness: Randomness,
+        folder: str | Path,
+        progress: Progress,
+    ) -> list[WrittenFile]:
+        """Write these columns in random row order, with the sensitive values that were drawn."""
+        names = [column.name for column in columns]
+        folder = Path(folder)
+        return publish_rows(
+            self._table, names, drawn, without, randomness, folder, self._memory,
+            self._spill or folder, progress,
+        )  # fmt: skip
+
+    def _countable(self, columns: Sequence[str]) -> list[str]:
+        kinds = {field.name: field.type for field in self._table.schema}
+        return [name for name in columns if is_countable(kinds[name])]
+
+
+def _evenly_spread(sizes: Sequence[int], most: int) -> list[NDArray[np.int64]]:
+    """The numbers of at most so many rows, evenly from spans of these sizes."""
+    total = sum(sizes)
+    counts = [size if total <= most else size * most // total for size in sizes]
+    return [
+        np.arange(count) * size // max(count, 1) for size, count in zip(sizes, counts, strict=True)
+    ]
+
+
+def _domain_values(column: str, values: Any) -> list[Any]:
+    """The values of a sensitive column, no two of which may become one in Python."""
+    try:
+        return python_values(values)
+    except (pa.ArrowInvalid, ValueError, OverflowError):
+        raise InputError(
+            f"Column {column!r} holds times finer than a microsecond, or outside the years 1 to "
+            f"9999, and cannot be protected as it is. Round them first."
+        ) from None
