@@ -51,7 +51,7 @@ def test_a_reference_page_is_what_the_code_says(name: str) -> None:
 def test_the_choices_on_the_command_line_are_the_ones_that_exist() -> None:
     assert tuple(options.Groups) == GROUP_METHODS
     assert tuple(options.Residue) == RESIDUES
-    assert tuple(quick_query.Method) == tuple(METHODS)
-    assert tuple(quick_query.Channel) == CHANNELS
-    assert tuple(sql.Dialect) == DIALECTS
+    assert tuple(quick_query.MethodName) == tuple(METHODS)
+    assert tuple(quick_query.ChannelName) == CHANNELS
+    assert tuple(sql.DialectName) == DIALECTS
     assert tuple(publish.OutputFormat) == OUTPUT_FORMATS

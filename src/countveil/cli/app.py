@@ -60,7 +60,7 @@ def _options(
     pass
 
 
-def run() -> int:
+def run_app() -> int:
     """Run the command that the arguments name."""
     app(prog_name="countveil")
     return 0

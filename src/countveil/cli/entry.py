@@ -69,9 +69,9 @@ def main() -> NoReturn:
                 sys.stdout.flush()
                 # Nothing was opened for writing, and unloading the libraries takes a while.
                 os._exit(0)
-        from countveil.cli.app import run
+        from countveil.cli.app import run_app
 
-        code = run()
+        code = run_app()
         sys.stdout.flush()
     except BaseException as error:
         if not _received:

@@ -22,7 +22,7 @@ from countveil.cli.output import Format, print_rows, warn
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}", re.ASCII)
 
 
-class Method(StrEnum):
+class MethodName(StrEnum):
     """How counts are estimated."""
 
     SHRUNK = "shrunk"
@@ -30,7 +30,7 @@ class Method(StrEnum):
     BAYES = "bayes"
 
 
-class Channel(StrEnum):
+class ChannelName(StrEnum):
     """Which transition probabilities are used."""
 
     EXACT = "exact"
@@ -41,8 +41,8 @@ class Channel(StrEnum):
 class QueryOptions:
     """How to answer, and how to print it: the options of the command with their defaults."""
 
-    method: Method = Method.SHRUNK
-    channel: Channel = Channel.EXACT
+    method: MethodName = MethodName.SHRUNK
+    channel: ChannelName = ChannelName.EXACT
     level: float = 0.95
     within: float = 0.10
     style: Format = Format.TABLE

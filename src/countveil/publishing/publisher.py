@@ -44,7 +44,7 @@ _PRIVATE_REPORT = "the private report"
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class Publication:
     """What a publication did, or, in a dry run, would have done."""
 
     folder: str
@@ -74,7 +74,7 @@ def run_publish(
     shaping: Shaping | None = None,
     engine: Engine | None = None,
     before_commit: Callable[[], None] | None = None,
-) -> Published:
+) -> Publication:
     """Publish `table`; in a dry run do everything but write."""
     reading, shaping = reading or Reading(), shaping or Shaping()
     engine = engine or LocalEngine()
@@ -113,7 +113,7 @@ def run_publish(
                 if pending is not None:
                     pending.put_in_place()
     dropped = int(counted.left_out.size)
-    return Published(
+    return Publication(
         writing.to, counted.rows, dropped, protecting.ell, seeded, prepared.warnings, manifest
     )
 

@@ -44,7 +44,7 @@ from countveil.cli.output import (
 from countveil.display import visible
 
 if TYPE_CHECKING:
-    from countveil.publishing.publisher import Published
+    from countveil.publishing.publisher import Publication
 
 
 class OutputFormat(StrEnum):
@@ -173,7 +173,7 @@ def command(
         _print_done(done, seconds, private_report)
 
 
-def _print_done(done: Published, seconds: float, private_report: Path | None) -> None:
+def _print_done(done: Publication, seconds: float, private_report: Path | None) -> None:
     protected = ", ".join(f"{name} (ell {ell})" for name, ell in done.ell.items())
     print(visible(f"Published {done.rows:,} rows to {done.folder} in {seconds:.1f} s."))
     print(f"Protected: {visible(protected)}.")
@@ -197,7 +197,7 @@ def _next_step(folder: str) -> str:
     return f"show {shlex.quote(folder.removeprefix('file://'))}"
 
 
-def _print_plan(done: Published) -> None:
+def _print_plan(done: Publication) -> None:
     """What would have been published."""
     print(visible(f"Nothing was written. {done.rows:,} rows would be published to {done.folder}:"))
     print_manifest(done.manifest)
@@ -206,7 +206,7 @@ def _print_plan(done: Published) -> None:
     print("To publish, run the same command without --dry-run.")
 
 
-def _as_text(done: Published, seconds: float, style: Format) -> str:
+def _as_text(done: Publication, seconds: float, style: Format) -> str:
     summary = {
         "release": done.folder,
         "rows": done.rows,

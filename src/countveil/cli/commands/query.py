@@ -15,7 +15,7 @@ from countveil.cli.options import (
     QuestionArgument,
 )
 from countveil.cli.output import Format
-from countveil.cli.quick_query import Channel, Method, QueryOptions, ask
+from countveil.cli.quick_query import ChannelName, MethodName, QueryOptions, ask
 
 
 def command(
@@ -28,11 +28,11 @@ def command(
     ],
     sql: QuestionArgument,
     method: Annotated[
-        Method,
+        MethodName,
         typer.Option(help="Estimator: shrunk (the best guess), unbiased, or the paper's Bayes."),
     ] = QueryOptions.method,
     channel: Annotated[
-        Channel,
+        ChannelName,
         typer.Option(
             help="The exact channel, or the one the paper prints (Bayes only, no errors)."
         ),

@@ -12,7 +12,7 @@ from countveil.cli.options import QuestionArgument, ReleaseArgument
 from countveil.display import visible
 
 
-class Dialect(StrEnum):
+class DialectName(StrEnum):
     """The database whose SQL is written."""
 
     POSTGRES = "postgres"
@@ -24,8 +24,8 @@ def command(
     folder: ReleaseArgument,
     sql: QuestionArgument,
     dialect: Annotated[
-        Dialect, typer.Option("--dialect", help="The database that will run it.")
-    ] = Dialect.POSTGRES,
+        DialectName, typer.Option("--dialect", help="The database that will run it.")
+    ] = DialectName.POSTGRES,
     table: Annotated[
         str,
         typer.Option(
