@@ -15,7 +15,7 @@ from countveil.address import parse_release_address
 from countveil.engines.contract import Engine, OpenedRelease, ReleaseTable
 from countveil.errors import SettingsError
 from countveil.release import Manifest, read_manifest
-from countveil.release.formats.data_files import PARQUET, format_of
+from countveil.release.values import PARQUET, format_of
 
 EMBEDDED, SPARK = "embedded", "spark"
 ENGINES = (EMBEDDED, SPARK)

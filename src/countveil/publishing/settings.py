@@ -14,7 +14,7 @@ from pathlib import Path
 from countveil.errors import SettingsError
 from countveil.maths.groups import ColumnSettings
 from countveil.release import Signer
-from countveil.release.formats.data_files import PARQUET
+from countveil.release.values import PARQUET
 
 
 @dataclass(frozen=True, slots=True)

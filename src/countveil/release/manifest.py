@@ -19,8 +19,7 @@ from typing import Any
 from countveil.address import refuse_as_folder
 from countveil.errors import ReleaseError
 from countveil.maths.channel import GROUP_METHODS, RESIDUES
-from countveil.release.formats.data_files import format_of
-from countveil.release.values import decode_value, encode_value
+from countveil.release.values import decode_value, encode_value, format_of
 
 MANIFEST_NAME = "manifest.json"
 DATA_FOLDER = "data"

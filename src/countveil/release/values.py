@@ -1,7 +1,8 @@
-"""Values of a column as JSON, and back.
+"""Values of a column as JSON, and what names of types and files say.
 
-Enters: a value and the Arrow type name of its column. Leaves: JSON for exactly this value. Must
-not know: which values there are.
+Enters: a value and the Arrow type name of its column; the path of a data file. Leaves: JSON for
+exactly this value; the kind of a column, the format of a file. Must not know: which values there
+are.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any
 
+PARQUET, CSV, CSV_GZ, ARROW = "parquet", "csv", "csv.gz", "arrow"
 NUMBER, TEXT, BOOLEAN, DATE, TIMESTAMP, OTHER = (
     "number",
     "text",
@@ -22,6 +24,12 @@ _PREFIXES = {
     "decimal": NUMBER, "string": TEXT, "large_string": TEXT, "bool": BOOLEAN, "date": DATE,
     "timestamp": TIMESTAMP,
 }  # fmt: skip
+
+
+def format_of(path: str) -> str:
+    """The ending of a data file, which says its format."""
+    name = path.rpartition("/")[2]
+    return name.partition(".")[2]
 
 
 def kind_of(type_name: str) -> str:

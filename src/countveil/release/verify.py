@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from countveil.errors import ReleaseError
-from countveil.release.formats.data_files import PARQUET, format_of, read_rows
+from countveil.release.formats.data_files import read_rows
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
@@ -29,7 +29,7 @@ from countveil.release.manifest import (
     read_manifest,
 )
 from countveil.release.signature import signature_problem
-from countveil.release.values import python_values
+from countveil.release.values import PARQUET, format_of, python_values
 
 NOT_PART = "not part of the release"
 

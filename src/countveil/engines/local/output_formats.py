@@ -19,8 +19,9 @@ import pyarrow.parquet as pq
 from countveil.engines.contract import WrittenFile
 from countveil.engines.local.release_rows import parquet_rows
 from countveil.errors import SettingsError
-from countveil.release.formats.data_files import ARROW, CSV_GZ, ENDINGS, PARQUET
+from countveil.release.formats.data_files import ENDINGS
 from countveil.release.formats.stata_spss import SPSS, STATA, write_dataset
+from countveil.release.values import ARROW, CSV_GZ, PARQUET
 
 MOST_FILES = 10_000
 

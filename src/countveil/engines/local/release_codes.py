@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from countveil.errors import ReleaseError
 from countveil.release import PublishedColumn
-from countveil.release.formats.data_files import PARQUET, format_of, read_rows
-from countveil.release.values import python_values
+from countveil.release.formats.data_files import read_rows
+from countveil.release.values import PARQUET, format_of, python_values
 from countveil.tables.encoded.arrow_arrays import to_numpy
 
 

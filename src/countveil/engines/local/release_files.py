@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from countveil.engines.local.release_codes import opened
 from countveil.release import read_manifest
-from countveil.release.formats.data_files import PARQUET, content_beside_rows, format_of
+from countveil.release.formats.data_files import content_beside_rows
+from countveil.release.values import PARQUET, format_of
 from countveil.tables.encoded.arrow_arrays import to_numpy
 
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b\x08"

@@ -12,7 +12,8 @@ from typing import Any
 
 from countveil.engines.local.release_codes import opened
 from countveil.release import Manifest
-from countveil.release.formats.data_files import PARQUET, format_of, read_rows
+from countveil.release.formats.data_files import read_rows
+from countveil.release.values import PARQUET, format_of
 
 
 def released_schema(folder: Path, manifest: Manifest) -> Any:

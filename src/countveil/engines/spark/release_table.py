@@ -22,7 +22,7 @@ from countveil.engines.spark.files import Files
 from countveil.engines.spark.session import find_session, our_settings
 from countveil.errors import EngineError, QueryError, ReleaseError
 from countveil.release import Manifest
-from countveil.release.formats.data_files import PARQUET, format_of
+from countveil.release.values import PARQUET, format_of
 from countveil.sql.dialects import SPARK, dialect_for
 from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Expression

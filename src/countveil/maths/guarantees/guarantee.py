@@ -1,8 +1,7 @@
 """Utility for large counts and privacy for small ones, computed in three ways side by side.
 
 Enters: ell and two of count, error, probability. Leaves: the third as a `GuaranteeAnswer`: a
-number, with all three ways beside it; or an error that says what may be asked. Must not know: any
-table.
+number, with all three ways beside it. Must not know: any table.
 
 - *Utility* (e, T_E, T_f): from the count T_f on, the probability of a relative error of e or more
   stays at or below T_E.
@@ -21,18 +20,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-from countveil.errors import SettingsError
 from countveil.maths.guarantees import searches
 from countveil.maths.guarantees.binomial import MOST_COUNT, chance_failing, chance_off
+from countveil.maths.guarantees.searches import check_ell, unknown_of
 from countveil.maths.paper import printed
 
 if TYPE_CHECKING:
     from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
 
-MOST_ELL = 100_000
-_NAMES = ("count", "error", "probability")
-# A smaller error is less than a row of the largest count.
-_LEAST = {"error": 1 / MOST_COUNT, "probability": 1e-300}
 _WAYS = ("exact", "chebyshev", "printed")
 
 # The exact probability at a count and an error.
@@ -178,63 +173,6 @@ class Guarantee:
 
     def _off(self, count: int, error: float) -> float | None:
         return chance_off(count, self.ell, error) if 1 <= count <= MOST_COUNT else None
-
-
-def check_ell(ell: int) -> int:
-    """A whole number of 2 or more."""
-    if isinstance(ell, bool) or not isinstance(ell, int):
-        raise SettingsError(f"ell must be a whole number from 2 on, got {ell!r}.")
-    if not 2 <= ell <= MOST_ELL:
-        raise SettingsError(
-            f"ell must be from 2 to {MOST_ELL:,}, got {ell:,}: a group of one hides nobody."
-        )
-    return ell
-
-
-def unknown_of(count: int | None, error: float | None, probability: float | None) -> str:
-    """Which of the three is unknown; the two others are checked."""
-    given = dict(zip(_NAMES, (count, error, probability), strict=True))
-    missing = [name for name, value in given.items() if value is None]
-    if len(missing) != 1:
-        raise SettingsError(
-            f"Give two of count, error and probability to get the third; given: "
-            f"{len(_NAMES) - len(missing)}."
-        )
-    if count is not None:
-        check_count(count)
-    for name, value in (("error", error), ("probability", probability)):
-        if value is not None:
-            check_between(name, value)
-            if value < _LEAST[name]:
-                raise SettingsError(
-                    f"{name} must be at least {_LEAST[name]:g}, the smallest that is computed, got "
-                    f"{value!r}."
-                )
-    return missing[0]
-
-
-def check_count(count: int, name: str = "count") -> int:
-    """A whole number of 1 or more, up to the largest that is computed."""
-    whole = isinstance(count, int) and not isinstance(count, bool)
-    if not whole or not 1 <= count <= MOST_COUNT:
-        raise SettingsError(
-            f"{name} must be a whole number from 1 to {MOST_COUNT:,}, got {count!r}."
-        )
-    return count
-
-
-def check_between(name: str, value: float) -> float:
-    """A number between 0 and 1, both excluded."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
-        percent = (
-            f" {value:g}% is {value / 100:g}."
-            if isinstance(value, int | float) and math.isfinite(value) and 1 < value < 100
-            else ""
-        )
-        raise SettingsError(
-            f"{name} must be more than 0 and less than 1, such as 0.1, got {value!r}.{percent}"
-        )
-    return float(value)
 
 
 def guarantee(ell: int) -> Guarantee:

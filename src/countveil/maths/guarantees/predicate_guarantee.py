@@ -24,14 +24,8 @@ from countveil.errors import SettingsError
 from countveil.maths.channel import ChannelView, keep_probability
 from countveil.maths.estimate import unbiased_variance
 from countveil.maths.estimate.estimates import HIDDEN_ABOVE, quadratic
-from countveil.maths.guarantees.guarantee import (
-    GuaranteeAnswer,
-    Way,
-    check_between,
-    check_count,
-    check_ell,
-    unknown_of,
-)
+from countveil.maths.guarantees.guarantee import GuaranteeAnswer, Way
+from countveil.maths.guarantees.searches import check_between, check_count, check_ell, unknown_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from countveil.errors import ReleaseError, SettingsError
 from countveil.release.formats import stata_spss
 from countveil.release.formats.stata_spss import SPSS, STATA, check_columns
+from countveil.release.values import ARROW, CSV, CSV_GZ, PARQUET, format_of
 
 if TYPE_CHECKING:
     from countveil.release.manifest import PublishedColumn
 
-PARQUET, CSV, CSV_GZ, ARROW = "parquet", "csv", "csv.gz", "arrow"
 STATISTICAL = {"dta": STATA, "sav": SPSS}
 OUTPUT_FORMATS = (PARQUET, CSV, CSV_GZ, ARROW, STATA, SPSS)
 ENDINGS = {**{name: name for name in OUTPUT_FORMATS}, STATA: "dta", SPSS: "sav"}
@@ -32,12 +32,6 @@ _AS_TEXT = {
     "double", "string", "large_string", "date32[day]", "timestamp[s]", "timestamp[ms]",
     "timestamp[us]", "timestamp[ns]",
 }  # fmt: skip
-
-
-def format_of(path: str) -> str:
-    """The ending of a data file, which says its format."""
-    name = path.rpartition("/")[2]
-    return name.partition(".")[2]
 
 
 def check_kept(columns: Sequence[tuple[str, str]], output_format: str) -> None:
