@@ -33,7 +33,7 @@ from countveil.auditing.findings import (
 from countveil.auditing.linking import TrueColumn
 from countveil.auditing.model import cross_fitted
 from countveil.auditing.summary import Audit
-from countveil.auditing.target import AttackedColumn, PlainColumn, Target
+from countveil.auditing.target import AttackedColumn, KnownColumn, Target
 from countveil.maths.channel import channel_matrix, design_channel, greedy_templates
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.randomness import Randomness, Stream
@@ -46,7 +46,7 @@ def make_target(seed: int, *, groups: str = "mixed", twice: bool = False) -> Tar
     stream = Randomness(seed).stream("target")
     truth = np.minimum(stream.below(VALUES + 4, ROWS), stream.below(VALUES, ROWS))
     told = np.where(stream.below(3, ROWS) > 0, truth % 5, stream.below(5, ROWS))
-    known = [PlainColumn.of("told", told), PlainColumn.of("noise", stream.below(7, ROWS))]
+    known = [KnownColumn.of("told", told), KnownColumn.of("noise", stream.below(7, ROWS))]
     counts = np.bincount(truth, minlength=VALUES)
     settings = ColumnSettings(ELL, groups)
     sensitive = []
@@ -291,7 +291,7 @@ def test_text_from_data_is_harmless_in_the_report() -> None:
 
 def test_a_column_of_many_values_becomes_classes_of_neighbours() -> None:
     codes = np.arange(10_000) % 5_000
-    column = PlainColumn.of("x", codes)
+    column = KnownColumn.of("x", codes)
     assert column.n_levels <= 48
     assert np.all(np.diff(column.codes[np.argsort(codes, kind="stable")]) >= 0)
     assert TrueColumn(["a"], codes).values == ["a"]

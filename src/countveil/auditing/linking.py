@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from countveil.auditing.target import AttackedColumn, Codes, PlainColumn, Target
+from countveil.auditing.target import AttackedColumn, Codes, KnownColumn, Target
 from countveil.engines.local.release_codes import StoredColumn, stored_columns
 from countveil.errors import InputError, ReleaseError
 from countveil.maths.groups import ColumnSettings
@@ -169,7 +169,7 @@ def _target(
         for name, choice in settings.items()
     ]  # fmt: skip
     rows = next(iter(released.values())).size
-    known = [PlainColumn.of(name, truth[name].codes[source_place]) for name in plain]
+    known = [KnownColumn.of(name, truth[name].codes[source_place]) for name in plain]
     return Target(source_place, release_place, known, sensitive, rows)
 
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.auditing.target import Codes, PlainColumn
+from countveil.auditing.target import Codes, KnownColumn
 from countveil.randomness import Stream
 
 Floats32 = NDArray[np.float32]
@@ -34,9 +34,9 @@ _PREDICTED = 1 << 14
 class Model:
     """Beliefs about one sensitive column."""
 
-    def __init__(self, columns: Sequence[PlainColumn], shares: NDArray[np.float64]) -> None:
+    def __init__(self, columns: Sequence[KnownColumn], shares: NDArray[np.float64]) -> None:
         most = _MOST_PARAMETERS // shares.size
-        kept: list[PlainColumn] = []
+        kept: list[KnownColumn] = []
         for column in sorted(columns, key=lambda c: c.n_levels):
             if sum(c.n_levels for c in kept) + column.n_levels <= most:
                 kept.append(column)
@@ -90,7 +90,7 @@ class Model:
 
 
 def cross_fitted(
-    columns: Sequence[PlainColumn],
+    columns: Sequence[KnownColumn],
     shares: NDArray[np.float64],
     observed: Codes,
     channel: NDArray[np.float64],

@@ -28,7 +28,7 @@ LEAST_LINKED = 50
 
 
 @dataclass(frozen=True)
-class PlainColumn:
+class KnownColumn:
     """A column that the adversary knows: few levels, in the order of its values."""
 
     name: str
@@ -36,7 +36,7 @@ class PlainColumn:
     n_levels: int
 
     @classmethod
-    def of(cls, name: str, codes: Codes) -> PlainColumn:
+    def of(cls, name: str, codes: Codes) -> KnownColumn:
         """Many values become classes of neighbours with about equally many rows."""
         n_values = int(codes.max(initial=0)) + 1
         if n_values <= MOST_LEVELS:
@@ -130,7 +130,7 @@ class Target:
 
     source_place: Codes
     release_place: Codes
-    plain: Sequence[PlainColumn]
+    plain: Sequence[KnownColumn]
     sensitive: Sequence[AttackedColumn]
     rows: int
 
@@ -157,7 +157,7 @@ class Target:
         return Target(
             self.source_place[chosen],
             self.release_place[chosen],
-            [PlainColumn(c.name, c.codes[chosen], c.n_levels) for c in self.plain],
+            [KnownColumn(c.name, c.codes[chosen], c.n_levels) for c in self.plain],
             [column.rows_at(chosen) for column in self.sensitive],
             self.rows,
         )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from countveil.maths.mechanism.shuffled_values import ShuffledBatch
+from countveil.maths.mechanism.deal import ShuffledBatch
 from countveil.randomness import Randomness, Stream, Word
 from tests.statistical.bounds import FALSE_ALARM, follows
 
