@@ -6,12 +6,13 @@ that quote no value. Must not know: files, how an engine reads, how anything is 
 
 from countveil.publishing.safety.concerns import (
     Concerns,
+    Giveaway,
     check_safe,
     find_concerns,
+    find_giveaways,
     giveaway_sentence,
     sample_size,
 )
-from countveil.publishing.safety.giveaways import Giveaway, find_giveaways
 from countveil.publishing.safety.identifiers import (
     identifier_reason,
     looks_missing,
