@@ -25,13 +25,13 @@ _KEY_BYTES = 32
 Word = np.unsignedinteger[Any]
 _SMALL_TYPES = (np.uint8, np.uint16, np.uint32)
 # Up to here a permutation sorts words that hold key and place at once: 44 random bits or more.
-_ONE_WORD = 1 << 20
+MOST_IN_ONE_WORD = 1 << 20
 _BLOCK_BYTES = 16
 _ZEROS = bytes(1 << 18)
 _BITS, _ALL_BITS = 64, np.uint64((1 << 64) - 1)
-_WORDS_AT_ONCE, _DRAWS_AT_ONCE = 1 << 18, 1 << 22
+WORDS_AT_ONCE, DRAWS_AT_ONCE = 1 << 18, 1 << 22
 # Draws are counted in words while there are more than this many for each count.
-_FEW_DRAWS = 32
+FEW_DRAWS = 32
 _MOST_COUNTED_IN_WORDS = 32
 
 
@@ -167,7 +167,7 @@ class Stream:
         left = coins.ravel().copy()
         heads = np.zeros_like(left)
         while np.any(left):
-            tossed = np.minimum(left, _WORDS_AT_ONCE * _BITS)
+            tossed = np.minimum(left, WORDS_AT_ONCE * _BITS)
             for some in _runs(tossed):
                 first, mask = _word_masks(tossed[some])
                 fallen = np.bitwise_count(self.words(mask.size) & mask)
@@ -185,13 +185,13 @@ class Stream:
         totals = np.zeros((counts.size, bound), np.int64)
         for some in _runs(counts):
             left = counts[some].copy()
-            while bound <= _MOST_COUNTED_IN_WORDS and left.sum() > _FEW_DRAWS * left.size:
-                tossed = np.minimum(left, _WORDS_AT_ONCE * _BITS)
+            while bound <= _MOST_COUNTED_IN_WORDS and left.sum() > FEW_DRAWS * left.size:
+                tossed = np.minimum(left, WORDS_AT_ONCE * _BITS)
                 drawn = self._tally_in_words(bound, tossed)
                 totals[some] += drawn
                 left -= drawn.sum(axis=1)
             while np.any(left):
-                draws = np.minimum(left, _DRAWS_AT_ONCE // left.size)
+                draws = np.minimum(left, DRAWS_AT_ONCE // left.size)
                 places = np.repeat(np.arange(left.size) * bound, draws)
                 places += self.below(bound, places.size)
                 tally = np.bincount(places, minlength=left.size * bound)
@@ -229,7 +229,7 @@ class Stream:
         otherwise the keys have all 64 bits (at a hundred million, two are equal about once in 4,000
         times).
         """
-        if count > _ONE_WORD:
+        if count > MOST_IN_ONE_WORD:
             return self._permutation_by_whole_words(count)
         shift = np.uint64(max(count - 1, 0).bit_length())
         place_bits = (np.uint64(1) << shift) - np.uint64(1)
@@ -263,7 +263,7 @@ class Stream:
 def _runs(counts: NDArray[np.int64]) -> list[slice]:
     """Neighbouring counts whose bits fill few words."""
     ends = np.cumsum(counts // _BITS + 1)
-    edges = np.unique(ends // _WORDS_AT_ONCE, return_index=True)[1].tolist()
+    edges = np.unique(ends // WORDS_AT_ONCE, return_index=True)[1].tolist()
     return [slice(*edge) for edge in itertools.pairwise([*edges, counts.size])]
 
 

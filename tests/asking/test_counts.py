@@ -116,7 +116,7 @@ def test_with_the_printed_channel(folder: Path) -> None:
 
 
 def test_in_pieces_and_in_the_order_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("countveil.asking.batch._AT_ONCE", 20)
+    monkeypatch.setattr("countveil.asking.batch.NUMBERS_AT_ONCE", 20)
     asked = [
         f"age > {age} AND {test}" for age in range(20, 40) for test in ("job = 'cook'", "grade > 2")
     ]

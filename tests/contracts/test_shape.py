@@ -19,12 +19,10 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 MOST_NAMES_AT_THE_TOP = 16
 MOST_MODULES_OF_A_PACKAGE = 15
 MOST_LINES, MOST_BRANCHES = 60, 15
-MOST_MODULES_OF_A_WALK = {"publish": 80, "query": 41}
+MOST_MODULES_OF_A_WALK = {"publish": 63, "query": 29}
 
 # These still go beyond the limits; none may be added.
-STILL_LONG = {
-    "file_notes", "secrets", "text_table",
-}  # fmt: skip
+STILL_LONG = {"file_notes"}
 
 # Words that only those who wrote the code would understand.
 LOST_WORDS = {
@@ -32,11 +30,8 @@ LOST_WORDS = {
     "piece", "pieces", "glance", "wording", "waiting", "arranging", "found", "own",
 }  # fmt: skip
 STILL_USED = {
-    "Found", "Held", "HeldColumn", "HeldRelease", "NotHeldError",
-    "OwnColumn", "Parcel", "Waiting", "_Held", "_found",
-    "_hold", "_own_signals", "_pieces", "_signals_held",
-    "found", "found_in", "hold_column", "own_names", "own_part",
-    "own_share", "pieces", "tickets", "tickets_left", "told",
+    "HeldColumn", "HeldRelease", "NotHeldError", "Parcel", "Waiting", "_Held", "_found", "_hold",
+    "_own_signals", "_pieces", "hold_column", "own_part",
 }  # fmt: skip
 
 BRANCHES = (

@@ -197,8 +197,8 @@ def test_one_seed_gives_one_release_whatever_the_memory(
     """Kept, read again or through the disk, and whichever thread is faster: the same rows."""
     monkeypatch.setattr("countveil.tables.readers.blocks.LEAST_SPAN", 100)
     monkeypatch.setattr(publish_rows, "BUCKET_ROWS", 1 << 12)
-    monkeypatch.setattr("countveil.maths.mechanism.deal._BATCH_SIZE", 50)
-    monkeypatch.setattr("countveil.maths.mechanism.deal._IN_USE", 1_000)
+    monkeypatch.setattr("countveil.maths.mechanism.deal.BATCH_SIZE", 50)
+    monkeypatch.setattr("countveil.maths.mechanism.deal.VALUES_IN_USE", 1_000)
     census = cv.generate(20_000, seed=3)
     pq.write_table(census, tmp_path / "in.parquet", row_group_size=500)
     found = []

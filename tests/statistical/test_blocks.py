@@ -65,8 +65,8 @@ def _law(values: Values, ell: int) -> Law:
 def dealer_s_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How the dealer shuffles: all true values in a few common batches, or in many ranges."""
     if request.param is not None:
-        monkeypatch.setattr("countveil.maths.mechanism.deal._BATCH_SIZE", request.param[0])
-        monkeypatch.setattr("countveil.maths.mechanism.deal._IN_USE", request.param[1])
+        monkeypatch.setattr("countveil.maths.mechanism.deal.BATCH_SIZE", request.param[0])
+        monkeypatch.setattr("countveil.maths.mechanism.deal.VALUES_IN_USE", request.param[1])
 
 
 @pytest.mark.parametrize("values", [SIX, FIVE_UNEVEN])

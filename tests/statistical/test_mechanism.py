@@ -80,8 +80,8 @@ def test_pairs_follow_the_channel_however_the_work_is_cut(
     chunk: int, dense_cells: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tuples in chunks, pairs in a square table or in sorted keys: the law stays the same."""
-    monkeypatch.setattr("countveil.maths.mechanism.draw._CHUNK", chunk)
-    monkeypatch.setattr("countveil.maths.mechanism.draw._DENSE_CELLS", dense_cells)
+    monkeypatch.setattr("countveil.maths.mechanism.draw.CHUNK", chunk)
+    monkeypatch.setattr("countveil.maths.mechanism.draw.DENSE_CELLS", dense_cells)
     groups = greedy_templates(SKEWED, 3)
     pairs = _pairs(draw_published(groups, Randomness(seed).stream("draw", "column")))
     assert np.array_equal(pairs.sum(axis=1), SKEWED)

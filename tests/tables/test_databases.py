@@ -226,7 +226,7 @@ def test_sqlite_columns_that_mix_types(tmp_path: Path) -> None:
 def test_duckdb_may_not_put_plain_values_on_a_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("countveil.tables.readers.duckdb._LEAST_BYTES", 20 << 20)
+    monkeypatch.setattr("countveil.tables.readers.duckdb.LEAST_BYTES", 20 << 20)
     monkeypatch.setattr("countveil.tables.storage.memory.COLUMNS_SHARE", 1e-9)
     path = tmp_path / "in.duckdb"
     with duckdb.connect(str(path)) as connection:

@@ -75,7 +75,7 @@ def test_every_row_is_read_with_its_types(
 ) -> None:
     if small:
         monkeypatch.setattr(streams, "SPAN_ROWS", 700)
-        monkeypatch.setattr(postgres_link, "_BATCH_BYTES", "20000")
+        monkeypatch.setattr(postgres_link, "BATCH_BYTES", "20000")
         monkeypatch.setattr("countveil.tables.storage.memory.COLUMNS_SHARE", 1e-9)
     found = values(people(address))
     assert found["age"] == [g % 90 for g in range(ROWS)]

@@ -38,7 +38,7 @@ Numbers = NDArray[np.int64]
 ChannelsOf = Callable[[TallyPlan], Channels]
 
 # So many numbers are estimated at once: intermediate arrays are about twenty times as large.
-_AT_ONCE = 1 << 19
+NUMBERS_AT_ONCE = 1 << 19
 
 
 def count_question(condition: Formula) -> Question:
@@ -183,6 +183,6 @@ def _single_value(plan: TallyPlan) -> int | None:
 
 
 def _slices(lines: int, numbers: int) -> Iterator[slice]:
-    step = max(1, _AT_ONCE // max(1, numbers))
+    step = max(1, NUMBERS_AT_ONCE // max(1, numbers))
     for start in range(0, lines, step):
         yield slice(start, min(start + step, lines))

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from countveil.sql.interruptible import Conversation, Waiting
 
-_BATCH_BYTES = str(8 << 20)
+BATCH_BYTES = str(8 << 20)
 _ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 
@@ -32,7 +32,7 @@ class PostgresReading:
         self._statement = self._parts[-1]
         self._talk = Conversation(self._statement.cancel)
         try:
-            self._statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": _BATCH_BYTES})
+            self._statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": BATCH_BYTES})
             self._statement.set_sql_query(_ONE_MOMENT)
             self._talk.wait(self._statement.execute_update)
         except BaseException:

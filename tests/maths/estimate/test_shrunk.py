@@ -55,7 +55,7 @@ def test_many_predicates_at_once_are_one_by_one() -> None:
 def test_cells_in_pieces_are_cells_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     y = np.random.default_rng(1).poisson(COUNTS * 0.02, (7, COUNTS.size)).astype(float)
     together = shrunk_counts(y, [view()])
-    monkeypatch.setattr("countveil.maths.estimate.shrunk._AT_ONCE", 5)
+    monkeypatch.setattr("countveil.maths.estimate.shrunk.CELLS_AT_ONCE", 5)
     assert shrunk_counts(y, [view()]) == pytest.approx(together)
 
 

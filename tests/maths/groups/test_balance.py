@@ -42,7 +42,7 @@ def off(members: Counts, pairs: Floats) -> Floats:
 def test_the_running_sum_is_that_of_the_groups(
     n_values: int, places: int, dense: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "_DENSE", dense)
+    monkeypatch.setattr(room, "DENSE_PAIRS", dense)
     members, counts, target, pairs = a_case(n_values, places, 900, 0.01)
     running = room._Balance(members, target, Randomness(3).stream("x"))
     before = running.total

@@ -49,7 +49,7 @@ _POINTS = 32
 _REACH = 7.0
 # Counts below this fraction of independence are not distinguished from absent values.
 _LEAST = 1e-3
-_AT_ONCE = 20_000
+CELLS_AT_ONCE = 20_000
 
 
 def shrunk_counts(y: Floats, views: Sequence[ChannelView]) -> Floats:
@@ -97,8 +97,8 @@ def shrink(likelihood: Likelihood, centre: Floats) -> Floats:
     moment = np.zeros_like(evidence)
     flat = [array[known] for array in cells]
     integrals = [
-        _integrals(*(array[start : start + _AT_ONCE] for array in flat))
-        for start in range(0, flat[0].size, _AT_ONCE)
+        _integrals(*(array[start : start + CELLS_AT_ONCE] for array in flat))
+        for start in range(0, flat[0].size, CELLS_AT_ONCE)
     ]
     if integrals:
         evidence[known] = np.concatenate([masses for masses, _ in integrals])

@@ -46,7 +46,7 @@ _LEAST_GAIN = 0.1
 # Pairs of groups that are searched per swap of the batch; at least _FEWEST.
 _LOOKED_AT, _FEWEST = 4, 64
 # Up to so many pairs each round adds up a table of all; above, it sorts the keys.
-_DENSE = 1 << 18
+DENSE_PAIRS = 1 << 18
 CHANCE_BELOW = 0.5
 _REPORT_EVERY = 20
 
@@ -254,7 +254,7 @@ class _Balance:
                 keys.append(pair.ravel())
                 moves.append(np.full(pair.size, direction))
         whole, steps = np.concatenate(keys), np.concatenate(moves)
-        if size * size <= _DENSE:
+        if size * size <= DENSE_PAIRS:
             table = np.bincount(whole, steps, size * size)
             pairs = np.flatnonzero(table)
             change = table[pairs]

@@ -46,7 +46,7 @@ Floats = NDArray[np.float64]
 
 SWEEPS = 8
 # Up to this many places are compared with each other; more use a lookup table of this size.
-_NARROW, _TABLE = 12, 1 << 21
+NARROW, TABLE_CELLS = 12, 1 << 21
 # The share of the groups that is kept for later levels: _REACH over the meetings of a pair, or the
 # least share if not all values are balanced. Swaps then gain little, and few sweeps are made.
 _LEAST_KEPT, _MOST_KEPT, _REACH = 0.05, 0.25, 60.0
@@ -109,13 +109,13 @@ def _faces_shared(one: Counts, two: Counts, n_values: int) -> NDArray[np.bool_]:
     """Where a place, or the one opposite, holds a value that both groups have."""
     places, n_pairs = one.shape
     shared = np.zeros(one.shape, bool)
-    if places <= _NARROW:
+    if places <= NARROW:
         for place in range(places):
             same = one[place] == two
             shared[place] |= same.any(axis=0)
             shared |= same
         return shared
-    step = max(1, _TABLE // n_values)
+    step = max(1, TABLE_CELLS // n_values)
     holds = np.zeros((2, step, n_values), bool)
     for start in range(0, n_pairs, step):
         here = slice(start, start + step)

@@ -37,9 +37,9 @@ from countveil.randomness import Stream
 
 Counts = NDArray[np.int64]
 
-_BATCH_SIZE = 1 << 16
+BATCH_SIZE = 1 << 16
 # Tables with more rows than this get larger ranges, so that about this many values are in use.
-_IN_USE = 1 << 26
+VALUES_IN_USE = 1 << 26
 _FEW_VALUES = 1024
 _CHUNK_ROWS = 1 << 16
 _HALF_OF_BYTES = 1 << 7
@@ -56,7 +56,7 @@ class Dealer:
         self._left = int(ends[-1])
         self._codes = table.values.astype(narrow_type(table.n_values))
         # Neighbouring true values share a range until it is large enough for its batches.
-        enough = _BATCH_SIZE * max(1, -(-self._left // _IN_USE))
+        enough = BATCH_SIZE * max(1, -(-self._left // VALUES_IN_USE))
         self._range_of = ends[:-1] // enough
         self._ranges: dict[int, _ValueRange] = {}
 
@@ -177,7 +177,7 @@ class _ValueRange:
     def split(self, stream: Stream) -> None:
         """Send every published value to a batch."""
         n_owners = self.last - self.first
-        n_batches = 1 << max(0, (int(self._counts.sum()) - 1) // _BATCH_SIZE).bit_length()
+        n_batches = 1 << max(0, (int(self._counts.sum()) - 1) // BATCH_SIZE).bit_length()
         stream = stream.spawn()
         shares = _spread(self._counts, n_batches, stream)
         self._batches = [

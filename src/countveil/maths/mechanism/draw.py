@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from countveil.maths.channel import Templates
 from countveil.randomness import Stream
 
-_CHUNK = 1 << 20
+CHUNK = 1 << 20
 _OFTEN = 16
-_DENSE_CELLS = 1 << 22
+DENSE_CELLS = 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def draw_published(groups: Templates, stream: Stream) -> PublishedTable:
         multiplicity = groups.multiplicity[chosen]
         often = multiplicity >= _OFTEN
         many, times = templates[often], multiplicity[often]
-        step = max(1, _CHUNK // (size * size))
+        step = max(1, CHUNK // (size * size))
         for first in range(0, times.size, step):
             members = many[first : first + step]
             pairs = members[:, :, None] * n_values + members[:, None, :]
@@ -72,12 +72,12 @@ def draw_published(groups: Templates, stream: Stream) -> PublishedTable:
 def _members(
     multiplicity: NDArray[np.int64], size: int
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Where its template starts and its place in it, for every row, about `_CHUNK` at a time."""
+    """Where its template starts and its place in it, for every row, about `CHUNK` at a time."""
     ends = np.cumsum(multiplicity * size)
     first = 0
     while first < multiplicity.size:
         start = int(ends[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(ends, start + _CHUNK, side="right")))
+        last = max(first + 1, int(np.searchsorted(ends, start + CHUNK, side="right")))
         starts = np.repeat(np.arange(first, last) * size, multiplicity[first:last] * size)
         yield starts, np.tile(np.arange(size), starts.size // size)
         first = last
@@ -88,7 +88,7 @@ class _Tally:
 
     def __init__(self, n_values: int) -> None:
         self._n_values = n_values
-        dense = n_values * n_values <= _DENSE_CELLS
+        dense = n_values * n_values <= DENSE_CELLS
         self._dense = np.zeros(n_values * n_values, np.int64) if dense else None
         self._keys = np.zeros(0, np.int64)
         self._counts = np.zeros(0, np.int64)
@@ -107,7 +107,7 @@ class _Tally:
             return
         self._unmerged.append((keys[counts > 0], counts[counts > 0]))
         self._n_unmerged += keys.size
-        if self._n_unmerged > self._keys.size + _CHUNK:
+        if self._n_unmerged > self._keys.size + CHUNK:
             self._merge()
 
     def _merge(self) -> None:

@@ -25,7 +25,7 @@ from countveil.tables import DatabaseSource
 from countveil.tables.readers.sqlite import chosen_table
 
 _BATCH = 1 << 16
-_LEAST_BYTES = 128 << 20
+LEAST_BYTES = 128 << 20
 # Through Arrow, DuckDB would cut off zones and large numbers, and give bits as it stores them.
 _AS_TEXT = frozenset({"uhugeint", "bignum", "bit", "time with time zone", "union"})
 _NESTED = frozenset({"list", "struct", "map", "array"})
@@ -45,7 +45,7 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
         raise InputError(f"{path} is not a readable DuckDB file, or one of a later version.")
     with contextlib.ExitStack() as stack:
         stack.enter_context(_explained(path))
-        connection = connect_to_file(path, most_bytes=max(room, _LEAST_BYTES))
+        connection = connect_to_file(path, most_bytes=max(room, LEAST_BYTES))
         talk = Conversation(connection.interrupt)
         stack.callback(_close, talk, connection)
         asked = source.query
