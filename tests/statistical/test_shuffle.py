@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from countveil.engines.local.shuffle import Rows, Shuffle, draw_buckets
+from countveil.engines.local.publish_rows import Rows, Shuffle, draw_buckets
 from countveil.randomness import Randomness, Stream
 from countveil.tables.storage.spill import Spill
 from tests.statistical.bounds import FALSE_ALARM, follows

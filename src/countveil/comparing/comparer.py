@@ -26,7 +26,7 @@ from countveil.publishing.prepare import (
 )
 from countveil.randomness import Randomness
 from countveil.tables import Reading, Shaping
-from countveil.tables.counted import Histogram
+from countveil.tables.encoded.survey import Histogram
 from countveil.tables.progress import Progress
 
 MOST_ROWS, RELEASES, EPSILON, QUERIES = 200_000, 5, 0.05, 100

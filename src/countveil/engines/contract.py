@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from countveil.sql.query import Tally
     from countveil.sql.query.expressions import Expression
     from countveil.tables import Column, Reading, Shaping
-    from countveil.tables.counted import CodedColumn, ColumnProfile, Histogram, Repeats
+    from countveil.tables.encoded.survey import CodedColumn, ColumnProfile, Histogram, Repeats
     from countveil.tables.progress import Progress
 
 Result = TypeVar("Result")

@@ -30,7 +30,7 @@ from countveil.publishing.prepare import LocalPreparedTable
 from countveil.randomness import Randomness, Stream
 from countveil.release.values import BOOLEAN, TEXT, kind_of
 from countveil.report.private_page import MeasuredAnswers, PrivateColumn
-from countveil.tables.counted import Histogram
+from countveil.tables.encoded.survey import Histogram
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -27,7 +27,7 @@ from countveil.tables import (
     check_named,
     put_into_classes,
 )
-from countveil.tables.counted import Histogram, Repeats
+from countveil.tables.encoded.survey import Histogram, Repeats
 from countveil.tables.labels import has_all_labels, labelled
 from countveil.tables.recode import declared_values, merge_values, value_text
 

@@ -37,7 +37,7 @@ from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
 from countveil.report.whole_file import PendingFile, check_file, pending_file
 from countveil.tables import Reading, Shaping
-from countveil.tables.counted import Histogram
+from countveil.tables.encoded.survey import Histogram
 from countveil.tables.progress import Progress
 
 _PRIVATE_REPORT = "the private report"

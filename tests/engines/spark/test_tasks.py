@@ -18,9 +18,8 @@ from countveil.errors import InputError
 from countveil.maths.channel import greedy_templates
 from countveil.maths.mechanism import PublishedTable, draw_published
 from countveil.randomness import Randomness
-from countveil.tables.counted import CodedColumn
 from countveil.tables.encoded.encoding import encode_dictionary
-from countveil.tables.encoded.survey import Survey
+from countveil.tables.encoded.survey import CodedColumn, Survey
 
 NAMES = ["job", "age"]
 PARTS = [

@@ -26,7 +26,8 @@ from countveil.randomness import Randomness
 from countveil.release.draft import Draft, check_target, open_draft
 from countveil.release.values import python_values
 from countveil.tables import Column, Reading, Shaping, describe_source
-from countveil.tables.counted import (
+from countveil.tables.encoded.encoding import as_codes, row_count, some_rows
+from countveil.tables.encoded.survey import (
     CodedColumn,
     ColumnProfile,
     Histogram,
@@ -36,7 +37,6 @@ from countveil.tables.counted import (
     is_countable,
     repeats,
 )
-from countveil.tables.encoded.encoding import as_codes, row_count, some_rows
 from countveil.tables.progress import Progress
 from countveil.tables.readers.open import open_blocks
 from countveil.tables.storage.memory import KeptColumns, MemoryShares, memory_shares

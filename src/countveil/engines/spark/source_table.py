@@ -41,10 +41,9 @@ from countveil.maths.mechanism import PublishedTable
 from countveil.randomness import Randomness
 from countveil.release.values import python_values
 from countveil.tables import Column
-from countveil.tables.counted import CodedColumn, Histogram, Repeats
 from countveil.tables.encoded.arrow_arrays import missing_rows, to_numpy
 from countveil.tables.encoded.encoding import DictionaryColumn
-from countveil.tables.encoded.survey import Survey
+from countveil.tables.encoded.survey import CodedColumn, Histogram, Repeats, Survey
 from countveil.tables.progress import Progress
 
 _MOST_COUNTS = 1 << 24

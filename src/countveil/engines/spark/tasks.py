@@ -22,10 +22,9 @@ from countveil.engines.spark.task_inputs import Parcel
 from countveil.maths.mechanism import Dealer
 from countveil.maths.mechanism.deal import narrow_type
 from countveil.randomness import TaskKey
-from countveil.tables.counted import CodedColumn, coded_column, is_countable
 from countveil.tables.encoded.arrow_arrays import from_numpy, plain_array
 from countveil.tables.encoded.encoding import DictionaryColumn, encode_dictionary
-from countveil.tables.encoded.survey import Survey
+from countveil.tables.encoded.survey import CodedColumn, Survey, coded_column, is_countable
 
 PART, WHICH, ROWS = "part", "which", "rows"
 RESULT = "result"

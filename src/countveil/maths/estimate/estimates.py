@@ -15,7 +15,6 @@ one point would claim a certainty that nobody has.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
@@ -165,11 +164,3 @@ class Likelihood:
         low, high = np.minimum(low, self.size - self.step), np.maximum(high, self.step)
         # A count lies between 0 and n; an estimate outside still gets an interval inside.
         return np.clip(low, 0, self.size), np.clip(high, 0, self.size)
-
-
-def quadratic(variance: Callable[[Floats], Floats], size: Floats) -> tuple[Floats, Floats, Floats]:
-    """The three coefficients of a variance that is a quadratic in the true count, 0 to size."""
-    size = np.maximum(size, 1.0)
-    none, half, all_ = variance(np.array([0.0, 0.5, 1.0]).reshape(3, *(1,) * size.ndim) * size)
-    square = 2 * (none - 2 * half + all_) / size**2
-    return none, (all_ - none) / size - square * size, square

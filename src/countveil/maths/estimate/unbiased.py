@@ -26,11 +26,13 @@ standard error (`_misfit`).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate.estimates import Estimates, Likelihood, quadratic
+from countveil.maths.estimate.estimates import Estimates, Likelihood
 
 Floats = NDArray[np.float64]
 
@@ -142,3 +144,11 @@ def _uninformative_spread(y: Floats, n: Floats, channel: ChannelView) -> Floats:
         unknown = n * (float(g[hidden].sum()) / channel.rows) * relative
     spread: Floats = unknown * np.abs(moved)
     return spread
+
+
+def quadratic(variance: Callable[[Floats], Floats], size: Floats) -> tuple[Floats, Floats, Floats]:
+    """The three coefficients of a variance that is a quadratic in the true count, 0 to size."""
+    size = np.maximum(size, 1.0)
+    none, half, all_ = variance(np.array([0.0, 0.5, 1.0]).reshape(3, *(1,) * size.ndim) * size)
+    square = 2 * (none - 2 * half + all_) / size**2
+    return none, (all_ - none) / size - square * size, square

@@ -36,7 +36,7 @@ from countveil.publishing.prepare import (
 from countveil.randomness import Randomness
 from countveil.release.values import BOOLEAN, TEXT, kind_of
 from countveil.tables import Reading, Shaping, SourceOptions, table_options
-from countveil.tables.counted import CodedColumn, Histogram
+from countveil.tables.encoded.survey import CodedColumn, Histogram
 from countveil.tables.progress import Progress
 
 _MOST_ROWS = 200_000

@@ -42,7 +42,7 @@ from countveil.tables import (
     put_into_classes,
     table_options,
 )
-from countveil.tables.counted import ColumnProfile
+from countveil.tables.encoded.survey import ColumnProfile
 
 _SUGGESTED_BINS = "q10"
 

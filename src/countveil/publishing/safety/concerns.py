@@ -30,7 +30,7 @@ from countveil.errors import UnsafeError
 from countveil.publishing.safety.identifiers import identifier_reason
 from countveil.release.values import kind_of
 from countveil.tables import Column
-from countveil.tables.counted import CodedColumn
+from countveil.tables.encoded.survey import CodedColumn
 
 Codes = NDArray[np.int64]
 
