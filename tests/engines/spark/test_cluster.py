@@ -37,12 +37,11 @@ from countveil.maths.mechanism import draw_published
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
-from tests.clusters import Cluster, cluster
+from tests.clusters import Cluster
 from tests.statistical import textbook
 from tests.statistical.bounds import FALSE_ALARM, follows
 from tests.statistical.runs import as_array, side_by_side, vectors_follow
 
-__all__ = ["cluster"]
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.xdist_group("spark"),

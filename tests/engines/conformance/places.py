@@ -1,0 +1,211 @@
+"""Where a table can be, and where a release can be: a new engine is added by one line in a list.
+
+Enters: an Arrow table, or the folder of a release. Leaves: what `countveil.publish` takes, or an
+opened release. Spark needs Java and a cluster, so its tests are slow and run in one group.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import csv, feather
+
+import countveil as cv
+from countveil.release.formats.files import OUTPUT_FORMATS
+
+Put = Callable[[pa.Table, Path, pytest.FixtureRequest], Any]
+Opened = Callable[[cv.Release, Path, pytest.FixtureRequest], cv.Release]
+ON_SPARK = (
+    pytest.mark.slow,
+    pytest.mark.xdist_group("spark"),
+    # What Spark says of the pandas and the Arrow that are installed beside it.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A place from which a table is published, and the engine that does it."""
+
+    name: str
+    put: Put
+    engine: str = "embedded"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A place in which a release is asked.
+
+    `output_format` is that of its files; `from_files` of its questions are answered from them.
+    """
+
+    name: str
+    opened: Opened
+    engine: str = "embedded"
+    output_format: str = "parquet"
+    from_files: int = 1 << 30
+
+
+def parametrized(places: list[Any]) -> list[Any]:
+    """One test for each place."""
+    return [
+        pytest.param(place, id=place.name, marks=ON_SPARK if place.engine == "spark" else ())
+        for place in places
+    ]
+
+
+def text_of(value: Any) -> str:
+    """A value as a CSV file has it: what is missing is empty, truths are lower-case."""
+    return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _csv(table: pa.Table, folder: Path, _: Any) -> str:
+    path = folder / "in.csv"
+    csv.write_csv(table, path, csv.WriteOptions(quoting_style="needed"))
+    return str(path)
+
+
+def _parquet(table: pa.Table, folder: Path, _: Any) -> str:
+    path = folder / "in.parquet"
+    pq.write_table(table, path)
+    return str(path)
+
+
+def _arrow(table: pa.Table, folder: Path, _: Any) -> str:
+    path = folder / "in.arrow"
+    feather.write_feather(table, str(path))
+    return str(path)
+
+
+def _pandas(table: pa.Table, *_: Any) -> Any:
+    import pandas as pd
+
+    return table.to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def _polars(table: pa.Table, *_: Any) -> Any:
+    import polars as pl
+
+    return pl.from_arrow(table)
+
+
+def _duckdb(table: pa.Table, folder: Path, _: Any) -> str:
+    with duckdb.connect(str(folder / "in.duckdb")) as connection:
+        connection.register("given", table)
+        connection.execute("CREATE SCHEMA census")
+        connection.execute("CREATE TABLE census.people AS FROM given")
+    return f"duckdb:{folder}/in.duckdb#census.people"
+
+
+_SQLITE_TYPES = {"string": "TEXT", "double": "REAL", "bool": "BOOLEAN", "date32[day]": "DATE"}
+
+
+def _sqlite(table: pa.Table, folder: Path, _: Any) -> str:
+    path = folder / "in.sqlite"
+    columns = ", ".join(
+        f'"{field.name}" {_SQLITE_TYPES.get(str(field.type), "INTEGER")}' for field in table.schema
+    )
+    values = (
+        tuple(str(v) if hasattr(v, "isoformat") else v for v in row.values())
+        for row in table.to_pylist()
+    )
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"CREATE TABLE people ({columns})")
+        marks = ", ".join("?" * table.num_columns)
+        connection.executemany(f"INSERT INTO people VALUES ({marks})", values)
+    return f"sqlite:{path}#people"
+
+
+def _postgres(table: pa.Table, folder: Path, request: pytest.FixtureRequest) -> str:
+    import adbc_driver_postgresql.dbapi as adbc
+
+    server: str = request.getfixturevalue("postgres")
+    name = f"people {folder.name}"
+    with adbc.connect(server, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest(name, table, mode="replace")
+    return f"{server}#public.{name}"
+
+
+def on_cluster(put: Put) -> Put:
+    """The same, once the cluster is there."""
+
+    def then(table: pa.Table, folder: Path, request: pytest.FixtureRequest) -> Any:
+        request.getfixturevalue("spark_session")
+        return put(table, folder, request)
+
+    return then
+
+
+def _spark_frame(table: pa.Table, folder: Path, request: pytest.FixtureRequest) -> Any:
+    session = request.getfixturevalue("spark_session")
+    return session.read.parquet(_parquet(table, folder, request))
+
+
+SOURCES = [
+    Source("arrow table", lambda table, *_: table),
+    Source("csv", _csv),
+    Source("parquet", _parquet),
+    Source("arrow file", _arrow),
+    Source("pandas", _pandas),
+    Source("polars", _polars),
+    Source("duckdb", _duckdb),
+    Source("sqlite", _sqlite),
+    Source("postgresql", _postgres),
+    Source("spark csv", on_cluster(_csv), "spark"),
+    Source("spark parquet", on_cluster(_parquet), "spark"),
+    Source("spark frame", _spark_frame, "spark"),
+]
+
+
+def _folder(release: cv.Release, *_: Any) -> cv.Release:
+    return cv.open(release.folder)
+
+
+def _exported(to: str) -> Opened:
+    def opened(release: cv.Release, folder: Path, request: pytest.FixtureRequest) -> cv.Release:
+        server = request.getfixturevalue("postgres") if "{server}" in to else ""
+        address = to.format(folder=folder, name=folder.name, server=server)
+        cv.export(release.folder, address, force=True)
+        return cv.open(address)
+
+    return opened
+
+
+def _on_spark(release: cv.Release, _: Path, request: pytest.FixtureRequest) -> cv.Release:
+    request.getfixturevalue("spark_session")
+    return cv.open(release.folder, engine="spark")
+
+
+ASKED = [
+    *(Asked(f"files {name}", _folder, output_format=name) for name in OUTPUT_FORMATS),
+    Asked("memory", _folder, from_files=0),
+    Asked("duckdb", _exported("duckdb:{folder}/out.duckdb#release")),
+    Asked("duckdb schema", _exported('duckdb:{folder}/out.duckdb#census."my.release"')),
+    Asked("postgresql", _exported('{server}#public."release {name}"')),
+    Asked("spark", _on_spark, "spark"),
+]
+
+
+def rows_of(release: cv.Release) -> list[dict[str, Any]]:
+    """The published rows."""
+    table: pa.Table = pq.read_table(Path(release.folder) / "data")
+    return table.to_pylist()
+
+
+@contextlib.contextmanager
+def answered_from_files(questions: int) -> Iterator[None]:
+    """So many questions about a release in a folder are answered from its files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("countveil.engines.local.release_table.FROM_FILES", questions)
+        yield

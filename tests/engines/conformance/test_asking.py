@@ -1,0 +1,132 @@
+"""A release gives the same answers wherever it is, and refuses the same."""
+
+from __future__ import annotations
+
+import functools
+import math
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import countveil as cv
+from countveil.errors import QueryError
+from tests.engines.conformance.people import people
+from tests.engines.conformance.places import ASKED, Asked, answered_from_files, parametrized
+
+QUESTIONS = [
+    "SELECT count(*) FROM release",
+    "SELECT insured, count(*) FROM release WHERE age >= 40 AND job = 'nurse' GROUP BY insured",
+    "SELECT job, code, count(*) FROM release GROUP BY ALL",
+    "SELECT job, avg(wage) AS mean, sum(age) AS years, count(*) AS n FROM release GROUP BY 1",
+    "SELECT age // 20 AS decades, count(*) FROM release WHERE job <> 'cook' GROUP BY 1",
+    "SELECT answer, count(*) FROM release WHERE job IS NULL OR code = 2 AND age < 30 GROUP BY 1",
+    "SELECT year(born) AS born_in, count(*) FROM release WHERE job = 'Müller' GROUP BY 1",
+    "SELECT count(*) FROM release WHERE born BETWEEN '1960-03-01' AND '1960-06-30' AND code > 2",
+    "SELECT count(*) FROM release WHERE lower(answer) LIKE 'n%' AND job IN ('nurse', 'doctor')",
+    "SELECT count(*) FROM release WHERE wage IS NULL AND job = 'the \"boss\"'",
+    "SELECT count(*) FROM release WHERE NOT insured AND job = 'baker, pastry'",
+    "SELECT count(*) FROM release WHERE age > 1000 AND job = 'nurse'",
+    "SELECT count(*) FROM release WHERE (age + score) * 2 > 50 AND job <> 'cook'",
+]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"method": "unbiased", "level": 0.9},
+    {"method": "bayes"},
+    {"method": "bayes", "channel": "printed"},
+]
+REFUSED = [
+    "SELECT count(*) FROM release WHERE agee > 3",
+    "SELECT count(*) FROM somewhere",
+    "SELECT job FROM release",
+    "SELECT count(*) FROM release WHERE random() > 3",
+    "DROP TABLE release",
+    "SELECT count(*) FROM release; SELECT 1",
+    "SELECT count(*) FROM release WHERE age = 'old'",
+    "SELECT count(*) FROM release WHERE job > 'a'",
+    "SELECT count(*) FROM read_csv('/etc/passwd')",
+    "SELECT count(*) FROM release GROUP BY nothing",
+    "SELECT count(*) FROM release WHERE age * 9000000000000000000 * 9 > 3",
+]
+CONDITIONS = ["age > 3 AND job = 'nurse'", "job = 'cook'", "wage < 5 OR code = 3", ""]
+
+
+@functools.cache
+def published(output_format: str) -> cv.Release:
+    folder = Path(tempfile.mkdtemp(prefix="countveil-conformance-")) / "release"
+    return cv.publish(
+        people(), {"job": 3, "code": 2}, folder, keep=["row"], seed=3, output_format=output_format
+    )
+
+
+@pytest.fixture(scope="module", params=parametrized(ASKED))
+def release(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[cv.Release]:
+    """The same release in one of the places."""
+    place: Asked = request.param
+    folder = tmp_path_factory.mktemp("asked")
+    with answered_from_files(place.from_files):
+        yield place.opened(published(place.output_format), folder, request)
+
+
+@functools.cache
+def expected(question: str, number: int) -> list[tuple[Any, ...]]:
+    """The answer of the Parquet files on this machine."""
+    with answered_from_files(1 << 30):
+        return answer(cv.open(published("parquet").folder), question, OPTIONS[number])
+
+
+def answer(release: cv.Release, question: str, options: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """The rows of an answer, in some order; if the method does not answer it, why."""
+    try:
+        return sorted(release.sql(question, **options).rows(), key=repr)
+    except QueryError as error:
+        return [(str(error),)]
+
+
+def same(ours: list[tuple[Any, ...]], theirs: list[tuple[Any, ...]]) -> bool:
+    """Whether two answers agree, numbers to a thousand-millionth."""
+    return len(ours) == len(theirs) and all(
+        len(one) == len(two) and all(map(_same_value, one, two))
+        for one, two in zip(ours, theirs, strict=True)
+    )
+
+
+def _same_value(one: Any, two: Any) -> bool:
+    if isinstance(one, float) and isinstance(two, float):
+        return math.isclose(one, two, rel_tol=1e-9, abs_tol=1e-9)
+    return type(one) is type(two) and one == two
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_same_answers(release: cv.Release, question: str) -> None:
+    for number, options in enumerate(OPTIONS):
+        assert same(answer(release, question, options), expected(question, number)), options
+
+
+def test_the_same_manifest_and_the_same_counts(release: cv.Release) -> None:
+    reference = published("parquet")
+    assert release.rows == reference.rows
+    assert release.columns == reference.columns
+    assert release.manifest.sensitive == reference.manifest.sensitive
+    counts = [e.estimate for e in release.counts(CONDITIONS).estimates]
+    assert counts == pytest.approx([e.estimate for e in reference.counts(CONDITIONS).estimates])
+    one = release.count("age > 3", job="nurse")
+    assert one.estimate == pytest.approx(counts[0])
+    assert (
+        release.crosstab("job", "insured")
+        .to_arrow()
+        .equals(reference.crosstab("job", "insured").to_arrow())
+    )
+
+
+@pytest.mark.parametrize("question", REFUSED)
+def test_the_same_is_refused_with_the_same_words(release: cv.Release, question: str) -> None:
+    with pytest.raises(QueryError) as theirs:
+        cv.open(published("parquet").folder).sql(question)
+    with pytest.raises(QueryError) as ours:
+        release.sql(question)
+    assert str(ours.value) == str(theirs.value)

@@ -1,0 +1,170 @@
+"""Every engine publishes the same table in the same way, and refuses the same."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import countveil as cv
+from countveil.release.values import BOOLEAN, kind_of
+from tests.engines.conformance.people import CHOICES, REFUSED, people
+from tests.engines.conformance.places import SOURCES, Source, parametrized, rows_of
+
+SEED = 7
+
+
+def publish(table: Any, engine: str, to: Path, **options: Any) -> cv.Release:
+    options = {"keep": ["row"], "seed": SEED, "engine": engine, **options}
+    return cv.publish(table, options.pop("sensitive"), to, **options)
+
+
+@functools.cache
+def expected(choice: str) -> cv.Release:
+    """What comes out of an Arrow table on this machine."""
+    folder = Path(tempfile.mkdtemp(prefix="countveil-conformance-")) / "release"
+    return publish(people(), "embedded", folder, **CHOICES[choice])
+
+
+@functools.cache
+def refusal(name: str) -> str:
+    """What is said of an Arrow table on this machine."""
+    options, error = REFUSED[name]
+    with tempfile.TemporaryDirectory() as folder, pytest.raises(error) as caught:
+        publish_refused(people(), "embedded", Path(folder), options)
+    return str(caught.value).replace(folder, "FOLDER")
+
+
+def publish_refused(table: Any, engine: str, folder: Path, options: dict[str, Any]) -> None:
+    to = folder / options.get("to", "release")
+    publish(table, engine, to, **{k: v for k, v in options.items() if k != "to"})
+
+
+_PLACED: dict[str, Any] = {}
+
+
+def placed(source: Source, request: pytest.FixtureRequest) -> Any:
+    """The table in its place, put there once for all tests of a process."""
+    if source.name not in _PLACED:
+        factory: pytest.TempPathFactory = request.getfixturevalue("tmp_path_factory")
+        _PLACED[source.name] = source.put(people(), factory.mktemp("people"), request)
+    return _PLACED[source.name]
+
+
+def linked(release: cv.Release, names: list[str]) -> dict[str, Counter[tuple[Any, Any]]]:
+    """By sensitive column, how many rows with a true value publish which one: Y."""
+    true = {row["row"]: row for row in people().to_pylist()}
+    rows = rows_of(release)
+    return {name: Counter((true[r["row"]][name], r[name]) for r in rows) for name in names}
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("source", parametrized(SOURCES))
+def test_the_same_choices_publish_the_same(
+    source: Source, choice: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    theirs = expected(choice)
+    table = placed(source, request)
+    ours = publish(table, source.engine, tmp_path / "release", **CHOICES[choice])
+    assert ours.rows == theirs.rows
+    assert [(c.name, c.role, kind_of(c.type)) for c in ours.columns] == [
+        (c.name, c.role, kind_of(c.type)) for c in theirs.columns
+    ]
+    assert ours.manifest.sensitive == theirs.manifest.sensitive
+    assert ours.manifest.statement == theirs.manifest.statement
+    assert cv.verify(ours.folder) == []
+    names = list(CHOICES[choice]["sensitive"])
+    for name in names:
+        assert Counter(row[name] for row in rows_of(ours)) == Counter(
+            row[name] for row in rows_of(theirs)
+        )
+    plain = [column.name for column in ours.columns if column.role == "plain"]
+    assert cells(ours, plain) == cells(theirs, plain)
+    if "row" in plain:
+        assert linked(ours, names) == linked(theirs, names)
+
+
+def cells(release: cv.Release, names: list[str]) -> Counter[tuple[Any, ...]]:
+    return Counter(tuple(row[name] for name in names) for row in rows_of(release))
+
+
+@pytest.mark.parametrize("source", parametrized(SOURCES))
+def test_the_same_is_refused_with_the_same_words(
+    source: Source, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    table = source.put(people(), tmp_path, request)
+    before = sorted(tmp_path.iterdir())
+    for name, (options, error) in REFUSED.items():
+        with pytest.raises(error) as caught:
+            publish_refused(table, source.engine, tmp_path, options)
+        assert str(caught.value).replace(str(tmp_path), "FOLDER") == refusal(name), name
+        assert sorted(tmp_path.iterdir()) == before, name
+
+
+# Texts that look like numbers, dates or truths, and what becomes of them: the type, and for texts
+# the different values, where each is a code that must not be lost.
+LOOKALIKES: dict[str, tuple[list[str], str]] = {
+    "whole numbers": (["1", "20", "-3", "0"], "number"),
+    "leading zeros": (["007", "08", "9"], "text"),
+    "plus signs": (["+1", "2", "3"], "text"),
+    "whole numbers written twice": (["250.0", "250.00", "251.0"], "text"),
+    "decimals": (["250.25", "1.5", "3"], "number"),
+    "money": (["250.50", "1.00", "3.10"], "number"),
+    "decimals written twice": (["1.5", "1.50", "2.5"], "text"),
+    "powers of ten": (["1e5", "2.5E-3", "7"], "number"),
+    "powers written twice": (["1e2", "100", "7"], "text"),
+    "too many digits": (["1234567890123456789012", "1", "2"], "text"),
+    "long decimals": (["0.12345678901234567890", "1.5", "2"], "text"),
+    "beyond whole numbers": (["9223372036854775808", "1", "2"], "text"),
+    "not a number": (["NaN", "1.5", "2"], "text"),
+    "infinity": (["Infinity", "1.5", "2"], "text"),
+    "dates": (["2020-02-29", "1999-12-31", "2020-01-01"], "date"),
+    "no dates": (["2020-02-30", "1999-12-31", "2020-01-01"], "text"),
+    "dates without zeros": (["2020-2-9", "1999-12-31", "2020-01-01"], "text"),
+    "years alone": (["2020", "1999", "2001"], "number"),
+    "times": (["2020-02-29 10:30:00", "1999-12-31T23:59:59.5", "2020-01-01 00:00:00"], "timestamp"),
+    "times with a zone": (["2020-02-29T10:30:00Z", "1999-12-31T23:59:59Z"], "text"),
+    "truths": (["true", "false", "TRUE"], BOOLEAN),
+    "letters": (["t", "f", "y"], "text"),
+    "spaces around numbers": ([" 1", "2 ", "3"], "text"),
+    "spaces around texts": ([" a", "b ", "c"], "text"),
+    "words of programs": (["NULL", "null", "None", "\\N"], "text"),
+}
+
+
+@pytest.mark.parametrize("source", parametrized([s for s in SOURCES if s.name.endswith("csv")]))
+def test_a_text_file_is_taken_at_its_word(
+    source: Source, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """One file with all of them: each column takes the type that keeps every text apart."""
+    rows = 240
+    columns = {
+        name.replace(" ", "_"): pa.array([texts[i % len(texts)] for i in range(rows)])
+        for name, (texts, _) in LOOKALIKES.items()
+    }
+    columns["job"] = pa.array([JOB[i % 7 % 3] for i in range(rows)])
+    table = source.put(pa.table(columns), tmp_path, request)
+    made = publish(
+        table, source.engine, tmp_path / "release", sensitive={"job": 2}, keep=list(columns)
+    )
+    kinds = {column.name: kind_of(column.type) for column in made.columns}
+    wrong = {
+        name: (kinds[name.replace(" ", "_")], kind)
+        for name, (_, kind) in LOOKALIKES.items()
+        if kinds[name.replace(" ", "_")] != kind
+    }
+    assert not wrong
+    published = rows_of(made)
+    for name, (texts, kind) in LOOKALIKES.items():
+        values = {row[name.replace(" ", "_")] for row in published}
+        assert len(values) == len(set(texts)) - (name == "truths")
+        if kind == "text":
+            assert values == set(texts)
+
+
+JOB = ["cook", "smith", "nurse"]
