@@ -31,7 +31,7 @@ from pyspark.sql import functions as sql
 
 import countveil as cv
 from countveil.engines.spark.session import find_session
-from countveil.engines.spark.task_inputs import Parcel, pack_plan
+from countveil.engines.spark.task_inputs import TaskInputs, seal_plan
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.mechanism import draw_published
 from countveil.randomness import Randomness
@@ -108,15 +108,15 @@ def _plan(rows: int, parts: int, values: int) -> None:
     drawn = draw_published(groups, randomness.stream("draw"))
     lap("draw")
     survey = Survey("column", None, coded=True)
-    pieces = pack_plan(
+    entries = seal_plan(
         ["column"], {"column": survey}, {"column": drawn}, {"column": by_part}, {}, key
     )
     lap(f"split over {parts:,} parts and seal")
-    size = sum(map(len, pieces.values()))
-    print(f"the parcel has {size / 1e6:.1f} MB in {len(pieces):,} pieces")
-    parcel = Parcel([], SimpleNamespace(value=pieces))
+    size = sum(map(len, entries.values()))
+    print(f"the inputs of tasks are {size / 1e6:.1f} MB in {len(entries):,} entries")
+    inputs = TaskInputs(SimpleNamespace(value=entries))
     for part in (0, parts // 2, parts - 1):
-        parcel.plan(key, part)
+        inputs.plan(key, part)
     lap("three tasks find their shares")
 
 

@@ -20,7 +20,7 @@ import pytest
 from pyarrow import csv, feather
 
 import countveil as cv
-from countveil.release.formats.files import OUTPUT_FORMATS
+from countveil.release.formats.data_files import OUTPUT_FORMATS
 
 Put = Callable[[pa.Table, Path, pytest.FixtureRequest], Any]
 Opened = Callable[[cv.Release, Path, pytest.FixtureRequest], cv.Release]
@@ -199,8 +199,8 @@ ASKED = [
 
 def rows_of(release: cv.Release) -> list[dict[str, Any]]:
     """The published rows."""
-    table: pa.Table = pq.read_table(Path(release.folder) / "data")
-    return table.to_pylist()
+    rows: list[dict[str, Any]] = pq.read_table(Path(release.folder) / "data").to_pylist()
+    return rows
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from countveil.engines.spark import tasks
-from countveil.engines.spark.task_inputs import Parcel, pack_head, pack_plan
+from countveil.engines.spark.task_inputs import TaskInputs, seal_common, seal_plan
 from countveil.errors import InputError
 from countveil.maths.channel import greedy_templates
 from countveil.maths.mechanism import PublishedTable, draw_published
@@ -39,7 +39,7 @@ def as_part(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run a task as that of some part."""
 
     def run(task: Any, part: int, size: int = 50) -> pa.Table | None:
-        monkeypatch.setattr(tasks, "own_part", lambda: part)
+        monkeypatch.setattr(tasks, "partition_number", lambda: part)
         found = list(task(batches(part, size)))
         return pa.Table.from_batches(found) if found else None
 
@@ -73,22 +73,22 @@ def deal_task(
     known = survey()
     table, rows = drawn_and_rows(known, seed)
     key = Randomness(seed).task_key("deal")
-    pieces = pack_plan(NAMES, {"job": known}, {"job": table}, {"job": rows}, gone or {}, key)
-    parcel = Parcel([], SimpleNamespace(value=pieces))
-    return tasks.DealTask(parcel, key, "key"), table, pieces
+    entries = seal_plan(NAMES, {"job": known}, {"job": table}, {"job": rows}, gone or {}, key)
+    inputs = TaskInputs(SimpleNamespace(value=entries))
+    return tasks.DealTask(inputs, key, "key"), table, entries
 
 
 def test_values_are_counted_by_part(as_part: Any) -> None:
-    found = as_part(tasks.CountTask(NAMES, ["b"], 1_000), 0)
+    found = as_part(tasks.CountTask(NAMES, 1_000), 0)
     lines = found.filter(pa.compute.equal(found["which"], 0))
     counted = dict(zip(lines["value0"].to_pylist(), lines["rows"].to_pylist(), strict=True))
-    assert counted == {None: 60, "a": 30, "c": 30}
-    assert set(found["part"].to_pylist()) == {0}
-    assert as_part(tasks.CountTask(NAMES, [], 1_000), 2) is None
+    assert counted == {None: 30, "a": 30, "b": 30, "c": 30}
+    assert set(found["partition"].to_pylist()) == {0}
+    assert as_part(tasks.CountTask(NAMES, 1_000), 2) is None
 
 
 def test_too_many_values_are_given_up(as_part: Any) -> None:
-    found = as_part(tasks.CountTask(NAMES, [], 50), 0)
+    found = as_part(tasks.CountTask(NAMES, 50), 0)
     ages = found.filter(pa.compute.equal(found["which"], 1))
     assert ages["rows"].to_pylist() == [-1]
     jobs = found.filter(pa.compute.equal(found["which"], 0))
@@ -142,17 +142,17 @@ def test_a_part_that_changed_is_noticed(as_part: Any, monkeypatch: pytest.Monkey
 
 
 def test_rows_that_are_left_out(as_part: Any) -> None:
-    lost = as_part(tasks.LostTask(NAMES, [], {0: [0, 51], 3: [1]}), 0)
+    lost = as_part(tasks.CountLeftOutTask(NAMES, {0: [0, 51], 3: [1]}), 0)
     jobs = lost.filter(pa.compute.equal(lost["which"], 0))
     assert dict(zip(jobs["value0"].to_pylist(), jobs["rows"].to_pylist(), strict=True)) == {
         "a": 1,
         "c": 1,
     }
-    assert as_part(tasks.LostTask(NAMES, [], {0: [0]}), 1) is None
+    assert as_part(tasks.CountLeftOutTask(NAMES, {0: [0]}), 1) is None
 
 
 def test_parts_that_are_not_looked_at_are_not_read(as_part: Any) -> None:
-    task = tasks.PartsTask([0, 3])
+    task = tasks.SomePartitionsTask([0, 3])
     assert as_part(task, 0).equals(PARTS[0])
     assert as_part(task, 3).num_rows == 60
     assert as_part(task, 1) is None
@@ -166,17 +166,17 @@ def test_who_looks_sees_recoded_values_and_sends_back_what_was_found(as_part: An
     known = survey()
     known.recode(["none", "x", "x", "y"])
     key = Randomness(1).task_key("look")
-    parcel = Parcel([], SimpleNamespace(value=pack_head({"job": known}, key)))
-    task = tasks.LookTask(_distinct, [], parcel, key)
+    inputs = TaskInputs(SimpleNamespace(value=seal_common({"job": known}, key)))
+    task = tasks.LookTask(_distinct, inputs, key)
     found = pickle.loads(as_part(task, 0)["result"][0].as_py())
     assert found["job"] == (3, ["none", "x", "y"])
     assert found["age"][0] == 120
 
 
-def test_a_parcel_is_sealed() -> None:
-    _, _, pieces = deal_task(3)
-    assert len(pieces) == 5
-    for sealed in pieces.values():
+def test_inputs_are_encrypted() -> None:
+    _, _, entries = deal_task(3)
+    assert len(entries) == 5
+    for sealed in entries.values():
         assert b"numpy" not in sealed
         assert b"job" not in sealed
         with pytest.raises(zlib.error):

@@ -55,7 +55,7 @@ class SparkDraft:
             name = sql.col("_metadata.file_name")
             return read.select(name, sql.sha2("content", 256)).toArrow()
 
-        found = jobs.run(self._session, digests, lambda _share: None)
+        found = jobs.run(self._session, digests)
         digest = dict(zip(*(column.to_pylist() for column in found.columns), strict=True))
         sizes = self._files.listing(self.data)
         return tuple(

@@ -12,13 +12,14 @@ from collections.abc import Iterator, Sequence
 from countveil.engines.spark import jobs
 from countveil.engines.spark.draft import SparkDraft, check_target, open_draft
 from countveil.engines.spark.pinned import pinned
-from countveil.engines.spark.reading import check_cases, columns_of, open_frame, part_of
+from countveil.engines.spark.reading import check_cases, chosen_rows, columns_of, open_frame
 from countveil.engines.spark.session import (
     find_session,
     our_settings,
     session_of,
 )
 from countveil.engines.spark.source_table import SparkSource
+from countveil.errors import InputError
 from countveil.tables import Reading, Shaping, check_named
 from countveil.tables.locate import is_spark_frame
 
@@ -47,16 +48,13 @@ class SparkEngine:
         check_named(columns_of(frame), [*sensitive, *shaping.named])
         check_cases(frame)
         # A frame may have to be computed first, by whatever its owner wrote.
-        part = jobs.run(
-            self.session,
-            lambda: pinned(part_of(frame, reading)),
-            lambda _share: None,
-        )
+        chosen = jobs.run(self.session, lambda: pinned(chosen_rows(frame, reading)))
         # All that will have to be counted, in one pass.
         counted = dict.fromkeys([*sensitive, *shaping.recoded])
-        return SparkSource(
-            part, list(counted), reading.missing, reading.progress, own_zone=not self._given
-        )
+        source = SparkSource(chosen, list(counted), reading.progress, own_zone=not self._given)
+        if reading.where is not None and source.rows == 0:
+            raise InputError("No row of the table meets the condition of --where.")
+        return source
 
     @contextlib.contextmanager
     def open_draft(self, to: str, *, force: bool, dry_run: bool) -> Iterator[SparkDraft | None]:

@@ -20,10 +20,12 @@ _PATIENCE = 0.25
 _MISSING = re.compile(r"No module named '([A-Za-z0-9_.]+)'")
 
 
-def run(session: Any, work: Callable[[], Result], told: Callable[[float], None]) -> Result:
-    """Do the work, in a thread of its own: an interrupt ends the jobs that it started.
+def run(
+    session: Any, work: Callable[[], Result], progress: Callable[[float], None] | None = None
+) -> Result:
+    """Do the work in another thread: an interrupt ends the jobs that it started.
 
-    `told` hears the share of the tasks that are done.
+    `progress` is called with the share of the tasks that are done.
     """
     from pyspark import InheritableThread
 
@@ -46,7 +48,8 @@ def run(session: Any, work: Callable[[], Result], told: Callable[[float], None])
     try:
         while thread.is_alive():
             thread.join(_PATIENCE)
-            told(_share_done(context))
+            if progress is not None:
+                progress(_share_done(context))
     except BaseException:
         context.cancelJobsWithTag(tag)
         thread.join()
@@ -101,10 +104,10 @@ def condition(error: BaseException) -> str:
     """The name that Spark or Java has for what went wrong."""
     named = getattr(error, "getCondition", None)
     try:
-        found = named() if named is not None else None
+        name = named() if named is not None else None
     except Exception:  # noqa: BLE001 - asked from Java, which may be gone
-        found = None
+        name = None
     java = getattr(error, "java_exception", None)
-    if found is None and java is not None:
-        found = java.getClass().getSimpleName()
-    return str(found or type(error).__name__)
+    if name is None and java is not None:
+        name = java.getClass().getSimpleName()
+    return str(name or type(error).__name__)

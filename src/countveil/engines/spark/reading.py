@@ -4,7 +4,8 @@ Enters: a data frame, the address of files, the name of a table. Leaves: a data 
 and columns that were asked for. Must not know: what is protected.
 
 Spark forgives much when it reads text: lines that do not fit, headers that differ, codes with
-leading zeros. Here such a line would publish what nobody meant to publish, so it is refused.
+leading zeros. Here such a line would publish what nobody meant to publish, so it is refused, and
+`csv_types` decides what a column of text becomes.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from countveil.engines.spark.csv_types import typed
 from countveil.engines.spark.files import Files
 from countveil.engines.spark.jobs import condition, java_errors
 from countveil.errors import InputError, QueryError, SettingsError
@@ -56,17 +58,17 @@ def open_frame(session: Any, table: object, reading: Reading) -> Any:
     try:
         if _TABLE.match(table) and session.catalog.tableExists(table):
             return session.table(table)
-        return _read_files(session, table, reading.csv)
+        return _read_files(session, table, reading.csv, reading.missing)
     except java_errors() as error:
         raise InputError(
             f"Spark cannot read {table} ({condition(error)}). What works: {WHAT_WORKS}."
         ) from None
 
 
-def _read_files(session: Any, address: str, style: CsvStyle) -> Any:
+def _read_files(session: Any, address: str, style: CsvStyle, missing: Sequence[str]) -> Any:
     kind, name = _format_of(session, address)
     if kind == "csv":
-        return _read_csv(session, address, style, tabs=".tsv" in name.lower())
+        return _read_csv(session, address, style, missing, tabs=".tsv" in name.lower())
     if style != PLAIN_CSV:
         raise SettingsError("--delimiter, --quote, --encoding and --header are for CSV files.")
     reader = session.read.format(kind)
@@ -76,7 +78,9 @@ def _read_files(session: Any, address: str, style: CsvStyle) -> Any:
     return reader.load(address)
 
 
-def _read_csv(session: Any, address: str, style: CsvStyle, *, tabs: bool) -> Any:
+def _read_csv(
+    session: Any, address: str, style: CsvStyle, missing: Sequence[str], *, tabs: bool
+) -> Any:
     if style.decimal_comma:
         raise SettingsError("--decimal-comma does not go with --engine spark. Convert the file.")
     options = {
@@ -91,33 +95,28 @@ def _read_csv(session: Any, address: str, style: CsvStyle, *, tabs: bool) -> Any
         "enforceSchema": "false",
         **({} if style.encoding is None else {"encoding": style.encoding}),
     }
-    raw = session.read.options(**options).csv(address)
-    guessed = session.read.options(**options, inferSchema="true").csv(address)
-    frame = session.read.options(**options).schema(_kept_schema(raw, guessed)).csv(address)
-    if style.header:
-        return frame
-    return frame.toDF(*(f"column{place + 1}" for place in range(len(frame.columns))))
+    # With a schema, every file's header is compared with it.
+    schema = session.read.options(**options).csv(address).schema
+    frame = session.read.options(**options).schema(schema).csv(address)
+    if not style.header:
+        frame = frame.toDF(*(f"column{place + 1}" for place in range(len(frame.columns))))
+    return typed(without_missing(frame, missing))
 
 
-def _kept_schema(raw: Any, guessed: Any) -> Any:
-    """The types that fit, but text where numbers would lose a leading zero or a plus."""
+def without_missing(frame: Any, missing: Sequence[str]) -> Any:
+    """The frame with no value where a text stands for a missing one."""
     from pyspark.sql import functions as sql
-    from pyspark.sql.types import IntegralType, StringType, StructField, StructType
+    from pyspark.sql.types import StringType
 
-    whole = [f for f in guessed.schema.fields if isinstance(f.dataType, IntegralType)]
-    changed: set[str] = set()
-    if whole:
-        texts = [sql.col(quoted(field.name)) for field in whole]
-        asked = [
-            sql.max(text.cast(field.dataType).cast("string") != sql.trim(text))
-            for text, field in zip(texts, whole, strict=True)
-        ]
-        told = raw.agg(*asked).collect()[0]
-        changed = {field.name for field, other in zip(whole, told, strict=True) if other}
-    return StructType([
-        StructField(f.name, StringType() if f.name in changed else f.dataType)
-        for f in guessed.schema.fields
-    ])  # fmt: skip
+    if not missing:
+        return frame
+    columns = []
+    for field in frame.schema.fields:
+        column = sql.col(quoted(field.name))
+        if isinstance(field.dataType, StringType):
+            column = sql.when(~column.isin(*missing), column).alias(field.name)
+        columns.append(column)
+    return frame.select(columns)
 
 
 def _format_of(session: Any, address: str) -> tuple[str, str]:
@@ -159,10 +158,11 @@ def _ending(name: str) -> str | None:
     return None
 
 
-def part_of(frame: Any, reading: Reading) -> Any:
-    """The rows that meet the condition and the columns that were named."""
+def chosen_rows(frame: Any, reading: Reading) -> Any:
+    """The rows that meet the condition and the columns that were named, after missing texts."""
     known = columns_of(frame)
     check_named(known, reading.columns)
+    frame = without_missing(frame, reading.missing)
     if reading.where is not None:
         frame = frame.where(_condition(reading.where, known))
     if reading.columns:
@@ -184,7 +184,7 @@ def check_cases(frame: Any) -> None:
 
 
 def _condition(text: str, known: Sequence[Column]) -> str:
-    """The condition in Spark's words, built from the parse."""
+    """The condition in Spark's SQL, built from the parse."""
     if not text.strip():
         raise SettingsError("The condition of --where is empty.")
     columns = [PublishedColumn(column.name, column.type, "plain") for column in known]

@@ -96,7 +96,7 @@ class SparkRelease:
     def _wait(self, work: Any) -> Any:
         with our_settings(self._session):
             try:
-                return jobs.run(self._session, work, lambda _share: None)
+                return jobs.run(self._session, work)
             except EngineError as error:
                 if "OVERFLOW" in str(error) or "CAST" in str(error):
                     raise QueryError(

@@ -3,16 +3,18 @@
 Enters: a data frame; later what was drawn. Leaves: histograms and Parquet files. Must not know:
 groups, ell, where the release goes in the end.
 
-What the driver holds is bounded whatever the rows: counts by part and value (`_MOST_COUNTS`; a
-table with more of them is read in fewer, larger parts), and the shares of Y (`parcels`).
+The driver's memory is bounded whatever the number of rows: counts by partition and value
+(`_MOST_COUNTS`; a table with more of them is read in fewer, larger partitions), and the shares of Y
+(`task_inputs`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, ParamSpec, cast
@@ -24,17 +26,17 @@ from countveil.engines.contract import Result, WrittenFile
 from countveil.engines.spark import jobs, writing
 from countveil.engines.spark.reading import columns_of, quoted
 from countveil.engines.spark.session import our_settings, session_of
-from countveil.engines.spark.task_inputs import Parcel, pack_head, pack_plan
+from countveil.engines.spark.task_inputs import TaskInputs, seal_common, seal_plan
 from countveil.engines.spark.tasks import (
-    PART,
+    PARTITION,
     RESULT,
     ROWS,
     WHICH,
+    CountLeftOutTask,
     CountTask,
     DealTask,
     LookTask,
-    LostTask,
-    PartsTask,
+    SomePartitionsTask,
 )
 from countveil.errors import InputError
 from countveil.maths.mechanism import PublishedTable
@@ -48,7 +50,7 @@ from countveil.tables.progress import Progress
 
 _MOST_COUNTS = 1 << 24
 _MOST_VALUES = 100_000
-_SAMPLED_PARTS = 64
+_SAMPLED_PARTITIONS = 64
 _NOT_ENCRYPTED = (
     "This Spark writes the rows that it exchanges to the disks of its workers as they are. Start "
     "it with spark.io.encryption.enabled=true."
@@ -78,22 +80,21 @@ class SparkSource:
         self,
         frame: Any,
         counted: Sequence[str],
-        missing: Sequence[str] = (),
         progress: Progress | None = None,
         *,
         own_zone: bool = True,
     ) -> None:
         self._own_zone = own_zone
-        self._frame, self._missing = frame, tuple(missing)
+        self._frame = frame
         self._session = session_of(frame)
-        self._tell: Progress = progress or (lambda _stage, _done, _total: None)
+        self._progress: Progress = progress or (lambda _stage, _done, _total: None)
         self._surveys: dict[str, Survey] = {}
-        # By column, the rows of each value (as it was read) in each part.
-        self._by_part: dict[str, Counts] = {}
-        self._lost: dict[tuple[int, ...], dict[str, Counts]] = {}
+        # By column, the rows of each value (as it was read) in each partition.
+        self._by_partition: dict[str, Counts] = {}
+        self._left_out: dict[tuple[int, ...], dict[str, Counts]] = {}
         self._columns = columns_of(frame)
         self._count(list(counted) or [self._columns[0].name])
-        self.rows = int(next(iter(self._by_part.values())).sum())
+        self.rows = int(next(iter(self._by_partition.values())).sum())
 
     def our_settings(self) -> AbstractContextManager[None]:
         """The settings that plans for this table need, while they are made and run."""
@@ -109,9 +110,9 @@ class SparkSource:
     @property
     def columns(self) -> Sequence[Column]:
         """Names and types; what was recoded is text."""
-        return [Column(c.name, "string") if self._is_renamed(c.name) else c for c in self._columns]
+        return [Column(c.name, "string") if self._is_recoded(c.name) else c for c in self._columns]
 
-    def _is_renamed(self, name: str) -> bool:
+    def _is_recoded(self, name: str) -> bool:
         return name in self._surveys and self._surveys[name].is_recoded
 
     @_with_our_settings
@@ -120,17 +121,15 @@ class SparkSource:
         survey = self._surveys[column]
         counts = survey.counts
         if without is not None and without.size:
-            counts = counts - survey.recoded_counts(self._lost_rows(without)[column].sum(axis=0))
+            counts = counts - survey.recoded_counts(self._counts_left_out(without)[column].sum(axis=0))
         return Histogram(_domain_values(column, survey.values), counts)
 
     @_with_our_settings
     def repeats(self, column: str) -> Repeats:
-        """How often the values of a column come again; they are grouped on the cluster."""
+        """How often values occur more than once; they are grouped on the cluster."""
         from pyspark.sql import functions as sql
 
         value = sql.col(quoted(column))
-        if self._missing:
-            value = sql.when(~value.cast("string").isin(*self._missing), value)
         known, rows = sql.col("value").isNotNull(), sql.col("rows")
         times = self._frame.select(value.alias("value")).groupBy("value")
         asked = times.agg(sql.count(sql.lit(1)).alias("rows")).agg(
@@ -138,8 +137,8 @@ class SparkSource:
             sql.sum((known & (rows > 1)).cast("long")),
             sql.max(sql.when(known, rows).otherwise(0)),
         )
-        found = self._wait(f"counting {column}", asked.toArrow)
-        return Repeats(*(int(part[0].as_py() or 0) for part in found.columns))
+        counts = self._wait(f"counting {column}", asked.toArrow)
+        return Repeats(*(int(count[0].as_py() or 0) for count in counts.columns))
 
     def recode(self, column: str, values: Sequence[str | None]) -> None:
         """Put a text in place of each value of the column's histogram."""
@@ -152,31 +151,36 @@ class SparkSource:
         columns: Sequence[str],
         look: Callable[[Mapping[str, CodedColumn]], Result],
     ) -> Result:
-        """What `look` finds in rows drawn from some parts; it looks on a worker."""
+        """Call `look`, on a worker, on rows drawn from some partitions."""
         from pyspark.sql.types import BinaryType, StructField, StructType
 
-        sizes = next(iter(self._by_part.values())).sum(axis=1)
-        parts = np.flatnonzero(sizes)
-        if parts.size > _SAMPLED_PARTS:
-            parts = parts[np.linspace(0, parts.size - 1, _SAMPLED_PARTS).astype(int)]
+        sizes = next(iter(self._by_partition.values())).sum(axis=1)
+        sampled = np.flatnonzero(sizes)
+        if sampled.size > _SAMPLED_PARTITIONS:
+            sampled = sampled[np.linspace(0, sampled.size - 1, _SAMPLED_PARTITIONS).astype(int)]
         randomness = Randomness()
         key = randomness.task_key("look")
-        renamed = {n: own.without_counts() for n, own in self._surveys.items() if own.is_recoded}
+        recoded = {
+            name: survey.without_counts()
+            for name, survey in self._surveys.items()
+            if survey.is_recoded
+        }
         schema = StructType([StructField(RESULT, BinaryType())])
         chosen = self._frame.select([quoted(name) for name in columns])
-        share = most / max(1, int(sizes[parts].sum()))
+        share = most / max(1, int(sizes[sampled].sum()))
         if share < 1:
-            # Rows from everywhere in these parts: the first ones of a sorted table are all alike.
+            # From everywhere in these partitions: the first rows of a sorted table are all alike.
             chosen = chosen.sample(
                 share, seed=int(randomness.stream("sample").below(1 << 31, 1)[0])
             )
-        with self._sent(pack_head(renamed, key)) as parcel:
-            looking = LookTask(look, self._missing, parcel, key)
-            some = chosen.mapInArrow(PartsTask(parts.tolist()), chosen.schema).repartition(1)
-            found = self._wait(
-                "looking for giveaways", lambda: some.mapInArrow(looking, schema).toArrow()
+        with self._broadcast(seal_common(recoded, key)) as inputs:
+            looking = LookTask(look, inputs, key)
+            partitions = SomePartitionsTask(sampled.tolist())
+            rows = chosen.mapInArrow(partitions, chosen.schema).repartition(1)
+            answer = self._wait(
+                "looking for giveaways", lambda: rows.mapInArrow(looking, schema).toArrow()
             )
-        result: Result = pickle.loads(found.column(0)[0].as_py())  # noqa: S301 - our own task's
+        result: Result = pickle.loads(answer.column(0)[0].as_py())  # noqa: S301 - our own task's
         return result
 
     @_with_our_settings
@@ -190,22 +194,22 @@ class SparkSource:
         progress: Progress,
     ) -> list[WrittenFile]:
         """Deal, exchange and write."""
-        self._tell = progress
+        self._progress = progress
         names = [column.name for column in columns]
         key = randomness.task_key("deal")
-        lost = self._lost_rows(without)
-        rows = {name: self._part_counts(name, lost.get(name)) for name in drawn}
-        used = [name for name in names if name in drawn or self._is_renamed(name)]
+        lost = self._counts_left_out(without)
+        rows = {name: self._partition_counts(name, lost.get(name)) for name in drawn}
+        used = [name for name in names if name in drawn or self._is_recoded(name)]
         surveys = {name: self._surveys[name] for name in used}
-        told = {name: survey.without_counts() for name, survey in surveys.items()}
-        gone = {part: np.array(own) for part, own in self._places(without).items()}
+        uncounted = {name: survey.without_counts() for name, survey in surveys.items()}
+        left_out = {place: np.array(places) for place, places in self._places(without).items()}
         progress("splitting the draw", 0, 0)
-        pieces = pack_plan(names, told, drawn, rows, gone, key)
+        entries = seal_plan(names, uncounted, drawn, rows, left_out, key)
         total = self.rows - without.size
-        with self._sent(pieces) as parcel:
+        with self._broadcast(entries) as inputs:
             schema, key_name = writing.published_schema(self._frame.schema, columns)
             dealt = self._frame.select([quoted(name) for name in names]).mapInArrow(
-                DealTask(parcel, key, key_name), schema
+                DealTask(inputs, key, key_name), schema
             )
             self._wait(
                 "drawing and shuffling",
@@ -223,127 +227,121 @@ class SparkSource:
 
     def _count(self, names: Sequence[str]) -> None:
         """Count some columns in one pass over them."""
-        table, parts = self._counted(names)
+        table, partitions = self._counted(names)
         if table is not None:
             self._surveys = {name: _survey(table, n, name) for n, name in enumerate(names)}
-        most = max((len(own.values) for own in self._surveys.values()), default=0)
-        if table is None or parts * most > _MOST_COUNTS:
-            # Too many values for so many parts: fewer, larger ones.
+        most = max((len(survey.values) for survey in self._surveys.values()), default=0)
+        if table is None or partitions * most > _MOST_COUNTS:
+            # Too many values for so many partitions: fewer, larger ones.
             self._frame = self._frame.coalesce(max(1, _MOST_COUNTS // _MOST_VALUES))
-            table, parts = self._counted(names)
+            table, partitions = self._counted(names)
             self._surveys = {name: _survey(table, n, name) for n, name in enumerate(names)}
         for which, name in enumerate(names):
             survey = self._surveys[name]
-            by_part = np.zeros((parts, len(survey.values)), np.int64)
-            for part, piece in _pieces(table, which).items():
-                by_part[part] = _counts_of(survey, piece)
-            self._by_part[name] = by_part
+            counts = np.zeros((partitions, len(survey.values)), np.int64)
+            for partition, values in _values_by_partition(table, which).items():
+                counts[partition] = _counts_of(survey, values)
+            self._by_partition[name] = counts
 
     def _counted(self, names: Sequence[str]) -> tuple[Any, int]:
-        """The lines of all parts; None instead if there would be too many of them."""
+        """The lines of all partitions; None instead if there would be too many of them."""
         # Of a plan made now: the frame may remember an older one.
-        parts = int(self._frame.select("*").rdd.getNumPartitions())
-        most = max(1, min(_MOST_VALUES, _MOST_COUNTS // max(1, parts)))
-        table = self._lines(CountTask(names, self._missing, most), names, "counting")
+        partitions = int(self._frame.select("*").rdd.getNumPartitions())
+        most = max(1, min(_MOST_VALUES, _MOST_COUNTS // max(1, partitions)))
+        table = self._lines(CountTask(names, most), names, "counting")
         given_up = to_numpy(table.column(ROWS).combine_chunks()) < 0
         if np.any(given_up):
             if most >= _MOST_VALUES:
                 which = to_numpy(table.column(WHICH).combine_chunks())[given_up]
                 raise _too_many(names[int(which[0])])
-            return None, parts
-        return table, parts
+            return None, partitions
+        return table, partitions
 
     def _lines(self, task: Any, names: Sequence[str], stage: str) -> Any:
         from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
         chosen = self._frame.select([quoted(name) for name in names])
-        fields = [(PART, IntegerType()), (WHICH, IntegerType()), (ROWS, LongType())]
+        fields = [(PARTITION, IntegerType()), (WHICH, IntegerType()), (ROWS, LongType())]
         fields += [(f"value{n}", field.dataType) for n, field in enumerate(chosen.schema.fields)]
         schema = StructType([StructField(*field) for field in fields])
         return self._wait(stage, lambda: chosen.mapInArrow(task, schema).toArrow())
 
-    def _lost_rows(self, without: Counts) -> dict[str, Counts]:
-        """By column that was counted: how often each part has each value in these rows."""
+    def _counts_left_out(self, without: Counts) -> dict[str, Counts]:
+        """By column that was counted: how often each partition has each value in these rows."""
         if not without.size:
             return {}
-        asked = tuple(without.tolist())
-        if asked not in self._lost:
-            names = list(self._by_part)
-            task = LostTask(names, self._missing, self._places(without))
+        rows = tuple(without.tolist())
+        if rows not in self._left_out:
+            names = list(self._by_partition)
+            task = CountLeftOutTask(names, self._places(without))
             table = self._lines(task, names, "leaving out the residue")
-            found = {}
+            counts = {name: np.zeros_like(self._by_partition[name]) for name in names}
             for which, name in enumerate(names):
-                found[name] = np.zeros_like(self._by_part[name])
-                for part, piece in _pieces(table, which).items():
-                    found[name][part] = _counts_of(self._surveys[name], piece)
-            self._lost[asked] = found
-        return self._lost[asked]
+                for partition, values in _values_by_partition(table, which).items():
+                    counts[name][partition] = _counts_of(self._surveys[name], values)
+            self._left_out[rows] = counts
+        return self._left_out[rows]
 
     def _places(self, without: Counts) -> dict[int, list[int]]:
-        """Numbers of rows by part, counted from the first row of each."""
-        sizes = next(iter(self._by_part.values())).sum(axis=1)
+        """Numbers of rows by partition, counted from the first row of each."""
+        sizes = next(iter(self._by_partition.values())).sum(axis=1)
         ends = np.cumsum(sizes)
-        parts = np.searchsorted(ends, without, side="right")
-        inside = without - (ends - sizes)[parts]
-        return {int(part): inside[parts == part].tolist() for part in np.unique(parts).tolist()}
+        partitions = np.searchsorted(ends, without, side="right")
+        inside = without - (ends - sizes)[partitions]
+        return {
+            int(partition): inside[partitions == partition].tolist()
+            for partition in np.unique(partitions).tolist()
+        }
 
-    def _part_counts(self, name: str, lost: Counts | None) -> Counts:
-        """The rows of each value, as it is published, in each part."""
-        counts = self._by_part[name] if lost is None else self._by_part[name] - lost
-        return np.stack([self._surveys[name].recoded_counts(own) for own in counts])
+    def _partition_counts(self, name: str, lost: Counts | None) -> Counts:
+        """The rows of each value, as it is published, in each partition."""
+        counts = self._by_partition[name] if lost is None else self._by_partition[name] - lost
+        return np.stack([self._surveys[name].recoded_counts(row) for row in counts])
 
-    def _sent(self, pieces: dict[str, bytes]) -> _Sent:
-        return _Sent(self._session, self._missing, pieces)
+    @contextlib.contextmanager
+    def _broadcast(self, entries: dict[str, bytes]) -> Iterator[TaskInputs]:
+        """Inputs at the workers, removed from them afterwards."""
+        broadcast = self._session.sparkContext.broadcast(entries)
+        try:
+            yield TaskInputs(broadcast)
+        finally:
+            broadcast.destroy()
 
     def _wait(self, stage: str, work: Callable[[], Any], rows: int = 0) -> Any:
-        self._tell(stage, 0, rows)
+        self._progress(stage, 0, rows)
         return jobs.run(
-            self._session, work, lambda share: self._tell(stage, int(share * rows), rows)
+            self._session, work, lambda share: self._progress(stage, int(share * rows), rows)
         )
 
 
-class _Sent:
-    """A parcel at the workers, taken back from them afterwards."""
-
-    def __init__(self, session: Any, missing: Sequence[str], pieces: dict[str, bytes]) -> None:
-        self._broadcast = session.sparkContext.broadcast(pieces)
-        self._parcel = Parcel(missing, self._broadcast)
-
-    def __enter__(self) -> Parcel:
-        return self._parcel
-
-    def __exit__(self, *_: object) -> None:
-        self._broadcast.destroy()
-
-
-def _pieces(table: Any, which: int) -> dict[int, DictionaryColumn]:
-    """The values and counts of one column, by part."""
+def _values_by_partition(table: Any, which: int) -> dict[int, DictionaryColumn]:
+    """The values and counts of one column, by partition."""
     import pyarrow.compute as pc
 
-    own = table.filter(pc.equal(table.column(WHICH), which)).combine_chunks()
-    parts = to_numpy(_one(own.column(PART)))
-    values, counts = _one(own.column(f"value{which}")), to_numpy(_one(own.column(ROWS)))
-    order = np.argsort(parts, kind="stable")
-    edges = np.flatnonzero(np.diff(parts[order], prepend=-1)).tolist()
-    found = {}
-    for first, last in itertools.pairwise([*edges, parts.size]):
-        lines = order[first:last]
-        some = values.take(lines)
+    lines = table.filter(pc.equal(table.column(WHICH), which)).combine_chunks()
+    partitions = to_numpy(_one(lines.column(PARTITION)))
+    values, counts = _one(lines.column(f"value{which}")), to_numpy(_one(lines.column(ROWS)))
+    order = np.argsort(partitions, kind="stable")
+    edges = np.flatnonzero(np.diff(partitions[order], prepend=-1)).tolist()
+    columns = {}
+    for first, last in itertools.pairwise([*edges, partitions.size]):
+        chosen = order[first:last]
+        some = values.take(chosen)
         gone = missing_rows(some)
-        known = np.ones(lines.size, bool) if gone is None else ~gone
-        missing = int(counts[lines][~known].sum())
-        tally = np.append(counts[lines][known], missing).astype(np.int64)
-        found[int(parts[lines[0]])] = DictionaryColumn(
+        known = np.ones(chosen.size, bool) if gone is None else ~gone
+        missing = int(counts[chosen][~known].sum())
+        tally = np.append(counts[chosen][known], missing).astype(np.int64)
+        columns[int(partitions[chosen[0]])] = DictionaryColumn(
             np.zeros(0, np.uint8), some.drop_null(), tally
         )
-    return found
+    return columns
 
 
 def _survey(table: Any, which: int, name: str) -> Survey:
-    """What all parts hold of a column."""
+    """What all partitions hold of a column."""
     survey = Survey(name, None, coded=True)
-    for piece in _pieces(table, which).values():
-        survey.add(piece)
+    for values in _values_by_partition(table, which).values():
+        survey.add(values)
     survey.finish()
     if survey.values is None:
         survey.values = _empty(table, which)
@@ -353,8 +351,8 @@ def _survey(table: Any, which: int, name: str) -> Survey:
 
 
 def _one(column: Any) -> Any:
-    found = column.combine_chunks()
-    return found.chunk(0) if hasattr(found, "chunk") and found.num_chunks else found
+    array = column.combine_chunks()
+    return array.chunk(0) if hasattr(array, "chunk") and array.num_chunks else array
 
 
 def _empty(table: Any, which: int) -> Any:
@@ -363,10 +361,10 @@ def _empty(table: Any, which: int) -> Any:
     return pa.nulls(0, table.column(f"value{which}").type)
 
 
-def _counts_of(survey: Survey, piece: DictionaryColumn) -> Counts:
-    """The counts of a piece in the order of the column's values, as they were read."""
-    places = survey.original_places(piece)
-    return np.bincount(places, piece.counts, survey.n_originals).astype(np.int64)
+def _counts_of(survey: Survey, values: DictionaryColumn) -> Counts:
+    """Counts in the order of the column's values, as they were read."""
+    places = survey.original_places(values)
+    return np.bincount(places, values.counts, survey.n_originals).astype(np.int64)
 
 
 def _too_many(name: str) -> InputError:

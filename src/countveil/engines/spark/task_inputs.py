@@ -1,11 +1,11 @@
-"""What tasks need to know, sealed.
+"""What tasks need to know, encrypted.
 
-Enters: what the driver counted and drew. Leaves: a parcel that goes to the workers once; a task
-opens the common part and the share of its own part of the table, nothing else. Must not know: how a
-parcel travels.
+Enters: what the driver counted and drew. Leaves: inputs that are broadcast to the workers once; a
+task decrypts what all tasks share and the share of its own partition, nothing else. Must not know:
+how they are broadcast.
 
-True counts are in it, and a cluster keeps what it hands to its workers on their disks for a while.
-So every piece is encrypted under a key that travels with the tasks alone.
+True counts are among them, and a cluster keeps what it broadcasts on the disks of its workers for a
+while. So every entry is encrypted under a key that is sent with the tasks alone.
 """
 
 from __future__ import annotations
@@ -24,87 +24,89 @@ from countveil.maths.mechanism.split import Shares, partition_share, share_out
 from countveil.randomness import TaskKey
 from countveil.tables.encoded.survey import Survey
 
-# Runs of parts that share a table, and cells of all their tables: what the driver and every worker
-# hold. Within a run, the tasks split for themselves.
+# Runs of partitions that share a table, and cells of all their tables: what the driver and every
+# worker have in memory. Within a run, each task splits the table itself.
 _MOST_RUNS, _MOST_CELLS = 512, 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TaskPlan:
     """What a task does with its rows: columns by name, tables to deal, rows to leave out."""
 
     names: tuple[str, ...]
     surveys: Mapping[str, Survey]
     tables: Mapping[str, PublishedTable]
-    gone: NDArray[np.int64]
+    left_out: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _Common:
+    """What all tasks share."""
+
     names: tuple[str, ...]
     surveys: Mapping[str, Survey]
     drawn: Mapping[str, PublishedTable]
     edges: Mapping[str, NDArray[np.int64]]
-    gone: Mapping[int, NDArray[np.int64]]
+    left_out: Mapping[int, NDArray[np.int64]]
 
 
-class Parcel:
-    """Sealed pieces, and a way to get at them on a worker."""
+class TaskInputs:
+    """Encrypted entries, decrypted on a worker; `broadcast.value` is {name: bytes}."""
 
-    def __init__(self, missing: Sequence[str], pieces: Any) -> None:
-        # `pieces` is a broadcast of Spark; its value is {name: bytes}.
-        self.missing, self._pieces = tuple(missing), pieces
+    def __init__(self, broadcast: Any) -> None:
+        self._broadcast = broadcast
 
-    def head(self, key: TaskKey) -> Any:
+    def common(self, key: TaskKey) -> Any:
         """What all tasks share."""
-        return _opened(self._pieces.value["head"], key, "head")
+        return _opened(self._broadcast.value["head"], key, "head")
 
-    def plan(self, key: TaskKey, part: int) -> Plan:
-        """What the task of a part needs."""
-        head: _Head = self.head(key)
+    def plan(self, key: TaskKey, partition: int) -> TaskPlan:
+        """What the task of a partition needs."""
+        common: _Common = self.common(key)
         tables = {}
-        for name, table in head.drawn.items():
-            edges = head.edges[name]
-            run = int(np.searchsorted(edges, part, side="right")) - 1
-            shares: Shares = _opened(self._pieces.value[f"{name}/{run}"], key, name, str(run))
-            own = key_of(key, name)
-            tables[name] = partition_share(table, shares, part - int(edges[run]), run, own)
-        gone = head.gone.get(part, np.zeros(0, np.int64))
-        return Plan(head.names, head.surveys, tables, gone)
+        for name, table in common.drawn.items():
+            edges = common.edges[name]
+            run = int(np.searchsorted(edges, partition, side="right")) - 1
+            sealed = self._broadcast.value[f"{name}/{run}"]
+            shares: Shares = _opened(sealed, key, name, str(run))
+            place = partition - int(edges[run])
+            tables[name] = partition_share(table, shares, place, run, split_key(key, name))
+        left_out = common.left_out.get(partition, np.zeros(0, np.int64))
+        return TaskPlan(common.names, common.surveys, tables, left_out)
 
 
-def pack_head(content: Any, key: TaskKey) -> dict[str, bytes]:
-    """A parcel with a common part only."""
+def seal_common(content: Any, key: TaskKey) -> dict[str, bytes]:
+    """Inputs that all tasks share, and no others."""
     return {"head": _sealed(content, key, "head")}
 
 
-def pack_plan(
+def seal_plan(
     names: Sequence[str],
     surveys: Mapping[str, Survey],
     drawn: Mapping[str, PublishedTable],
     rows: Mapping[str, NDArray[np.int64]],
-    gone: Mapping[int, NDArray[np.int64]],
+    left_out: Mapping[int, NDArray[np.int64]],
     key: TaskKey,
 ) -> dict[str, bytes]:
-    """Split what was drawn; `rows[name][part, value]` says how many rows there are to deal to."""
-    pieces, edges, shapes = {}, {}, {}
+    """Split what was drawn; `rows[name][partition, value]` counts the rows to deal to."""
+    entries, edges, shapes = {}, {}, {}
     for name, table in drawn.items():
         most = max(1, min(_MOST_RUNS, _MOST_CELLS // max(1, table.counts.size)))
         firsts = []
         first = 0
-        for run, shares in enumerate(share_out(table, rows[name], most, key_of(key, name))):
+        for run, shares in enumerate(share_out(table, rows[name], most, split_key(key, name))):
             firsts.append(first)
             first += len(shares.rows)
             narrow = Shares(_narrow(shares.counts), _narrow(shares.rows))
-            pieces[f"{name}/{run}"] = _sealed(narrow, key, name, str(run))
+            entries[f"{name}/{run}"] = _sealed(narrow, key, name, str(run))
         edges[name] = np.array(firsts, np.int64)
         # The cells alone: how many values each has is in the shares.
         shapes[name] = PublishedTable(table.indptr, table.values, np.zeros(0, np.int64))
-    head = _Head(tuple(names), dict(surveys), shapes, edges, dict(gone))
-    return {**pieces, **pack_head(head, key)}
+    common = _Common(tuple(names), dict(surveys), shapes, edges, dict(left_out))
+    return {**entries, **seal_common(common, key)}
 
 
-def key_of(key: TaskKey, name: str) -> TaskKey:
+def split_key(key: TaskKey, name: str) -> TaskKey:
     """The key for splitting a column's table."""
     return key.derived("split", name)
 

@@ -1,10 +1,10 @@
-"""What runs on the workers: the same kernels, on Arrow batches of one part of the table.
+"""What runs on the workers: the same kernels, on Arrow batches of one partition of the table.
 
-Enters: the batches of a part, and a parcel from the driver. Leaves: counts, or the rows as they are
-published with a random key each. Must not know: other parts, the driver, files.
+Enters: the batches of a partition, and inputs from the driver. Leaves: counts, or the rows as
+they are published, with a random key each. Must not know: other partitions, the driver, files.
 
-A task is known by the number of its part, never by its attempt: run again, or twice at once, it
-gives the same rows. Nothing that is raised here quotes a value.
+A task is known by the number of its partition, never by its attempt: run again, or twice at once,
+it gives the same rows. Nothing that is raised here quotes a value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from countveil.engines.spark.jobs import CHANGED
-from countveil.engines.spark.task_inputs import Parcel
+from countveil.engines.spark.task_inputs import TaskInputs
 from countveil.maths.mechanism import Dealer
 from countveil.maths.mechanism.deal import narrow_type
 from countveil.randomness import TaskKey
@@ -26,13 +26,13 @@ from countveil.tables.encoded.arrow_arrays import from_numpy, plain_array
 from countveil.tables.encoded.encoding import DictionaryColumn, encode_dictionary
 from countveil.tables.encoded.survey import CodedColumn, Survey, coded_column, is_countable
 
-PART, WHICH, ROWS = "part", "which", "rows"
+PARTITION, WHICH, ROWS = "partition", "which", "rows"
 RESULT = "result"
 Batches = Iterator[pa.RecordBatch]
 
 
-def own_part() -> int:
-    """The number of the part that this task works on."""
+def partition_number() -> int:
+    """The number of the partition that this task works on."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -40,41 +40,46 @@ def own_part() -> int:
 
 
 class CountTask:
-    """How often each value occurs in a part, for each of some columns.
+    """How often each value occurs in a partition, for each of some columns.
 
-    A column with more than `most` values is given up: its line says -1 rows.
+    A column with more than `most` values is not counted: its line says -1 rows.
     """
 
-    def __init__(self, names: Sequence[str], missing: Sequence[str], most: int) -> None:
-        self._names, self._missing, self._most = tuple(names), tuple(missing), most
+    def __init__(self, names: Sequence[str], most: int) -> None:
+        self._names, self._most = tuple(names), most
 
     def __call__(self, batches: Batches) -> Batches:
         surveys = {name: Survey(name, None, coded=True) for name in self._names}
         types: dict[str, Any] = {}
         for batch in batches:
             for name in list(surveys):
-                array = plain_array(batch.column(name), self._missing)
+                array = plain_array(batch.column(name))
                 types[name] = array.type
                 surveys[name].add(_without_codes(encode_dictionary(array)))
                 if surveys[name].distinct() > self._most:
                     del surveys[name]
         if not types:
             return
-        part = own_part()
+        partition = partition_number()
         for which, name in enumerate(self._names):
             survey = surveys.get(name)
             if survey is None:
-                yield self._lines(part, which, pa.nulls(1, types[name]), np.array([-1]), types)
+                yield self._lines(partition, which, pa.nulls(1, types[name]), np.array([-1]), types)
                 continue
             survey.finish()
-            yield self._lines(part, which, survey.values, survey.counts, types)
+            yield self._lines(partition, which, survey.values, survey.counts, types)
 
     def _lines(
-        self, part: int, which: int, values: Any, counts: NDArray[np.int64], types: dict[str, Any]
+        self,
+        partition: int,
+        which: int,
+        values: Any,
+        counts: NDArray[np.int64],
+        types: dict[str, Any],
     ) -> pa.RecordBatch:
         size = len(values)
         columns = {
-            PART: from_numpy(np.full(size, part, np.int32)),
+            PARTITION: from_numpy(np.full(size, partition, np.int32)),
             WHICH: from_numpy(np.full(size, which, np.int32)),
             ROWS: from_numpy(counts.astype(np.int64)),
         }
@@ -83,89 +88,83 @@ class CountTask:
         return pa.RecordBatch.from_pydict(columns)
 
 
-class PartsTask:
-    """The rows of some parts; the others are not even read."""
+class SomePartitionsTask:
+    """The rows of some partitions; the others are not even read."""
 
-    def __init__(self, parts: Sequence[int]) -> None:
-        self._parts = frozenset(parts)
+    def __init__(self, partitions: Sequence[int]) -> None:
+        self._partitions = frozenset(partitions)
 
     def __call__(self, batches: Batches) -> Batches:
-        if own_part() in self._parts:
+        if partition_number() in self._partitions:
             yield from batches
 
 
 class LookTask:
-    """What a function finds in the rows of a sample; only that goes back to the driver."""
+    """The result of a function of the rows of a sample; only that goes back to the driver."""
 
     def __init__(
         self,
         look: Callable[[Mapping[str, CodedColumn]], Any],
-        missing: Sequence[str],
-        parcel: Parcel,
+        inputs: TaskInputs,
         key: TaskKey,
     ) -> None:
-        self._look, self._missing = look, tuple(missing)
-        self._parcel, self._key = parcel, key
+        self._look, self._inputs, self._key = look, inputs, key
 
     def __call__(self, batches: Batches) -> Batches:
-        surveys: Mapping[str, Survey] = self._parcel.head(self._key)
-        pieces: dict[str, list[DictionaryColumn]] = {}
+        surveys: Mapping[str, Survey] = self._inputs.common(self._key)
+        columns: dict[str, list[DictionaryColumn]] = {}
         for batch in batches:
             for name, column in zip(batch.schema.names, batch.columns, strict=True):
                 if is_countable(column.type):
-                    piece = encode_dictionary(plain_array(column, self._missing))
-                    known = surveys.get(name)
-                    piece = piece if known is None else known.recoded(piece)
-                    pieces.setdefault(name, []).append(piece)
-        found = self._look({name: coded_column(own) for name, own in pieces.items()})
-        yield pa.RecordBatch.from_pydict({RESULT: pa.array([pickle.dumps(found)], pa.binary())})
+                    encoded = encode_dictionary(plain_array(column))
+                    survey = surveys.get(name)
+                    encoded = encoded if survey is None else survey.recoded(encoded)
+                    columns.setdefault(name, []).append(encoded)
+        result = self._look({name: coded_column(parts) for name, parts in columns.items()})
+        yield pa.RecordBatch.from_pydict({RESULT: pa.array([pickle.dumps(result)], pa.binary())})
 
 
-class LostTask:
+class CountLeftOutTask:
     """The protected values of a few rows that are left out, as counts."""
 
-    def __init__(
-        self, names: Sequence[str], missing: Sequence[str], gone: Mapping[int, Sequence[int]]
-    ) -> None:
-        self._names, self._missing, self._gone = tuple(names), tuple(missing), dict(gone)
+    def __init__(self, names: Sequence[str], left_out: Mapping[int, Sequence[int]]) -> None:
+        self._names, self._left_out = tuple(names), dict(left_out)
 
     def __call__(self, batches: Batches) -> Batches:
-        gone = np.array(self._gone.get(own_part(), ()), np.int64)
-        if not gone.size:
-            return
-        few = self._kept(batches, gone)
-        yield from CountTask(self._names, self._missing, gone.size)(few)
+        rows = np.array(self._left_out.get(partition_number(), ()), np.int64)
+        if rows.size:
+            yield from CountTask(self._names, rows.size)(self._chosen(batches, rows))
 
-    def _kept(self, batches: Batches, gone: NDArray[np.int64]) -> Batches:
+    def _chosen(self, batches: Batches, rows: NDArray[np.int64]) -> Batches:
         first = 0
         for batch in batches:
-            own = gone[(gone >= first) & (gone < first + batch.num_rows)] - first
+            here = _inside(rows, first, batch.num_rows)
             first += batch.num_rows
-            if own.size:
-                yield batch.take(from_numpy(own))
+            if here.size:
+                yield batch.take(from_numpy(here))
 
 
 class DealTask:
-    """The rows of a part as they are published, each with a random key."""
+    """The rows of a partition as they are published, each with a random key."""
 
-    def __init__(self, parcel: Parcel, key: TaskKey, key_name: str) -> None:
-        self._parcel, self._key, self._key_name = parcel, key, key_name
+    def __init__(self, inputs: TaskInputs, key: TaskKey, key_name: str) -> None:
+        self._inputs, self._key, self._key_name = inputs, key, key_name
 
     def __call__(self, batches: Batches) -> Batches:
-        part = own_part()
-        plan = self._parcel.plan(self._key, part)
+        partition = partition_number()
+        plan = self._inputs.plan(self._key, partition)
         dealers = {
-            name: Dealer(table, self._key.stream("deal", name, str(part)))
+            name: Dealer(table, self._key.stream("deal", name, str(partition)))
             for name, table in plan.tables.items()
         }
-        keys = self._key.stream("shuffle", str(part))
+        keys = self._key.stream("shuffle", str(partition))
         first = 0
         for batch in batches:
-            gone = plan.gone[(plan.gone >= first) & (plan.gone < first + batch.num_rows)] - first
+            left_out = _inside(plan.left_out, first, batch.num_rows)
             first += batch.num_rows
             kept = batch
-            if gone.size:
-                kept = batch.take(from_numpy(np.delete(np.arange(batch.num_rows), gone)))
+            if left_out.size:
+                kept = batch.take(from_numpy(np.delete(np.arange(batch.num_rows), left_out)))
             columns = [
                 self._column(kept.column(name), plan.surveys.get(name), dealers.get(name))
                 for name in plan.names
@@ -176,12 +175,12 @@ class DealTask:
             raise RuntimeError(CHANGED)
 
     def _column(self, array: Any, survey: Survey | None, dealer: Dealer | None) -> Any:
-        values = plain_array(array, self._parcel.missing)
+        values = plain_array(array)
         if survey is None:
             return values.dictionary.take(values.indices) if _is_coded(values) else values
-        piece = encode_dictionary(values)
-        places = survey.places(piece).astype(narrow_type(survey.counts.size))
-        codes = places.take(piece.codes)
+        encoded = encode_dictionary(values)
+        places = survey.places(encoded).astype(narrow_type(survey.counts.size))
+        codes = places.take(encoded.codes)
         if dealer is not None:
             try:
                 codes = dealer.reserve(dealer.count(codes)).deal(codes)
@@ -190,9 +189,14 @@ class DealTask:
         return survey.values.take(from_numpy(codes))
 
 
-def _without_codes(piece: DictionaryColumn) -> DictionaryColumn:
-    """A survey counts; it need not hold the rows."""
-    return DictionaryColumn(piece.codes[:0], piece.dictionary, piece.counts)
+def _inside(rows: NDArray[np.int64], first: int, size: int) -> NDArray[np.int64]:
+    """Those of the rows that are in a batch, counted from its first."""
+    return rows[(rows >= first) & (rows < first + size)] - first
+
+
+def _without_codes(column: DictionaryColumn) -> DictionaryColumn:
+    """A survey counts; it need not keep the rows."""
+    return DictionaryColumn(column.codes[:0], column.dictionary, column.counts)
 
 
 def _is_coded(array: Any) -> bool:
