@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.engines.contract import TallyResult
-from countveil.engines.local.in_memory import release as held
-from countveil.engines.local.in_memory.column import NotHeldError
-from countveil.engines.local.in_memory.release import HeldRelease
+from countveil.engines.local.in_memory import release as in_memory
+from countveil.engines.local.in_memory.columns import NotInMemoryError
+from countveil.engines.local.in_memory.release import InMemoryRelease
 from countveil.engines.local.release_table import LocalRelease
 from countveil.release import PublishedColumn
 from countveil.sql.query import ReleaseColumns, Tally, as_condition, parse_question, parse_where
@@ -117,7 +117,7 @@ def test_memory_and_files_tell_the_same(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = opened(table, folder)
-        memory = HeldRelease(files._connection, files._internal, ["job", "grade"])
+        memory = InMemoryRelease(files._connection, files._internal, ["job", "grade"])
         grouped = ", ".join(keys)
         question = parse_question(
             f"SELECT {grouped + ',' if keys else ''} count(*) FROM release "
@@ -134,7 +134,7 @@ def test_memory_and_files_tell_the_same(
         domains = [DOMAINS[name] for name in sensitive]
         try:
             found = memory.tally(tally, domains)
-        except NotHeldError:
+        except NotInMemoryError:
             return
         expected = files._tally_files(tally, domains)
         assert lines(found) == lines(expected)
@@ -148,8 +148,8 @@ def test_many_conditions_are_tallied_as_each_alone(table: pa.Table, asked: list[
     """Also those that codes cannot decide, and errors are the same."""
     with tempfile.TemporaryDirectory() as folder:
         files = opened(table, folder)
-        files._tried_to_hold = True
-        files._held = HeldRelease(files._connection, files._internal, ["job", "grade"])
+        files._tried_memory = True
+        files._coded = InMemoryRelease(files._connection, files._internal, ["job", "grade"])
         expressions = [as_condition(parse_where(text, COLUMNS)) for text in asked]
         domains = [DOMAINS["job"]]
         try:
@@ -166,19 +166,19 @@ def test_many_conditions_are_tallied_as_each_alone(table: pa.Table, asked: list[
 
 
 @pytest.mark.parametrize(
-    ("condition", "is_held"),
+    ("condition", "is_decided"),
     [("whole = 3 AND text LIKE 'a%'", True), ("NOT (flag OR day > '2000-01-01')", True),
      ("whole > ratio", False), ("odd = 0", False), ("fine > '2024-01-01'", False)],
 )  # fmt: skip
-def test_what_is_decided_in_memory(condition: str, is_held: bool, tmp_path: Path) -> None:
+def test_what_is_decided_in_memory(condition: str, is_decided: bool, tmp_path: Path) -> None:
     table = pa.table(
         {name: pa.array((values * 8)[:16], kind) for name, (kind, values) in TYPES.items()}
     )
     files = opened(table, str(tmp_path))
-    memory = HeldRelease(files._connection, files._internal, ["job"])
+    memory = InMemoryRelease(files._connection, files._internal, ["job"])
     expression = as_condition(parse_where(condition, COLUMNS))
     (found,) = memory.tally_each([expression], ["job"], [DOMAINS["job"]])
-    assert (found is not None) == is_held
+    assert (found is not None) == is_decided
 
 
 def test_stretches_of_one_and_of_two_sensitive_columns(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_stretches_of_one_and_of_two_sensitive_columns(tmp_path: Path) -> None:
         }
     )
     files = opened(table, str(tmp_path))
-    memory = HeldRelease(files._connection, files._internal, ["job", "grade"])
+    memory = InMemoryRelease(files._connection, files._internal, ["job", "grade"])
     assert memory._ordered == ["job", "grade"]
     expression = as_condition(parse_where("whole = 3 OR text = 'a'", COLUMNS))
     for names in (("job",), ("grade",), ("grade", "job"), ()):
@@ -205,10 +205,10 @@ def test_stretches_of_one_and_of_two_sensitive_columns(tmp_path: Path) -> None:
 def test_a_large_release_stays_in_its_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "MOST_ROWS", 10)
+    monkeypatch.setattr(in_memory, "MOST_ROWS", 10)
     pq.write_table(pa.table({"job": ["cook", "nurse"] * 10}), tmp_path / "a.parquet")
     table = LocalRelease(tmp_path, ["a.parquet"], ["job"], ["job"])
     expression = as_condition(parse_where("1 = 1", COLUMNS))
     found = table.tally_each([expression] * 9, ["job"], [("cook", "nurse")])
-    assert table._held is None
+    assert table._coded is None
     assert found.tolist() == [[10, 10]] * 9

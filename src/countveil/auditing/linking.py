@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from countveil.auditing.target import AttackedColumn, Codes, KnownColumn, Target
-from countveil.engines.local.release_codes import StoredColumn, stored_columns
+from countveil.engines.local.release_rows import StoredColumn, stored_columns
 from countveil.errors import InputError, ReleaseError
 from countveil.maths.groups import ColumnSettings
 from countveil.publishing.prepare import LocalPreparedTable

@@ -1,6 +1,6 @@
-"""Engines do the work on tables: three verbs, histogram, publish and tally.
+"""Engines do the work on tables: they count, publish and tally (`contract.py`).
 
-Enters: descriptions (source, query). Leaves: counts, files. An engine holds no statistics and no
-policy; it reads, calls the kernels of `mechanism`, and writes. Heavy libraries are imported here
-only, and only when an engine is used.
+Enters: descriptions (source, query). Leaves: counts, files. An engine has no statistics and no
+policy; it reads, calls the kernels of `maths.mechanism`, and writes. Heavy libraries are
+imported here only, and only when an engine is used.
 """

@@ -22,20 +22,20 @@ from countveil.sql.query.expressions import Expression
 MOST_NUMBERS = 20_000_000
 
 
-def pivot(found: pa.Table, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
-    """`found` has a column per key, condition and sensitive column, then the count, then sums."""
+def pivot(counted: pa.Table, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
+    """`counted` has a column per key, condition and sensitive column, then the count, then sums."""
     n_keys, n_bits, n_arguments = len(tally.keys), len(tally.conditions), len(tally.arguments)
-    columns = found.columns
+    columns = counted.columns
     first = n_keys + n_bits
     shape = tuple(len(domain) for domain in domains)
     groups, group = _numbered(list(zip(*map(_key_values, columns[:n_keys]), strict=True)))
     if not n_keys:
-        groups, group = [()], np.zeros(found.num_rows, np.int64)
+        groups, group = [()], np.zeros(counted.num_rows, np.int64)
     bits = [np.array(column.to_pylist(), bool) for column in columns[n_keys:first]]
     # Without any row there is still a pattern: nothing holds.
     truths = np.zeros((1, n_bits), bool)
-    pattern = np.zeros(found.num_rows, np.int64)
-    if bits and found.num_rows:
+    pattern = np.zeros(counted.num_rows, np.int64)
+    if bits and counted.num_rows:
         truths, pattern = np.unique(np.stack(bits, axis=1), axis=0, return_inverse=True)
     size = len(groups) * len(truths) * math.prod(shape)
     check_size(size, 1 + 2 * n_arguments)
@@ -81,7 +81,7 @@ def check_size(cells: int, moments: int) -> None:
 
 
 def places_in(domain: Sequence[Any], values: Sequence[Any]) -> NDArray[np.int64]:
-    """Where each value stands in the domain."""
+    """The place of each value in the domain."""
     places = {value: place for place, value in enumerate(domain)}
     try:
         return np.array([places[value] for value in values], np.int64)
@@ -95,8 +95,8 @@ def places_in(domain: Sequence[Any], values: Sequence[Any]) -> NDArray[np.int64]
 def _numbered(keys: list[tuple[Any, ...]]) -> tuple[list[tuple[Any, ...]], NDArray[np.int64]]:
     """The different keys in the order in which they come, and the number of each."""
     numbers: dict[tuple[Any, ...], int] = {}
-    found = [numbers.setdefault(key, len(numbers)) for key in keys]
-    return list(numbers), np.array(found, np.int64)
+    numbered = [numbers.setdefault(key, len(numbers)) for key in keys]
+    return list(numbers), np.array(numbered, np.int64)
 
 
 def _key_values(column: pa.ChunkedArray) -> list[Any]:
@@ -112,7 +112,7 @@ def _key_values(column: pa.ChunkedArray) -> list[Any]:
             "cannot be shown. Leave such rows out with WHERE, or group by a part of the date."
         ) from None
     if pa.types.is_floating(column.type):
-        # One and the same object, for that alone is equal to itself.
+        # Always the same object, which is the only NaN that equals itself.
         values = [
             math.nan if value is not None and math.isnan(value) else value for value in values
         ]
@@ -120,5 +120,5 @@ def _key_values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
-    # Not through Arrow's own conversion: it loads pandas where there is one.
+    # Not by Arrow's conversion, which loads pandas where it is installed.
     return np.array([number or 0 for number in column.to_pylist()], np.float64)

@@ -1,8 +1,8 @@
 """Calls that wait for a database, made so that Ctrl-C ends them.
 
-Enters: calls that block, and how to cut one short. Leaves: their results. Must not know: whom they
-ask. Python hears of a signal only between two of its own steps; so the calls are made in a thread,
-and the caller waits where it can be interrupted.
+Enters: calls that block, and how to cut one short. Leaves: their results. Must not know: what they
+ask for. Python handles a signal only between two of its own steps; so the calls are made in a
+thread, and the caller waits where it can be interrupted.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _PATIENCE_SECONDS = 3.0
 _TICK_SECONDS = 0.1
 
 
-class Waiting(Generic[Result]):
-    """A call that has begun. Its thread does not keep a process that ends from ending."""
+class BackgroundCall(Generic[Result]):
+    """A call that has begun, in a thread that does not keep the process alive."""
 
     def __init__(self, call: Callable[[], Result]) -> None:
         self._call = call
         self._done = threading.Event()
-        self._found: list[Result] = []
+        self._results: list[Result] = []
         self._error: BaseException | None = None
-        threading.Thread(target=self._run, name="countveil-waiting", daemon=True).start()
+        threading.Thread(target=self._run, name="countveil-call", daemon=True).start()
 
     def result(self) -> Result:
         """What the call gave, or raised."""
@@ -34,7 +34,7 @@ class Waiting(Generic[Result]):
             pass
         if self._error is not None:
             raise self._error
-        return self._found[0]
+        return self._results[0]
 
     def is_over(self, seconds: float = 0.0) -> bool:
         """Whether it came to its end, within so many seconds from now."""
@@ -42,21 +42,21 @@ class Waiting(Generic[Result]):
 
     def _run(self) -> None:
         try:
-            self._found.append(self._call())
+            self._results.append(self._call())
         except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
             self._error = error
         finally:
             self._done.set()
 
 
-class Conversation:
-    """Calls to one connection, one after the other, each of which can be cut short."""
+class InterruptibleCalls:
+    """Calls to one connection, one after the other, each of which `cancel` ends early."""
 
-    def __init__(self, cut_short: Callable[[], object]) -> None:
-        self._cut_short = cut_short
-        self._begun: Waiting[Any] | None = None
+    def __init__(self, cancel: Callable[[], object]) -> None:
+        self._cancel = cancel
+        self._begun: BackgroundCall[Any] | None = None
 
-    def wait(self, call: Callable[[], Result]) -> Result:
+    def run(self, call: Callable[[], Result]) -> Result:
         """What the call gives."""
         return self._begin(call).result()
 
@@ -65,20 +65,20 @@ class Conversation:
         begun = self._begin(fetch)
         while True:
             try:
-                found = begun.result()
+                result = begun.result()
             except StopIteration:
                 return
             begun = self._begin(fetch)
-            yield found
+            yield result
 
     def end(self) -> bool:
-        """Cut short what still runs. False if it goes on: what it uses cannot be closed then."""
+        """Cancel what still runs. False if it goes on: what it uses cannot be closed then."""
         if self._begun is None or self._begun.is_over():
             return True
-        self._cut_short()
+        self._cancel()
         return self._begun.is_over(_PATIENCE_SECONDS)
 
-    def _begin(self, call: Callable[[], Result]) -> Waiting[Result]:
-        begun = Waiting(call)
+    def _begin(self, call: Callable[[], Result]) -> BackgroundCall[Result]:
+        begun = BackgroundCall(call)
         self._begun = begun
         return begun

@@ -16,49 +16,49 @@ import adbc_driver_manager
 import adbc_driver_postgresql
 import pyarrow as pa
 
-from countveil.sql.interruptible import Conversation, Waiting
+from countveil.sql.interruptible import BackgroundCall, InterruptibleCalls
 
 BATCH_BYTES = str(8 << 20)
 _ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 
 class PostgresReading:
-    """A connection in a read-only transaction, which sees the database as it is at one moment."""
+    """A connection in a read-only transaction, with the database as it is at one moment."""
 
     def __init__(self, place: str) -> None:
         self._reader: Any = None
-        # Nothing can be said to a server that does not answer: the thread is left to itself.
-        self._parts = Waiting(lambda: _connected(place)).result()
-        self._statement = self._parts[-1]
-        self._talk = Conversation(self._statement.cancel)
+        # A server that does not answer cannot be cancelled: the thread is left behind.
+        self._handles = BackgroundCall(lambda: _connected(place)).result()
+        self._statement = self._handles[-1]
+        self._calls = InterruptibleCalls(self._statement.cancel)
         try:
             self._statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": BATCH_BYTES})
             self._statement.set_sql_query(_ONE_MOMENT)
-            self._talk.wait(self._statement.execute_update)
+            self._calls.run(self._statement.execute_update)
         except BaseException:
             self.close()
             raise
 
     def ask(self, text: str) -> Any:
         """Send a query; its schema."""
-        self._let_go()
+        self._close_reader()
         self._statement.set_sql_query(text)
-        stream, _ = self._talk.wait(self._statement.execute_query)
+        stream, _ = self._calls.run(self._statement.execute_query)
         self._reader = pa.RecordBatchReader.from_stream(stream)
         return self._reader.schema
 
     def batches(self) -> Iterator[Any]:
         """What was asked for; while a batch is worked on, the next one is fetched."""
-        return self._talk.each(self._reader.read_next_batch)
+        return self._calls.each(self._reader.read_next_batch)
 
     def close(self) -> None:
         """End the transaction, and whatever the server is still busy with."""
-        if self._talk.end():
-            self._let_go()
-            for part in reversed(self._parts):
-                part.close()
+        if self._calls.end():
+            self._close_reader()
+            for handle in reversed(self._handles):
+                handle.close()
 
-    def _let_go(self) -> None:
+    def _close_reader(self) -> None:
         if self._reader is not None:
             self._reader.close()
             self._reader = None

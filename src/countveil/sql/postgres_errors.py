@@ -1,4 +1,4 @@
-"""Why a PostgreSQL server refused, in our own words.
+"""Why a PostgreSQL server refused, in a sentence of ours.
 
 Enters: an error of the server or of its library. Leaves: one sentence or two. Must not know: what
 was asked. What they say themselves is never repeated: it may quote the address, or a value.
@@ -42,14 +42,14 @@ _STATES = {
 
 
 def postgres_reason(error: Exception) -> str:
-    """What went wrong, by the state that the server gives, or else by the words it uses."""
+    """What went wrong, by the state that the server gives, or else by its text."""
     said = str(error).lower()
-    found = re.search(r"sqlstate: ?([0-9a-z]{5})", said)
-    state = (found[1] if found else str(getattr(error, "sqlstate", "") or "")).upper()
+    match = re.search(r"sqlstate: ?([0-9a-z]{5})", said)
+    state = (match[1] if match else str(getattr(error, "sqlstate", "") or "")).upper()
     known = re.fullmatch(r"[0-9A-Z]{5}", state) is not None and state != "00000"
     why = _STATES.get(state)
     if why is None and not known:
-        why = next((words for part, words in _CAUSES if part in said), None)
+        why = next((cause for mark, cause in _CAUSES if mark in said), None)
     if why is None:
         code = f" (SQLSTATE {state})" if known else ""
         why = f"the server refused{code}, or a value fits no type of Arrow."

@@ -23,7 +23,7 @@ from countveil.engines.databases.connections import (
 from countveil.errors import QueryError, ReleaseError
 from countveil.release import PublishedColumn
 from countveil.sql.dialects import POSTGRES, dialect_for
-from countveil.sql.interruptible import Conversation, Waiting
+from countveil.sql.interruptible import BackgroundCall, InterruptibleCalls
 from countveil.sql.postgres_errors import postgres_reason
 
 # Data exceptions of SQL: a number out of range, a text that cannot become a value.
@@ -67,11 +67,11 @@ class PostgresServer:
     def fetch(self, text: str) -> Any:
         """The answer to a statement."""
         try:
-            talk = Conversation(self._connection.adbc_cancel)
+            calls = InterruptibleCalls(self._connection.adbc_cancel)
             try:
-                return talk.wait(lambda: self._fetch(text))
+                return calls.run(lambda: self._fetch(text))
             finally:
-                talk.end()
+                calls.end()
         except adbc.Error as error:
             if str(getattr(error, "sqlstate", None) or "").startswith(_DATA_EXCEPTIONS):
                 raise QueryError(TOO_LARGE) from None
@@ -116,6 +116,6 @@ class PostgresServer:
 
 def _connected(place: str, *, autocommit: bool) -> Any:
     try:
-        return Waiting(lambda: adbc.connect(place, autocommit=autocommit)).result()
+        return BackgroundCall(lambda: adbc.connect(place, autocommit=autocommit)).result()
     except adbc.Error as error:
         raise ReleaseError(f"PostgreSQL: {postgres_reason(error)}") from None

@@ -1,7 +1,7 @@
 """Data files in another format, or cut into other sizes.
 
 Enters: the Parquet files of a release in the making. Leaves: the same rows in the same order in
-files of the wished format; the Parquet files are gone. Must not know: what the rows say.
+files of the chosen format; the Parquet files are gone. Must not know: what the rows say.
 
 Nothing but names and rows is written: no metadata and no time.
 """
@@ -42,58 +42,58 @@ def rewrite(
     aside = [file.path.rename(file.path.with_suffix(".aside")) for file in written]
     rows = parquet_rows(aside)
     done: list[WrittenFile] = []
-    waiting = schema.empty_table()
+    rest = schema.empty_table()
     while True:
         wanted = sizes.pop(0) if sizes else rows_per_file or 0
         path = folder / f"part-{len(done):05d}.{ENDINGS[output_format]}"
-        file, waiting = _write(path, output_format, schema, wanted, waiting, rows)
+        file, rest = _write(path, output_format, schema, wanted, rest, rows)
         done.append(file)
-        if not waiting.num_rows:
-            coming = next(rows, None)
-            if coming is None:
+        if not rest.num_rows:
+            following = next(rows, None)
+            if following is None:
                 break
-            waiting = coming
+            rest = following
     for path in aside:
         path.unlink()
     return done
 
 
 def _write(
-    path: Path, output_format: str, schema: Any, wanted: int, waiting: Any, rows: Iterator[Any]
+    path: Path, output_format: str, schema: Any, wanted: int, rest: Any, rows: Iterator[Any]
 ) -> tuple[WrittenFile, Any]:
-    """One file with so many rows, and what is left of the part that was begun."""
+    """One file with so many rows, and what is left of the table that was begun."""
     count = 0
     with _writer(path, output_format, schema) as writer:
         while count < wanted:
-            if not waiting.num_rows:
-                coming = next(rows, None)
-                if coming is None:
+            if not rest.num_rows:
+                following = next(rows, None)
+                if following is None:
                     break
-                waiting = coming
-            some = waiting.slice(0, wanted - count)
-            waiting = waiting.slice(some.num_rows)
+                rest = following
+            some = rest.slice(0, wanted - count)
+            rest = rest.slice(some.num_rows)
             writer.write_table(some)
             count += some.num_rows
-    return WrittenFile(path, count), waiting
+    return WrittenFile(path, count), rest
 
 
 @contextlib.contextmanager
 def _writer(path: Path, output_format: str, schema: Any) -> Iterator[Any]:
     if output_format in (STATA, SPSS):
-        held = _Held(schema)
-        yield held
-        write_dataset(pa.concat_tables(held.parts), path, output_format)
+        collected = _CollectedRows(schema)
+        yield collected
+        write_dataset(pa.concat_tables(collected.tables), path, output_format)
         return
     with path.open("wb") as raw, _streamed(raw, output_format, schema) as writer:
         yield writer
 
 
-class _Held:
-    """Rows that are written at once: these formats say first how many there are."""
+class _CollectedRows:
+    """Rows that are written at once: these formats state first how many there are."""
 
     def __init__(self, schema: Any) -> None:
-        self.parts = [schema.empty_table()]
-        self.write_table = self.parts.append
+        self.tables = [schema.empty_table()]
+        self.write_table = self.tables.append
 
 
 def _streamed(raw: Any, output_format: str, schema: Any) -> Any:

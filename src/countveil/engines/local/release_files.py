@@ -1,4 +1,4 @@
-"""The files of a release: what stands in them beside the rows, and what the file system tells.
+"""The files of a release: what they hold beside the rows, and what the file system says of them.
 
 Enters: the folder and files of a release. Leaves: facts about the files, or all of their bytes.
 Must not know: the publisher's side, attacks.
@@ -11,7 +11,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from countveil.engines.local.release_codes import opened
+from countveil.engines.local.release_rows import open_parquet
 from countveil.release import read_manifest
 from countveil.release.formats.data_files import content_beside_rows
 from countveil.release.values import PARQUET, format_of
@@ -33,7 +33,7 @@ _FOUND_AS_FRAMES = ("ZSTD", "UNCOMPRESSED")
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """A part of a data file: its rows, and the bytes that each column takes."""
+    """A row group of a data file: its rows, and the bytes that each column takes."""
 
     file: str
     rows: int
@@ -42,7 +42,7 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True)
 class FileNotes:
-    """What stands in the files beside the rows, and what is told of the files.
+    """What the files hold beside the rows.
 
     `disordered` names the columns with a dictionary that is neither in the order of its values nor
     in that of the stored rows; `unused` counts entries of dictionaries that no stored row has.
@@ -58,45 +58,58 @@ class FileNotes:
 def file_notes(
     folder: Path, files: Sequence[str], texts: Sequence[str], names: Sequence[str] = ()
 ) -> FileNotes:
-    """What stands in the files beside the rows; `texts` are the columns with dictionaries.
+    """What the files hold beside the rows; `texts` are the columns with dictionaries.
 
-    Only Parquet tells how much room a column takes; of other files each of the columns `names` is
-    said to take all of it.
+    Only Parquet states how much room a column takes; in other files each of the columns `names`
+    counts as taking all of it.
     """
     groups, statistics, metadata = [], 0, []
-    disordered: dict[str, None] = {}
-    spare: dict[str, set[Any]] = {name: set() for name in texts}
-    used: dict[str, set[Any]] = {name: set() for name in texts}
+    dictionaries = {name: _Dictionaries() for name in texts}
     for file in files:
         if format_of(file) != PARQUET:
             groups.append(_one_group(folder, file, names))
             metadata += content_beside_rows(folder / file)
             continue
-        data = opened(folder / file)
-        meta = data.metadata
+        data = open_parquet(folder / file)
         metadata += _metadata(data)
-        for number in range(meta.num_row_groups):
-            group = meta.row_group(number)
+        for number in range(data.metadata.num_row_groups):
+            group = data.metadata.row_group(number)
             chunks = [group.column(place) for place in range(group.num_columns)]
             statistics += sum(chunk.is_stats_set or chunk.has_column_index for chunk in chunks)
             sizes = {chunk.path_in_schema: chunk.total_compressed_size for chunk in chunks}
             groups.append(RowGroup(file, group.num_rows, sizes))
-        listed = pq.ParquetFile(folder / file, read_dictionary=list(texts))
-        for number in range(listed.num_row_groups):
-            table = listed.read_row_group(number, columns=list(texts))
-            for name in texts:
-                for chunk in table[name].chunks:
-                    if pa.types.is_dictionary(chunk.type):
-                        in_order, here = _dictionary(chunk)
-                        values = chunk.dictionary
-                        used[name].update(values.take(pa.array(here)).to_pylist())
-                        if here.size < len(values):
-                            spare[name].update(values.to_pylist())
-                        if not in_order:
-                            disordered[name] = None
-    # An entry may belong to rows of another part; one without any row belongs to nobody's.
-    unused = sum(len(spare[name] - used[name]) for name in texts)
-    return FileNotes(groups, statistics, metadata, list(disordered), unused)
+        _read_dictionaries(folder / file, dictionaries)
+    disordered = [name for name, entries in dictionaries.items() if entries.disordered]
+    # An entry that no row of its row group has may have rows in another one.
+    unused = sum(len(entries.spare - entries.used) for entries in dictionaries.values())
+    return FileNotes(groups, statistics, metadata, disordered, unused)
+
+
+@dataclass(slots=True)
+class _Dictionaries:
+    """Of all dictionaries of a column: entries with rows, entries of those that had spare ones."""
+
+    used: set[Any] = field(default_factory=set)
+    spare: set[Any] = field(default_factory=set)
+    disordered: bool = False
+
+    def add(self, chunk: Any) -> None:
+        in_order, used = _dictionary(chunk)
+        values = chunk.dictionary
+        self.used.update(values.take(pa.array(used)).to_pylist())
+        if used.size < len(values):
+            self.spare.update(values.to_pylist())
+        self.disordered = self.disordered or not in_order
+
+
+def _read_dictionaries(path: Path, dictionaries: Mapping[str, _Dictionaries]) -> None:
+    data = pq.ParquetFile(path, read_dictionary=list(dictionaries))
+    for number in range(data.num_row_groups):
+        table = data.read_row_group(number, columns=list(dictionaries))
+        for name, entries in dictionaries.items():
+            for chunk in table[name].chunks:
+                if pa.types.is_dictionary(chunk.type):
+                    entries.add(chunk)
 
 
 def _is_format(key: bytes, text: bytes, schema: Any) -> bool:
@@ -107,34 +120,34 @@ def _is_format(key: bytes, text: bytes, schema: Any) -> bool:
         return re.fullmatch(rb"[0-9][0-9.]{0,20}", text) is not None
     if key != b"org.apache.spark.sql.parquet.row.metadata":
         return False
-    told = json.loads(text)
+    noted = json.loads(text)
     plain = {"name", "type", "nullable", "metadata"}
     return (
-        set(told) == {"type", "fields"}
-        and [field["name"] for field in told["fields"]] == schema.names
-        and all(set(field) == plain and field["metadata"] == {} for field in told["fields"])
-        and all(isinstance(field["type"], str) for field in told["fields"])
+        set(noted) == {"type", "fields"}
+        and [field["name"] for field in noted["fields"]] == schema.names
+        and all(set(field) == plain and field["metadata"] == {} for field in noted["fields"])
+        and all(isinstance(field["type"], str) for field in noted["fields"])
     )
 
 
 def _metadata(data: Any) -> list[str]:
     schema = data.schema_arrow
     notes = [*(data.metadata.metadata or {}).items(), *(schema.metadata or {}).items()]
-    found = [key.decode() for key, text in notes if not _is_format(key, text, schema)]
-    for field in schema:
-        own = [key for key in field.metadata or {} if key != b"PARQUET:field_id"]
-        found += [f"{field.name}: {key.decode()}" for key in own]
-    return found
+    names = [key.decode() for key, text in notes if not _is_format(key, text, schema)]
+    for column in schema:
+        keys = [key for key in column.metadata or {} if key != b"PARQUET:field_id"]
+        names += [f"{column.name}: {key.decode()}" for key in keys]
+    return names
 
 
 def _one_group(folder: Path, file: str, names: Sequence[str]) -> RowGroup:
-    rows = next(own.rows for own in read_manifest(folder).files if own.path == file)
+    rows = next(entry.rows for entry in read_manifest(folder).files if entry.path == file)
     size = (folder / file).stat().st_size
     return RowGroup(file, rows, dict.fromkeys(names, size))
 
 
 def times_in(folder: Path) -> dict[str, int]:
-    """The time of every file and folder of a release, and of its own folder, in nanoseconds."""
+    """The times of a release's folder and of every file and folder in it, in nanoseconds."""
     return {
         path.relative_to(folder).as_posix(): path.stat().st_mtime_ns
         for path in [folder, *sorted(folder.rglob("*"))]
@@ -146,17 +159,17 @@ def times_of_source(paths: Iterable[Path]) -> list[int]:
 
     A file system may count whole seconds, and a source may be made in the second of its release.
     """
-    found = []
-    for path in {own for file in paths for own in (file, file.resolve().parent)}:
-        told = path.stat()
-        whole = told.st_mtime_ns % _SECOND == 0
-        if not whole or told.st_ctime_ns - told.st_mtime_ns > 2 * _SECOND:
-            found.append(told.st_mtime_ns)
-    return found
+    times = []
+    for path in {place for file in paths for place in (file, file.resolve().parent)}:
+        status = path.stat()
+        whole = status.st_mtime_ns % _SECOND == 0
+        if not whole or status.st_ctime_ns - status.st_mtime_ns > 2 * _SECOND:
+            times.append(status.st_mtime_ns)
+    return times
 
 
 def _dictionary(chunk: Any) -> tuple[bool, NDArray[np.int64]]:
-    """Whether its order tells nothing that the rows do not; the entries that some row has."""
+    """Whether its order reveals nothing that the rows do not; the entries that some row has."""
     values = [value for value in chunk.dictionary.to_pylist() if value is not None]
     used, first = np.unique(to_numpy(chunk.indices.drop_null()), return_index=True)
     appeared = bool(np.all(np.diff(first) > 0)) and used.size == len(chunk.dictionary)
@@ -165,15 +178,15 @@ def _dictionary(chunk: Any) -> tuple[bool, NDArray[np.int64]]:
 
 def everything_in(folder: Path) -> bytes:
     """All bytes of a release, as stored and decompressed, with the names of its files."""
-    pieces = []
+    contents = []
     for path in sorted(folder.rglob("*")):
-        pieces.append(path.relative_to(folder).as_posix().encode())
+        contents.append(path.relative_to(folder).as_posix().encode())
         if path.is_file():
             content = path.read_bytes()
-            pieces += [content, *_zstd_frames(content), *_gzip_members(content)]
+            contents += [content, *_zstd_frames(content), *_gzip_members(content)]
             if content[:4] == b"PAR1":
-                pieces += _decoded(path)
-    return b"\n".join(pieces)
+                contents += _decoded(path)
+    return b"\n".join(contents)
 
 
 def _zstd_frames(content: bytes) -> Iterator[bytes]:
@@ -183,10 +196,10 @@ def _zstd_frames(content: bytes) -> Iterator[bytes]:
         size = _frame_size(content, at)
         stream = pa.CompressedInputStream(pa.BufferReader(memoryview(content)[at:]), "zstd")
         try:
-            found = stream.read(size)
+            frame = stream.read(size)
         except OSError:
-            found = b""  # four bytes that only look like the start of a frame
-        yield found
+            frame = b""  # four bytes that only look like the start of a frame
+        yield frame
         at = content.find(_ZSTD, at + 4)
 
 
@@ -196,7 +209,7 @@ def _frame_size(content: bytes, at: int) -> int:
     width = (1 if single else 0, 2, 4, 8)[flag]
     start = at + 5 + (1 - single) + (0, 1, 2, 4)[descriptor & 3]
     size = int.from_bytes(content[start : start + width], "little") + (256 if width == 2 else 0)
-    # A frame that claims more than any page holds is none.
+    # No page has a frame that claims more than this.
     return size if size <= 1 << 30 else 0
 
 
@@ -228,10 +241,10 @@ def _decoded(path: Path) -> list[bytes]:
         name for name in sorted(hidden) if pa.types.is_string(file.schema_arrow.field(name).type)
     ]
     listed = pq.ParquetFile(path, read_dictionary=texts)
-    pieces: list[bytes] = []
+    contents: list[bytes] = []
     for number in range(listed.num_row_groups):
         table = listed.read_row_group(number, columns=sorted(hidden))
         for chunk in (chunk for column in table.columns for chunk in column.chunks):
             values = chunk.dictionary if pa.types.is_dictionary(chunk.type) else chunk
-            pieces += [bytes(buffer) for buffer in values.buffers() if buffer is not None]
-    return pieces
+            contents += [bytes(buffer) for buffer in values.buffers() if buffer is not None]
+    return contents

@@ -1,31 +1,38 @@
-"""The rows of a release, part by part, whatever its format.
+"""The rows of a release as they are stored, whatever its format.
 
-Enters: the folder and manifest of a release. Leaves: Arrow tables in the stored order. Must not
-know: what is done with them.
+Enters: the folder and manifest, or files, of a release. Leaves: Arrow tables, or columns as codes,
+in the stored order. Must not know: what is done with them, the publisher's side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from countveil.engines.local.release_codes import opened
-from countveil.release import Manifest
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from countveil.errors import ReleaseError
+from countveil.release import Manifest, PublishedColumn
 from countveil.release.formats.data_files import read_rows
-from countveil.release.values import PARQUET, format_of
+from countveil.release.values import PARQUET, format_of, python_values
+from countveil.tables.encoded.arrow_arrays import to_numpy
 
 
 def released_schema(folder: Path, manifest: Manifest) -> Any:
     """The columns, without what files note beside them."""
     first = folder / manifest.files[0].path
     if format_of(first.name) == PARQUET:
-        return opened(first).schema_arrow.remove_metadata()
+        return open_parquet(first).schema_arrow.remove_metadata()
     return read_rows(first, manifest.columns).schema.remove_metadata()
 
 
 def released_rows(folder: Path, manifest: Manifest) -> Iterator[Any]:
-    """The rows, in parts that fit into memory."""
+    """The rows, in tables that fit into memory."""
     for file in manifest.files:
         path = folder / file.path
         if format_of(path.name) == PARQUET:
@@ -37,6 +44,59 @@ def released_rows(folder: Path, manifest: Manifest) -> Iterator[Any]:
 def parquet_rows(paths: Sequence[Path]) -> Iterator[Any]:
     """The rows of Parquet files, one row group at a time."""
     for path in paths:
-        data = opened(path)
+        data = open_parquet(path)
         for number in range(data.num_row_groups):
             yield data.read_row_group(number).replace_schema_metadata(None)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredColumn:
+    """A column's rows in the stored order: `values[codes[i]]`."""
+
+    values: Sequence[Any]
+    codes: NDArray[np.int64]
+
+
+def stored_columns(
+    folder: Path,
+    files: Sequence[str],
+    names: Sequence[str],
+    published: Sequence[PublishedColumn] = (),
+) -> dict[str, Any]:
+    """Those of the columns whose values Python can distinguish, in the stored order.
+
+    Files that are not Parquet need all `published` columns to be read.
+    """
+    tables = [_table(folder / file, names, published) for file in files]
+    columns = {}
+    for name in names:
+        array = pa.chunked_array([c for t in tables for c in t[name].chunks], tables[0][name].type)
+        if pa.types.is_nested(array.type):
+            continue
+        encoded = array.combine_chunks()
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = pa.concat_arrays(encoded.chunks)
+        if not pa.types.is_dictionary(encoded.type):
+            encoded = encoded.dictionary_encode(null_encoding="encode")
+        try:
+            values = python_values(encoded.dictionary)
+        except (pa.ArrowInvalid, ValueError, OverflowError):
+            continue
+        columns[name] = StoredColumn(values, to_numpy(encoded.indices))
+    return columns
+
+
+def _table(path: Path, names: Sequence[str], published: Sequence[PublishedColumn]) -> Any:
+    if published and format_of(path.name) != PARQUET:
+        return read_rows(path, published).select(list(names))
+    return open_parquet(path).read(columns=list(names))
+
+
+def open_parquet(path: Path) -> Any:
+    """A data file, which must be Parquet."""
+    try:
+        return pq.ParquetFile(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise ReleaseError(
+            f"{path.name} of the release cannot be read. 'countveil verify' says what is wrong."
+        ) from error

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from countveil.engines.contract import TallyResult
-from countveil.engines.local.in_memory.column import NotHeldError
+from countveil.engines.local.in_memory.columns import NotInMemoryError
 from countveil.engines.pivot import pivot
 from countveil.errors import QueryError, ReleaseError
 from countveil.sql.dialects.dialect import DuckDB
@@ -28,7 +28,7 @@ from countveil.sql.query import Tally
 from countveil.sql.query.expressions import Expression
 
 if TYPE_CHECKING:
-    from countveil.engines.local.in_memory.release import HeldRelease
+    from countveil.engines.local.in_memory.release import InMemoryRelease
 
 Floats = NDArray[np.float64]
 
@@ -52,8 +52,8 @@ class LocalRelease:
         rows: Iterable[Any] | None = None,
     ) -> None:
         self._sensitive = sensitive
-        self._asked, self._tried_to_hold = 0, not sensitive
-        self._held: HeldRelease | None = None
+        self._asked, self._tried_memory = 0, not sensitive
+        self._coded: InMemoryRelease | None = None
         self._internal = {name: f"c{i}" for i, name in enumerate(columns)}
         paths = [(folder / file).resolve() for file in files]
         self._folder = folder
@@ -68,20 +68,20 @@ class LocalRelease:
         self._create(f"CREATE VIEW release AS SELECT * FROM {scan} AS t({names})")
 
     def _load(self, rows: Iterable[Any]) -> None:
-        """Other formats are read once: DuckDB would guess types that the manifest says."""
-        for number, part in enumerate(rows):
-            coming = part.rename_columns(list(self._internal.values()))
+        """Other formats are read once: DuckDB would guess types that the manifest states."""
+        for number, table in enumerate(rows):
+            coming = table.rename_columns(list(self._internal.values()))
             self._connection.register("coming", coming)
             made = "INSERT INTO release" if number else "CREATE TABLE release AS"
             self._create(f"{made} SELECT * FROM coming")
         self._connection.unregister("coming")
 
     def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
-        """From memory if codes can tell, else in one pass over the files."""
-        held = self._hold(1)
-        if held is not None:
-            with contextlib.suppress(NotHeldError):
-                return held.tally(tally, domains)
+        """From memory if codes decide it, else in one pass over the files."""
+        in_memory = self._in_memory(1)
+        if in_memory is not None:
+            with contextlib.suppress(NotInMemoryError):
+                return in_memory.tally(tally, domains)
         return self._tally_files(tally, domains)
 
     def tally_each(
@@ -90,32 +90,32 @@ class LocalRelease:
         sensitive: Sequence[str],
         domains: Sequence[Sequence[Any]],
     ) -> Floats:
-        """From memory as far as codes can tell."""
-        held = self._hold(len(conditions))
-        found: Sequence[Floats | None] = [None] * len(conditions)
-        if held is not None:
-            with contextlib.suppress(NotHeldError):
-                found = held.tally_each(conditions, sensitive, domains)
+        """From memory as far as codes decide it."""
+        in_memory = self._in_memory(len(conditions))
+        from_memory: Sequence[Floats | None] = [None] * len(conditions)
+        if in_memory is not None:
+            with contextlib.suppress(NotInMemoryError):
+                from_memory = in_memory.tally_each(conditions, sensitive, domains)
         shape = tuple(len(domain) for domain in domains)
         counts = np.zeros((len(conditions), *shape))
-        for number, told in enumerate(found):
-            if told is None:
+        for number, counted in enumerate(from_memory):
+            if counted is None:
                 tally = Tally(conditions[number], (), (), tuple(sensitive), ())
                 counts[number] = self._tally_files(tally, domains).moments[0, 0, 0]
             else:
-                counts[number] = told
+                counts[number] = counted
         return counts
 
-    def _hold(self, questions: int) -> HeldRelease | None:
-        """What is held in memory, once so much is asked that reading it all pays."""
+    def _in_memory(self, questions: int) -> InMemoryRelease | None:
+        """The release in memory, once so much is asked that reading it pays."""
         self._asked += questions
-        if self._asked > FROM_FILES and not self._tried_to_hold:
-            self._tried_to_hold = True
-            from countveil.engines.local.in_memory.release import HeldRelease
+        if self._asked > FROM_FILES and not self._tried_memory:
+            self._tried_memory = True
+            from countveil.engines.local.in_memory.release import InMemoryRelease
 
-            with contextlib.suppress(NotHeldError):
-                self._held = HeldRelease(self._connection, self._internal, self._sensitive)
-        return self._held
+            with contextlib.suppress(NotInMemoryError):
+                self._coded = InMemoryRelease(self._connection, self._internal, self._sensitive)
+        return self._coded
 
     def _tally_files(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """One pass over the data, whatever the number of cells."""
@@ -131,7 +131,7 @@ class LocalRelease:
 
     def _run(self, text: str, parameters: Sequence[Any]) -> pa.Table:
         try:
-            # Through Arrow: DuckDB's own conversion of times needs a library we do not.
+            # Through Arrow: DuckDB's conversion of times needs a library that we do not.
             return self._connection.sql(text, params=list(parameters)).to_arrow_table()
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None

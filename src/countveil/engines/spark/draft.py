@@ -1,10 +1,10 @@
 """A release in the making on any file system that Spark reaches.
 
-Enters: the target's address and, piece by piece, the files. Leaves: a complete release at the
+Enters: the target's address and, one by one, the files. Leaves: a complete release at the
 target, or nothing. Must not know: what is in the files.
 
 As on one machine, the draft is a hidden folder beside the target, its manifest is written last, and
-all files tell the same time where the file system keeps one. Where a folder is renamed in one step,
+all files have the same time where the file system keeps one. Where a folder is renamed in one step,
 so is the draft. In object stores renaming is a copy, so there the manifest follows last: until then
 the target is no release. A driver that is killed leaves a hidden draft, never a release.
 """
@@ -47,7 +47,7 @@ class SparkDraft:
         self.data = f"{folder}/{DATA_FOLDER}"
 
     def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
-        """Data files as the manifest lists them; their checksums are computed where they lie."""
+        """Data files as the manifest lists them; their checksums are computed on the cluster."""
         from pyspark.sql import functions as sql
 
         def digests() -> Any:
@@ -55,8 +55,8 @@ class SparkDraft:
             name = sql.col("_metadata.file_name")
             return read.select(name, sql.sha2("content", 256)).toArrow()
 
-        found = jobs.run(self._session, digests)
-        digest = dict(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        lines = jobs.run(self._session, digests)
+        digest = dict(zip(*(column.to_pylist() for column in lines.columns), strict=True))
         sizes = self._files.listing(self.data)
         return tuple(
             DataFile(f"{DATA_FOLDER}/{name}", rows, sizes[name], digest[name])

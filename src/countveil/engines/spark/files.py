@@ -48,11 +48,11 @@ class Files:
     def listing(self, folder: str) -> dict[str, int]:
         """Names in a folder with their sizes, in order; -1 for a folder."""
         entries = self._system.listStatus(self._path(folder))
-        found = {
+        sizes = {
             str(entry.getPath().getName()): -1 if entry.isDirectory() else int(entry.getLen())
             for entry in entries
         }
-        return dict(sorted(found.items()))
+        return dict(sorted(sizes.items()))
 
     def read(self, address: str) -> bytes:
         """A small file."""
@@ -93,5 +93,5 @@ class Files:
         self._system.setPermission(self._path(address), rights_of(rights))
 
     def set_time(self, address: str, seconds: int) -> None:
-        """The time that a file or folder tells, where the file system keeps one."""
+        """The modification time of a file or folder, where the file system keeps one."""
         self._system.setTimes(self._path(address), seconds * 1000, -1)

@@ -79,7 +79,7 @@ def _in_a_sentence(error: BaseException) -> BaseException:
         return error
     text = str(error)
     if CHANGED in text:
-        return InputError(f"{CHANGED}, or its parts did. Please publish it again.")
+        return InputError(f"{CHANGED}, or its partitions did. Please publish it again.")
     missing = _MISSING.search(text)
     if missing is not None:
         return EngineError(

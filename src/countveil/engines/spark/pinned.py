@@ -1,13 +1,13 @@
 """A table that is the same in every pass.
 
-Enters: a data frame. Leaves: one whose parts have the same rows in the same order whenever a task
-reads them, first or again. Must not know: what is done with the rows.
+Enters: a data frame. Leaves: one whose partitions have the same rows in the same order whenever a
+task reads them, first or again. Must not know: what is done with the rows.
 
-A task that is run again must find what it found: rows that others have already cannot be called
-back. Files that are only filtered and projected, by expressions that always say the same, are read
-alike each time. All else (joins, aggregates, samples, tables in databases, the time of day) is
-computed once and kept by Spark on the workers' own disks until the frame is let go. Should a worker
-be lost with its share of that, the job fails, and nothing is published. (A checkpoint directory
+A task that is run again must read what it read before: rows that it passed on cannot be called
+back. Files that are only filtered and projected, by deterministic expressions, are read alike
+each time. All else (joins, aggregates, samples, tables in databases, the time of day) is
+computed once and kept by Spark on the disks of the workers until the frame is released. If a worker
+is lost with its share of that, the job fails, and nothing is published. (A checkpoint directory
 would outlive it, but so would a plain copy of the table in there.)
 """
 
@@ -26,7 +26,7 @@ _CLOCK = re.compile(
 
 
 def pinned(frame: Any) -> Any:
-    """The frame itself if its parts cannot change, else one that was computed once."""
+    """The frame itself if its partitions cannot change, else one that was computed once."""
     execution = frame._jdf.queryExecution()  # noqa: SLF001 - no other way to its plan
     if _is_steady(execution.optimizedPlan()) and not _CLOCK.search(str(execution.analyzed())):
         return frame

@@ -3,7 +3,7 @@
 Enters: a data frame, the address of files, the name of a table. Leaves: a data frame with the rows
 and columns that were asked for. Must not know: what is protected.
 
-Spark forgives much when it reads text: lines that do not fit, headers that differ, codes with
+Spark tolerates much when it reads text: lines that do not fit, headers that differ, codes with
 leading zeros. Here such a line would publish what nobody meant to publish, so it is refused, and
 `csv_types` decides what a column of text becomes.
 """
@@ -73,7 +73,7 @@ def _read_files(session: Any, address: str, style: CsvStyle, missing: Sequence[s
         raise SettingsError("--delimiter, --quote, --encoding and --header are for CSV files.")
     reader = session.read.format(kind)
     if kind == "json":
-        # Else a line that is no JSON becomes a value of a column of its own.
+        # Else a line that is no JSON becomes a value of an extra column.
         reader = reader.option("mode", "FAILFAST")
     return reader.load(address)
 
@@ -189,8 +189,8 @@ def _condition(text: str, known: Sequence[Column]) -> str:
         raise SettingsError("The condition of --where is empty.")
     columns = [PublishedColumn(column.name, column.type, "plain") for column in known]
     try:
-        found = parse_condition(text, ReleaseColumns(columns, where="the table"))
-        return dialect_for(SPARK, columns).text(found)
+        parsed = parse_condition(text, ReleaseColumns(columns, where="the table"))
+        return dialect_for(SPARK, columns).text(parsed)
     except QueryError as error:
         raise SettingsError(f"--where: {error}") from error
 

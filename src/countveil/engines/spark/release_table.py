@@ -1,4 +1,4 @@
-"""A release that Spark reads where it lies: one GROUP BY per question, on the cluster.
+"""A release that Spark reads where it is: one GROUP BY per question, on the cluster.
 
 Enters: an address; later, tallies. Leaves: counts and sums. Must not know: SQL that anybody wrote,
 estimators.
@@ -57,8 +57,7 @@ class SparkRelease:
 
     def check(self) -> None:
         """Refuse rows that cannot be those of the manifest: every estimate would be wrong."""
-        found = self._wait(lambda: (self._frame().count(), self._frame().columns))
-        rows, names = found
+        rows, names = self._wait(lambda: (self._frame().count(), self._frame().columns))
         if rows != self._manifest.rows or names != [c.name for c in self._manifest.columns]:
             raise ReleaseError(
                 f"The data do not fit the manifest: {rows:,} rows instead of "
@@ -73,9 +72,9 @@ class SparkRelease:
             view = f"countveil_{uuid.uuid4().hex}"
             self._frame().createOrReplaceTempView(view)
             try:
-                found = self._session.sql(dialect.tally(tally, view))
+                lines = self._session.sql(dialect.tally(tally, view))
                 # Spark names columns by their text, of which two may be the same.
-                return found.toDF(*(f"c{place}" for place in range(len(found.columns)))).toArrow()
+                return lines.toDF(*(f"c{place}" for place in range(len(lines.columns)))).toArrow()
             finally:
                 self._session.catalog.dropTempView(view)
 

@@ -3,7 +3,7 @@
 Enters: a master's address, or nothing. Leaves: a `SparkSession`, or a sentence that says what to
 install. Must not know: tables.
 
-A session that exists is used as it is; what our own plans need is set around them (`settings_of`)
+A session that exists is used as it is; what our plans need is set around them (`our_settings`)
 and put back.
 """
 
@@ -94,9 +94,9 @@ def _start(master: str | None) -> Any:
     # Under spark-submit the platform says where; else this machine is meant.
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     master = master or os.environ.get("MASTER") or (None if submitted else "local[*]")
-    # The workers of this machine run the Python that has this library; elsewhere it is theirs.
-    own = master is not None and _LOOPBACK.match(master) is not None
-    if own:
+    # The workers of this machine run the Python that has this library; others run their own.
+    loopback = master is not None and _LOOPBACK.match(master) is not None
+    if loopback:
         # A cluster of local processes is started with the programs of the package.
         os.environ.setdefault("SPARK_HOME", str(Path(pyspark.__file__).parent))
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -105,12 +105,12 @@ def _start(master: str | None) -> Any:
     builder = SparkSession.builder.appName("countveil")
     if master is not None:
         builder = builder.master(master)
-    for name, value in _first_settings(master, own=own).items():
+    for name, value in _first_settings(master, loopback=loopback).items():
         builder = builder.config(name, value)
     # Spark says so of every newer pandas, of which nothing is used here.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     try:
-        with _quiet(), _own_signals():
+        with _quiet(), _keeping_signals():
             return builder.getOrCreate()
     except java_errors() as error:
         # The texts of such errors are Java's stack traces.
@@ -121,7 +121,7 @@ def _start(master: str | None) -> Any:
         ) from None
 
 
-def _first_settings(master: str | None, *, own: bool) -> Mapping[str, str]:
+def _first_settings(master: str | None, *, loopback: bool) -> Mapping[str, str]:
     """What can be set only before a session is there."""
     settings = {
         # What Spark itself puts on the disks of the workers is encrypted.
@@ -129,7 +129,7 @@ def _first_settings(master: str | None, *, own: bool) -> Mapping[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    if own:
+    if loopback:
         settings["spark.driver.host"] = "127.0.0.1"
         settings["spark.driver.bindAddress"] = "127.0.0.1"
     small = _LOCAL_CLUSTER.match(master or "")
@@ -154,26 +154,26 @@ def _check_java() -> None:
 def _quiet() -> Iterator[None]:
     """Java, which is started here, writes its log nowhere, unless a configuration of it exists.
 
-    It would stand between the lines of whoever started this, and may quote values of the table.
+    It would mix with the output of the caller, and may quote values of the table.
     """
     if "SPARK_CONF_DIR" in os.environ:
         yield
         return
     sys.stderr.flush()
-    own = os.dup(2)
+    error_output = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
         yield
     finally:
-        os.dup2(own, 2)
-        os.close(own)
+        os.dup2(error_output, 2)
+        os.close(error_output)
         os.close(nowhere)
 
 
 @contextlib.contextmanager
-def _own_signals() -> Iterator[None]:
-    """Spark takes Ctrl-C for itself; it stays with whoever had it."""
+def _keeping_signals() -> Iterator[None]:
+    """Spark replaces the handler of Ctrl-C; the one before is put back."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -199,7 +199,7 @@ def our_settings(session: Any, *, own_zone: bool = True) -> Iterator[None]:
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.ansi.enabled": "true",
         "spark.sql.execution.arrow.useLargeVarTypes": "false",
-        # Files are cut into the same parts in every pass, also when a worker is lost between.
+        # Files are cut into the same partitions in every pass, also if a worker is lost in between.
         "spark.sql.files.minPartitionNum": session.conf.get(
             "spark.sql.files.minPartitionNum", parallel
         ),

@@ -1,12 +1,12 @@
-"""Rows into the files of a release, and what was written looked at again.
+"""Rows into the files of a release, and what was written counted again.
 
 Enters: the rows as they are published, with their keys. Leaves: Parquet files in random row order,
-found to hold exactly what was drawn. Must not know: true values.
+checked to hold exactly what was drawn. Must not know: true values.
 
 Keys are independent of the rows and of each other, and where a row goes depends on its key alone:
-so every order of the rows is as likely, whatever the exchange does. (Keys have 64 bits. Two rows
-with the same one, of which a few pairs are to be expected among ten thousand million rows, keep
-some order of the exchange's.)
+so every order of the rows is equally likely, whatever the exchange does. (Keys have 64 bits. Two
+rows with the same key, of which a few pairs are expected among ten thousand million rows, keep the
+order that the exchange gave them.)
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def checked_files(
             f"target on a file system that all workers share?"
         )
     for column, counts in expected.items():
-        found = frame.groupBy(quoted(column)).agg(sql.count(sql.lit(1))).toArrow()
-        values, times = python_values(found.column(0)), found.column(1).to_pylist()
+        counted = frame.groupBy(quoted(column)).agg(sql.count(sql.lit(1))).toArrow()
+        values, times = python_values(counted.column(0)), counted.column(1).to_pylist()
         if dict(zip(values, times, strict=True)) != {v: n for v, n in counts.items() if n}:
             raise EngineError(
                 f"Column {column!r} did not come out as it was drawn, so nothing was published. "

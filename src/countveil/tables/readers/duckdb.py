@@ -19,7 +19,7 @@ import duckdb
 
 from countveil.address import quoted_name
 from countveil.errors import InputError
-from countveil.sql.interruptible import Conversation
+from countveil.sql.interruptible import InterruptibleCalls
 from countveil.sql.locked_duckdb import connect_to_file, is_duckdb_file
 from countveil.tables import DatabaseSource
 from countveil.tables.readers.sqlite import chosen_table
@@ -46,14 +46,14 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
     with contextlib.ExitStack() as stack:
         stack.enter_context(_explained(path))
         connection = connect_to_file(path, most_bytes=max(room, LEAST_BYTES))
-        talk = Conversation(connection.interrupt)
-        stack.callback(_close, talk, connection)
+        calls = InterruptibleCalls(connection.interrupt)
+        stack.callback(_close, calls, connection)
         asked = source.query
         if asked is None:
             asked = f"SELECT * FROM {quoted_name(_table(connection, source))}"
         else:
             _check_select(connection, asked)
-        relation = talk.wait(lambda: connection.sql(asked))
+        relation = calls.run(lambda: connection.sql(asked))
         names = relation.columns
         if len(set(names)) < len(names):
             raise InputError("The query gives a column name more than once. Name them with AS.")
@@ -64,15 +64,15 @@ def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Ite
                 else quoted_name((name,))
                 for name, kind in zip(names, relation.types, strict=True)
             )
-            relation = talk.wait(
+            relation = calls.run(
                 lambda: connection.sql(f"SELECT {listed} FROM ({asked}\n) AS asked")
             )
-        reader = talk.wait(lambda: relation.to_arrow_reader(_BATCH))
-        yield reader.schema, talk.each(reader.read_next_batch)
+        reader = calls.run(lambda: relation.to_arrow_reader(_BATCH))
+        yield reader.schema, calls.each(reader.read_next_batch)
 
 
-def _close(talk: Conversation, connection: Any) -> None:
-    if talk.end():
+def _close(calls: InterruptibleCalls, connection: Any) -> None:
+    if calls.end():
         connection.close()
 
 

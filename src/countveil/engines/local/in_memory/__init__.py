@@ -1,1 +1,1 @@
-"""A release held in memory as codes."""
+"""A release that is asked often, in memory as codes."""

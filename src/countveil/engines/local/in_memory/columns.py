@@ -1,7 +1,7 @@
-"""A column of a release read into memory: every row's value as its rank among the column's.
+"""A column of a release in memory: every row's value as its rank among the column's values.
 
-Enters: a connection with the view `release`, and a column's internal name. Leaves: ranks, and
-the values they stand for, in DuckDB's order with missing last. Must not know: what is asked.
+Enters: a connection with the view `release`, and a column's internal name. Leaves: ranks, and the
+values that they stand for, in DuckDB's order with missing last. Must not know: what is asked.
 
 The different values also become a small table of DuckDB's. So DuckDB itself says for which of them
 a condition holds, whatever the condition, and no rule of SQL is written a second time.
@@ -10,6 +10,8 @@ a condition holds, whatever the condition, and no rule of SQL is written a secon
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import duckdb
@@ -18,25 +20,55 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from countveil.engines.local.in_memory.column import HeldColumn, NotHeldError
 from countveil.release.values import python_values
 
 MOST_VALUES = 1 << 16
 _BATCH = 1 << 20
+Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
 
-def hold_column(connection: duckdb.DuckDBPyConnection, name: str) -> HeldColumn:
-    """Read a column. NotHeldError if it is of a kind, or has too many values, to be held."""
+class NotInMemoryError(Exception):
+    """Codes do not decide this; the files do."""
+
+
+@dataclass(frozen=True)
+class InMemoryColumn:
+    """`codes[row]` is the rank of a row's value; `values[rank]` the value; `table` has them too."""
+
+    codes: Codes
+    values: list[Any]
+    table: str
+    whole: bool
+
+    @cached_property
+    def rank_of(self) -> dict[Any, int]:
+        """The rank of each value."""
+        return {value: rank for rank, value in enumerate(self.values)}
+
+    @cached_property
+    def numbers(self) -> NDArray[np.int64] | None:
+        """The known values, where they are whole numbers."""
+        known = self.values[: self.known]
+        return np.array(known, np.int64) if self.whole else None
+
+    @property
+    def known(self) -> int:
+        """How many values are not missing: they come first."""
+        return len(self.values) - (self.values[-1:] == [None])
+
+
+def read_column(connection: duckdb.DuckDBPyConnection, name: str) -> InMemoryColumn:
+    """Read a column. NotInMemoryError if its type does not allow it, or it has too many values."""
     try:
         return _read(connection, name)
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except (duckdb.Error, pa.ArrowException, OSError, OverflowError) as error:
-        # Asked of the files, it is explained.
-        raise NotHeldError from error
+        # A question to the files explains it.
+        raise NotInMemoryError from error
 
 
-def _read(connection: duckdb.DuckDBPyConnection, name: str) -> HeldColumn:
+def _read(connection: duckdb.DuckDBPyConnection, name: str) -> InMemoryColumn:
     places, values = _encoded(_batches(connection, name))
     table = f"values_of_{name}"
     connection.register("incoming", pa.table({"place": np.arange(len(values)), "v": values}))
@@ -49,7 +81,7 @@ def _read(connection: duckdb.DuckDBPyConnection, name: str) -> HeldColumn:
     rank: NDArray[Any] = np.empty(len(values), np.uint8 if len(values) <= 1 << 8 else np.uint16)
     rank[_numpy(ordered["place"].combine_chunks())] = np.arange(len(values))
     whole = pa.types.is_integer(values.type) and not pa.types.is_uint64(values.type)
-    return HeldColumn(rank[places], python_values(ordered["v"]), table, whole)
+    return InMemoryColumn(rank[places], python_values(ordered["v"]), table, whole)
 
 
 def _encoded(batches: Iterable[pa.Array]) -> tuple[NDArray[np.uint32], pa.Array]:
@@ -59,37 +91,37 @@ def _encoded(batches: Iterable[pa.Array]) -> tuple[NDArray[np.uint32], pa.Array]
         coded = batch.dictionary_encode()
         values = _with_new(values, coded.dictionary)
         places = _numpy(pc.index_in(coded.dictionary, values))
-        # After all places, one that stands for missing, whatever the number of values will be.
+        # Behind all places, one for missing, whatever the number of values will be.
         places = np.append(places, MOST_VALUES).astype(np.uint32)
         chunks.append(places[_numpy(coded.indices.fill_null(len(coded.dictionary)))])
     if values is None:
-        raise NotHeldError
-    found = np.concatenate(chunks)
-    missing = found == MOST_VALUES
+        raise NotInMemoryError
+    codes = np.concatenate(chunks)
+    missing = codes == MOST_VALUES
     if missing.any():
-        found[missing] = len(values)
+        codes[missing] = len(values)
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
-    return found, values
+    return codes, values
 
 
 def _batches(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[pa.Array]:
     reader = connection.sql(f"SELECT {name} FROM release").to_arrow_reader(_BATCH)
     kind = reader.schema.field(0).type
-    if not _holdable(kind):
-        raise NotHeldError
+    if not _can_be_read(kind):
+        raise NotInMemoryError
     for batch in reader:
         column = batch.column(0)
         if pa.types.is_floating(kind):
             numbers = _numpy(column.fill_null(0.0))
-            # Equal and yet not the same: -0.0 and 0.0, and numbers that are none.
+            # Equal and yet not the same: -0.0 and 0.0, and NaN.
             if np.isnan(numbers).any() or ((numbers == 0) & np.signbit(numbers)).any():
-                raise NotHeldError
+                raise NotInMemoryError
         yield column
 
 
-def _holdable(kind: pa.DataType) -> bool:
+def _can_be_read(kind: pa.DataType) -> bool:
     types = pa.types
-    # Times finer than Python's are not told apart by it.
+    # Python does not distinguish times below the microsecond.
     plain_time = types.is_timestamp(kind) and kind.tz is None and kind.unit != "ns"
     return bool(
         types.is_integer(kind)
@@ -109,7 +141,7 @@ def _with_new(values: pa.Array | None, others: pa.Array) -> pa.Array:
         new = others.filter(pc.invert(pc.is_in(others, values)))
         others = pa.concat_arrays([values, new])
     if len(others) >= MOST_VALUES:
-        raise NotHeldError
+        raise NotInMemoryError
     return others
 
 

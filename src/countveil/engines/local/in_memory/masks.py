@@ -1,4 +1,4 @@
-"""Conditions over held columns -> one bit per row.
+"""Conditions on columns in memory -> one bit per row.
 
 Enters: expressions and columns as codes. Leaves: bits, packed, in the order of the codes. Must not
 know: sensitive columns, tallies.
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.local.in_memory.column import Codes, HeldColumn, NotHeldError
+from countveil.engines.local.in_memory.columns import Codes, InMemoryColumn, NotInMemoryError
 from countveil.sql.query.expressions import (
     ColumnReference,
     Constant,
@@ -46,8 +46,8 @@ class Masks:
     def __init__(
         self,
         real: NDArray[np.bool_],
-        column: Callable[[str], HeldColumn],
-        asked: Callable[[HeldColumn, str, Expression], Truths],
+        column: Callable[[str], InMemoryColumn],
+        asked: Callable[[InMemoryColumn, str, Expression], Truths],
     ) -> None:
         self.real = packed(real)
         self._column, self._asked = column, asked
@@ -65,22 +65,22 @@ class Masks:
             return self.real if expression.value is bool(truth) else np.zeros_like(self.real)
         names = columns_named(expression)
         if len(names) == 1:
-            found = self._decided(names.pop(), expression, truth)
-            self._remember((expression, truth), found)
-            return found
+            rows = self._decided(names.pop(), expression, truth)
+            self._remember((expression, truth), rows)
+            return rows
         if not isinstance(expression, Operation) or expression.name not in ("and", "or", "not"):
-            raise NotHeldError
+            raise NotInMemoryError
         if expression.name == "not":
             return self._rows(expression.operands[0], 1 - truth)
-        # An AND is true where all parts are, and false where one is; an OR the other way round.
+        # An AND is true where all operands are, and false where one is; an OR the other way round.
         join = np.bitwise_and if (expression.name == "and") == (truth == 1) else np.bitwise_or
         joined = self._rows(expression.operands[0], truth)
-        for part in expression.operands[1:]:
-            joined = join(joined, self._rows(part, truth))
+        for operand in expression.operands[1:]:
+            joined = join(joined, self._rows(operand, truth))
         return joined
 
-    def _remember(self, key: tuple[Expression, int], found: Words) -> None:
-        self._known[key] = found
+    def _remember(self, key: tuple[Expression, int], rows: Words) -> None:
+        self._known[key] = rows
         while len(self._known) * self.real.nbytes > _MOST_REMEMBERED:
             self._known.popitem(last=False)
 
@@ -89,15 +89,15 @@ class Masks:
         wanted = self._truths(column, name, expression) == truth
         return packed(_selected(column.codes, wanted)) & self.real
 
-    def _truths(self, column: HeldColumn, name: str, expression: Expression) -> Truths:
+    def _truths(self, column: InMemoryColumn, name: str, expression: Expression) -> Truths:
         if isinstance(expression, Operation):
-            parts = expression.operands
-            if expression.name in ("and", "or") and all(columns_named(part) for part in parts):
-                told = np.stack([self._truths(column, name, part) for part in parts])
+            operands = expression.operands
+            if expression.name in ("and", "or") and all(map(columns_named, operands)):
+                each = np.stack([self._truths(column, name, operand) for operand in operands])
                 decisive = expression.name == "or"
-                settled, open_ = (told == decisive).any(axis=0), (told < 0).any(axis=0)
-                found = np.where(settled, decisive, np.where(open_, -1, not decisive))
-                return found.astype(np.int8)
+                settled, unknown = (each == decisive).any(axis=0), (each < 0).any(axis=0)
+                truths = np.where(settled, decisive, np.where(unknown, -1, not decisive))
+                return truths.astype(np.int8)
             simple = _simple_truths(column, expression)
             if simple is not None:
                 return simple
@@ -114,7 +114,7 @@ def unpacked(words: Words) -> NDArray[np.bool_]:
     return np.unpackbits(words.view(np.uint8), bitorder="little").view(np.bool_)
 
 
-def _simple_truths(column: HeldColumn, operation: Operation) -> Truths | None:
+def _simple_truths(column: InMemoryColumn, operation: Operation) -> Truths | None:
     """The truth of a comparison that needs no engine; None if it may need one."""
     subject, *others = operation.operands
     if not isinstance(subject, ColumnReference):
@@ -123,16 +123,16 @@ def _simple_truths(column: HeldColumn, operation: Operation) -> Truths | None:
     if operation.name == "is_null":
         truths[:] = np.arange(truths.size) >= column.known
         return truths
-    constants = [part.value for part in others if isinstance(part, Constant)]
-    found = None
+    constants = [other.value for other in others if isinstance(other, Constant)]
+    decided = None
     if constants and len(constants) == len(others):
         if column.numbers is not None and all(_fits(value) for value in constants):
-            found = _compared(column.numbers, operation.name, constants)
+            decided = _compared(column.numbers, operation.name, constants)
         elif subject.kind == "text" and all(type(value) is str for value in constants):
-            found = _found(column, operation.name, constants)
-    if found is None:
+            decided = _among(column, operation.name, constants)
+    if decided is None:
         return None
-    truths[: column.known] = found
+    truths[: column.known] = decided
     return truths
 
 
@@ -145,14 +145,14 @@ def _compared(
     return None if compare is None else compare(numbers, np.int64(constants[0]))
 
 
-def _found(column: HeldColumn, word: str, constants: Sequence[str]) -> NDArray[np.bool_] | None:
+def _among(column: InMemoryColumn, word: str, constants: Sequence[str]) -> NDArray[np.bool_] | None:
     if word not in ("equal", "unequal", "in"):
         return None
-    found = np.full(column.known, word == "unequal")
+    truths = np.full(column.known, word == "unequal")
     for value in constants:
         if value in column.rank_of:
-            found[column.rank_of[value]] = word != "unequal"
-    return found
+            truths[column.rank_of[value]] = word != "unequal"
+    return truths
 
 
 def _fits(value: Any) -> bool:
@@ -167,6 +167,6 @@ def _selected(codes: Codes, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return wanted[codes]
     rows = np.zeros(codes.size, bool)
     for first, after in runs.tolist():
-        # Unsigned, so that what lies below the first code is far above the last.
+        # Unsigned, so that codes below the first become larger than the last.
         rows |= (codes - codes.dtype.type(first)) <= codes.dtype.type(after - 1 - first)
     return rows

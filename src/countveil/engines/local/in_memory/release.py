@@ -1,10 +1,11 @@
-"""A release held in memory as codes: tallies by counting bits.
+"""A release in memory as codes: tallies by counting bits.
 
 Enters: a connection with the view `release`; later, tallies. Leaves: counts. Must not know: SQL
-that anybody wrote, estimators. What it cannot tell exactly it does not tell (`NotHeldError`).
+that anybody wrote, estimators. What codes do not decide exactly
+is refused (`NotInMemoryError`) and asked of the files.
 
-Rows are held in the order of their published sensitive values, so that the rows that publish the
-same lie together: a *stretch*, filled up to whole words of bits. How many rows of each stretch
+Rows are in the order of their published sensitive values, so that the rows that publish the same
+are side by side: a *stretch*, filled up to whole words of bits. How many rows of each stretch
 meet a condition is then a count of bits: some ten microseconds for 100,000 rows.
 """
 
@@ -19,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.engines.contract import TallyResult
-from countveil.engines.local.in_memory.column import HeldColumn, NotHeldError
+from countveil.engines.local.in_memory.columns import InMemoryColumn, NotInMemoryError, read_column
 from countveil.engines.local.in_memory.masks import Masks, Truths, Words, unpacked
-from countveil.engines.local.in_memory.reading import hold_column
 from countveil.engines.pivot import check_size, places_in
 from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query import Tally
@@ -40,7 +40,7 @@ _MOST_PATTERNS = 64
 _MOST_CELLS = 1 << 22
 
 
-class HeldRelease:
+class InMemoryRelease:
     """The columns that were asked about, as codes, in one common order of rows."""
 
     def __init__(
@@ -52,11 +52,11 @@ class HeldRelease:
         ((rows,),) = connection.sql("SELECT count(*) FROM release").fetchall()
         self._most_bytes = memory_limit(None)
         if rows > MOST_ROWS or rows * _BYTES_PER_ROW > self._most_bytes:
-            raise NotHeldError
+            raise NotInMemoryError
         self._connection, self._internal = connection, internal
-        self._columns: dict[str, HeldColumn | None] = {}
+        self._columns: dict[str, InMemoryColumn | None] = {}
         self._bytes = 0
-        read = {name: hold_column(connection, internal[name]) for name in sensitive}
+        read = {name: read_column(connection, internal[name]) for name in sensitive}
         self._ordered, self._stretch_codes, stretch = _stretches(read)
         sizes = np.bincount(stretch)
         words = -(-sizes // _WORD)
@@ -74,9 +74,9 @@ class HeldRelease:
             self._columns[name] = self._placed(column)
 
     def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
-        """Count what a tally asks for, if codes can tell."""
+        """Count what a tally asks for, if codes decide it."""
         if tally.arguments:
-            raise NotHeldError
+            raise NotInMemoryError
         patterns = self._patterns(tally)
         masks = [rows for _, rows in patterns]
         if tally.keys:
@@ -84,7 +84,7 @@ class HeldRelease:
         else:
             check_size(len(masks) * math.prod(len(domain) for domain in domains), 1)
             keys, counts = [()], self._counted(masks, tally.sensitive, domains)[None]
-        truths = np.array([told for told, _ in patterns], bool)
+        truths = np.array([truths for truths, _ in patterns], bool)
         truths = truths.reshape(len(patterns), len(tally.conditions))
         return TallyResult(keys, truths, counts[None], np.zeros(0))
 
@@ -94,15 +94,15 @@ class HeldRelease:
         names: Sequence[str],
         domains: Sequence[Sequence[Any]],
     ) -> list[Floats | None]:
-        """The published values under each condition; None where codes cannot tell."""
+        """The published values under each condition; None where codes do not decide it."""
         count = self._counter(names, domains)
-        found: list[Floats | None] = []
+        counts: list[Floats | None] = []
         for condition in conditions:
             try:
-                found.append(count(self._masks.holds(condition)))
-            except NotHeldError:
-                found.append(None)
-        return found
+                counts.append(count(self._masks.holds(condition)))
+            except NotInMemoryError:
+                counts.append(None)
+        return counts
 
     def _patterns(self, tally: Tally) -> list[tuple[tuple[bool, ...], Words]]:
         """Which of the conditions hold together, and the rows in which they do."""
@@ -110,14 +110,14 @@ class HeldRelease:
         for condition in tally.conditions:
             holds = self._masks.holds(condition)
             both = [
-                ((*told, truth), some)
-                for told, rows in patterns
+                ((*truths, truth), some)
+                for truths, rows in patterns
                 for truth, some in ((True, rows & holds), (False, rows & ~holds))
             ]
             # Without any row there is still a pattern: nothing holds.
             patterns = [entry for entry in both if entry[1].any()] or both[-1:]
             if len(patterns) > _MOST_PATTERNS:
-                raise NotHeldError
+                raise NotInMemoryError
         return patterns
 
     def _by_keys(
@@ -126,7 +126,7 @@ class HeldRelease:
         """Counts by plain keys as well, in the order of the keys."""
         names = [key.name for key in tally.keys if isinstance(key, ColumnReference)]
         if len(names) < len(tally.keys):
-            raise NotHeldError
+            raise NotInMemoryError
         values = [self._column(name).values for name in names]
         lengths = [len(known) for known in values]
         counts = self._counted(masks, [*names, *tally.sensitive], [*values, *domains])
@@ -157,9 +157,9 @@ class HeldRelease:
         by_code = self._code_counter(names, [len(column.values) for column in columns])
 
         def count(mask: Words) -> Floats:
-            found = np.zeros(shape)
-            found[np.ix_(*places)] = by_code(mask)
-            return found
+            counts = np.zeros(shape)
+            counts[np.ix_(*places)] = by_code(mask)
+            return counts
 
         return count
 
@@ -168,57 +168,57 @@ class HeldRelease:
     ) -> Callable[[Words], Floats]:
         size = math.prod(lengths)
         if size > _MOST_CELLS:
-            raise NotHeldError
+            raise NotInMemoryError
         if set(names) <= set(self._ordered):
             columns = [self._ordered.index(name) for name in names]
             cell = _together(self._stretch_codes[:, columns].T, lengths, len(self._stretch_codes))
 
             def by_stretch(mask: Words) -> Floats:
                 bits = np.add.reduceat(np.bitwise_count(mask), self._first_word, dtype=np.int64)
-                found = np.bincount(cell, bits, size)
-                return found.astype(np.float64).reshape(lengths)
+                counts = np.bincount(cell, bits, size)
+                return counts.astype(np.float64).reshape(lengths)
 
             return by_stretch
         cell = _together([self._column(name).codes for name in names], lengths, self._size)
 
         def by_row(mask: Words) -> Floats:
-            found = np.bincount(cell[unpacked(mask)], minlength=size)
-            return found.astype(np.float64).reshape(lengths)
+            counts = np.bincount(cell[unpacked(mask)], minlength=size)
+            return counts.astype(np.float64).reshape(lengths)
 
         return by_row
 
-    def _column(self, name: str) -> HeldColumn:
+    def _column(self, name: str) -> InMemoryColumn:
         if name not in self._columns:
             # Whatever happens, it is read once only.
             self._columns[name] = None
             if self._bytes < self._most_bytes // 4:
-                read = hold_column(self._connection, self._internal[name])
+                read = read_column(self._connection, self._internal[name])
                 self._columns[name] = self._placed(read)
-        found = self._columns[name]
-        if found is None:
-            raise NotHeldError
-        return found
+        column = self._columns[name]
+        if column is None:
+            raise NotInMemoryError
+        return column
 
-    def _placed(self, column: HeldColumn) -> HeldColumn:
+    def _placed(self, column: InMemoryColumn) -> InMemoryColumn:
         """The column in the common order of rows."""
         codes = np.zeros(self._size, column.codes.dtype)
         codes[self._place] = column.codes
         self._bytes += codes.nbytes
-        return HeldColumn(codes, column.values, column.table, column.whole)
+        return InMemoryColumn(codes, column.values, column.table, column.whole)
 
-    def _ask(self, column: HeldColumn, name: str, expression: Expression) -> Truths:
+    def _ask(self, column: InMemoryColumn, name: str, expression: Expression) -> Truths:
         """What DuckDB says of each value of a column."""
         statement = DuckDB({name: "v"})
         text = f"SELECT {statement.text(expression)} FROM {column.table} ORDER BY rank"
         try:
             relation = self._connection.sql(text, params=statement.parameters)
-            found = relation.to_arrow_table().column(0)
+            answers = relation.to_arrow_table().column(0)
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
-            # Asked of the files, it is explained.
-            raise NotHeldError from error
-        truths = [-1 if value is None else int(value) for value in found.to_pylist()]
+            # A question to the files explains it.
+            raise NotInMemoryError from error
+        truths = [-1 if value is None else int(value) for value in answers.to_pylist()]
         return np.array(truths, np.int8)
 
 
@@ -231,7 +231,7 @@ def _together(codes: Iterable[NDArray[Any]], lengths: Sequence[int], size: int) 
 
 
 def _stretches(
-    columns: Mapping[str, HeldColumn],
+    columns: Mapping[str, InMemoryColumn],
 ) -> tuple[list[str], NDArray[np.int64], NDArray[np.uint32]]:
     """Rows that publish the same, in as many sensitive columns as leaves stretches long enough.
 
