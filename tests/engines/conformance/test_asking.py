@@ -25,7 +25,7 @@ QUESTIONS = [
     "SELECT answer, count(*) FROM release WHERE job IS NULL OR code = 2 AND age < 30 GROUP BY 1",
     "SELECT year(born) AS born_in, count(*) FROM release WHERE job = 'Müller' GROUP BY 1",
     "SELECT count(*) FROM release WHERE born BETWEEN '1960-03-01' AND '1960-06-30' AND code > 2",
-    "SELECT count(*) FROM release WHERE lower(answer) LIKE 'n%' AND job IN ('nurse', 'doctor')",
+    "SELECT count(*) FROM release WHERE answer LIKE 'n%' AND job IN ('nurse', 'doctor')",
     "SELECT count(*) FROM release WHERE wage IS NULL AND job = 'the \"boss\"'",
     "SELECT count(*) FROM release WHERE NOT insured AND job = 'baker, pastry'",
     "SELECT count(*) FROM release WHERE age > 1000 AND job = 'nurse'",
@@ -116,11 +116,11 @@ def test_the_same_manifest_and_the_same_counts(release: cv.Release) -> None:
     assert counts == pytest.approx([e.estimate for e in reference.counts(CONDITIONS).estimates])
     one = release.count("age > 3", job="nurse")
     assert one.estimate == pytest.approx(counts[0])
-    assert (
-        release.crosstab("job", "insured")
-        .to_arrow()
-        .equals(reference.crosstab("job", "insured").to_arrow())
+    cells, theirs = (
+        sorted(asked.crosstab("job", "insured").answer.rows(), key=repr)
+        for asked in (release, reference)
     )
+    assert same(cells, theirs)
 
 
 @pytest.mark.parametrize("question", REFUSED)
