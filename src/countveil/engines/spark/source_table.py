@@ -121,7 +121,9 @@ class SparkSource:
         survey = self._surveys[column]
         counts = survey.counts
         if without is not None and without.size:
-            counts = counts - survey.recoded_counts(self._counts_left_out(without)[column].sum(axis=0))
+            counts = counts - survey.recoded_counts(
+                self._counts_left_out(without)[column].sum(axis=0)
+            )
         return Histogram(_domain_values(column, survey.values), counts)
 
     @_with_our_settings
