@@ -171,7 +171,8 @@ def _free_place(files: Files, target: str, *, force: bool) -> tuple[Files, str]:
     if not name or name.endswith(":"):
         raise TargetError(f"{target} cannot be the release folder. Name a new folder.")
     if not files.is_folder(f"{above}/") and files.renames_in_one_step:
-        raise TargetError(f"The folder {above} does not exist. Create it first.")
+        written = target.rstrip("/").rpartition("/")[0] or above
+        raise TargetError(f"The folder {written} does not exist. Create it first.")
     if not files.exists(root):
         return files, root
     if not files.is_folder(root):
