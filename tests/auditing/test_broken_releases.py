@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.engines.local import publish_rows, shuffle
+from countveil.engines.local import publish_rows
 from countveil.publishing import publisher
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness, Stream
@@ -76,7 +76,7 @@ def one_stream(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None
 
 
 def whole_blocks(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None:
-    patch.setattr(shuffle, "draw_buckets", broken.buckets_in_order)
+    patch.setattr(publish_rows, "draw_buckets", broken.buckets_in_order)
     patch.setattr(publish_rows, "BUCKET_ROWS", 1 << 12)
     patch.setattr(publish_rows, "TWO_FILES_FROM", 1)
     published(table, folder)
@@ -181,7 +181,7 @@ def test_the_files_of_a_large_release(tmp_path: Path, monkeypatch: pytest.Monkey
         folder = tmp_path / str(orderly)
         with monkeypatch.context() as patch:
             if orderly:
-                patch.setattr(shuffle, "draw_buckets", broken.buckets_in_order)
+                patch.setattr(publish_rows, "draw_buckets", broken.buckets_in_order)
             publisher.run_publish(
                 large,
                 Protecting.of({"job": ELL}),

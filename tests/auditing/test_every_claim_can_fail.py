@@ -22,7 +22,7 @@ import countveil as cv
 from countveil.auditing import linking
 from countveil.auditing.attacks import ATTACKS, canaries, minimality, value_counts
 from countveil.auditing.findings import EXCEEDS
-from countveil.engines.local import publish_rows, shuffle
+from countveil.engines.local import publish_rows
 from countveil.publishing import publisher
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness, Stream
@@ -142,7 +142,7 @@ def biased_draw(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> set
 
 
 def whole_blocks(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> set[str]:
-    patch.setattr(shuffle, "draw_buckets", broken.buckets_in_order)
+    patch.setattr(publish_rows, "draw_buckets", broken.buckets_in_order)
     patch.setattr(publish_rows, "BUCKET_ROWS", 1 << 12)
     patch.setattr(publish_rows, "TWO_FILES_FROM", 1)
     publish(table, folder)
