@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from countveil.release.manifest import PublishedColumn
 
 STATISTICAL = {"dta": STATA, "sav": SPSS}
-OUTPUT_FORMATS = (PARQUET, CSV, CSV_GZ, ARROW, STATA, SPSS)
-ENDINGS = {**{name: name for name in OUTPUT_FORMATS}, STATA: "dta", SPSS: "sav"}
+ENDINGS = {
+    PARQUET: "parquet", CSV: "csv", CSV_GZ: "csv.gz", ARROW: "arrow", STATA: "dta", SPSS: "sav",
+}  # fmt: skip
+OUTPUT_FORMATS = tuple(ENDINGS)
 _GZIP_HEAD = 10
 _BLOCK, _LARGEST_BLOCK = 1 << 24, (1 << 31) - 1
 # Types that text keeps exactly, there and back.
