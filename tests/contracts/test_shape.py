@@ -77,6 +77,9 @@ def test_the_walks_go_through_few_modules() -> None:
     assert lengths.keys() == MOST_MODULES_OF_A_WALK.keys()
     too_long = {c: n for c, n in lengths.items() if n > MOST_MODULES_OF_A_WALK[c]}
     assert not too_long
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    for command, length in lengths.items():
+        assert f"\n| {command} | {length} | " in page
 
 
 def functions(path: Path) -> Iterator[Function]:
