@@ -360,7 +360,7 @@ class TestSources:
         made = cv.publish(
             str(tmp_path / "t.csv"), {"a": 2, "b": 3}, tmp_path / "r", engine="spark", delimiter=";"
         )
-        assert [column.type for column in made.columns] == ["int32", "string", "string"]
+        assert [column.type for column in made.columns] == ["int64", "string", "string"]
         assert set(released(tmp_path / "r")["note"].to_pylist()) == {'say "0"', 'say "1"'}
         session.read.parquet(str(tmp_path / "r" / "data")).createOrReplaceTempView("people")
         again = cv.publish("people", {"b": 2}, tmp_path / "s", engine="spark")
@@ -462,7 +462,7 @@ class TestSources:
         bare = tmp_path / "bare.tsv"
         bare.write_text("".join(f"{i % 5}\t{'ab'[i % 2]}\n" for i in range(60)))
         made = cv.publish(str(bare), {"column2": 2}, tmp_path / "s", engine="spark", header=False)
-        assert [c.type for c in made.columns] == ["int32", "string"]
+        assert [c.type for c in made.columns] == ["int64", "string"]
         parted = tmp_path / "parted"
         for year in (2024, 2025):
             (parted / f"year={year}").mkdir(parents=True)
