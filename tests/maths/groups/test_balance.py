@@ -10,7 +10,7 @@ from countveil.maths.channel.design import expected_pairs, fit_design
 from countveil.maths.channel.templates import meetings
 from countveil.maths.groups import balance as room
 from countveil.maths.groups.balance import TargetMeetings, balance
-from countveil.maths.groups.random_groups import mixed_rows
+from countveil.maths.groups.trades import mixed_rows
 from countveil.randomness import Randomness
 
 Counts = NDArray[np.int64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from countveil.maths.channel.design import expected_pairs, fit_design
 from countveil.maths.channel.templates import meetings
 from countveil.maths.groups.balance import TargetMeetings
-from countveil.maths.groups.random_groups import level, level_size, shares
+from countveil.maths.groups.trades import level, level_size, shares
 from countveil.randomness import Randomness
 from tests.strategies import eligible
 

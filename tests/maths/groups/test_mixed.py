@@ -12,7 +12,7 @@ from countveil.maths.channel import Templates, channel_matrix, design_channel
 from countveil.maths.estimate.unbiased import unbiased_variance
 from countveil.maths.groups import mixed_groups
 from countveil.maths.groups.bulk import pool_counts
-from countveil.maths.groups.random_groups import mixed_rows, wrap_around
+from countveil.maths.groups.trades import mixed_rows, wrap_around
 from countveil.randomness import Randomness, Stream
 from countveil.synthetic.occupations import OCCUPATIONS
 from tests.strategies import eligible, examples

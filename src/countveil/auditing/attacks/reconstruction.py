@@ -38,7 +38,7 @@ from countveil.maths.channel import (
     greedy_templates,
     view_of_release,
 )
-from countveil.maths.groups.random_groups import wrap_around
+from countveil.maths.groups.trades import wrap_around
 from countveil.randomness import Stream
 
 NAME = "reconstruction"

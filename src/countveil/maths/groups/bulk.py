@@ -42,7 +42,7 @@ from countveil.maths.groups.balance import (
     unreported,
 )
 from countveil.maths.groups.multiplicities import Fit, cost, wide
-from countveil.maths.groups.random_groups import mixed_rows
+from countveil.maths.groups.trades import mixed_rows
 from countveil.randomness import Stream
 
 Counts = NDArray[np.int64]

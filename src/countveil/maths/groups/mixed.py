@@ -10,7 +10,7 @@ Enters: the true histogram, ell, a stream. Leaves: the composition. Must not kno
 - Up to a few thousand groups are mixed by random trades and balanced by swaps, each group its own
   template. Of more groups, nearly all come from templates with multiplicities that aim at the
   design as well: from one pool whose multiplicities are solved for (`bulk`) or, where there are too
-  many pairs for that, level by level (`random_groups`). The rest is formed as above, aiming at
+  many pairs for that, level by level (`trades`). The rest is formed as above, aiming at
   whatever is then missing. So the last and finest step corrects the coarse ones.
 - Meetings are balanced among the `MOST_BALANCED` most frequent values. The others are mixed at
   random: their pairs meet so rarely that there is little to balance.
@@ -38,7 +38,7 @@ from countveil.maths.channel.design import Design, expected_pairs, fit_design
 from countveil.maths.channel.templates import Templates, meetings
 from countveil.maths.groups.balance import ShareDone, TargetMeetings, balance, section, unreported
 from countveil.maths.groups.bulk import affordable, bulk, pool_size
-from countveil.maths.groups.random_groups import level, level_size, mixed_rows, wrap_around
+from countveil.maths.groups.trades import level, level_size, mixed_rows, wrap_around
 from countveil.randomness import Stream
 
 Counts = NDArray[np.int64]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from countveil.maths.groups import random_groups
-from countveil.maths.groups.random_groups import mixed_rows, trade
+from countveil.maths.groups import trades
+from countveil.maths.groups.trades import mixed_rows, trade
 from countveil.randomness import Randomness
 from tests.strategies import eligible, examples
 
@@ -27,8 +27,8 @@ def test_a_trade_keeps_counts_and_different_values(
         counts[np.argmax(counts)] -= 1
     with pytest.MonkeyPatch.context() as patch:
         if looked_up:
-            patch.setattr(random_groups, "NARROW", 0)
-            patch.setattr(random_groups, "TABLE_CELLS", 3 * counts.size)
+            patch.setattr(trades, "NARROW", 0)
+            patch.setattr(trades, "TABLE_CELLS", 3 * counts.size)
         members = mixed_rows(counts, groups, Randomness(seed).stream("trades"))
     assert np.array_equal(np.bincount(members.ravel(), minlength=counts.size), counts)
     ordered = np.sort(members, axis=1)
@@ -40,7 +40,7 @@ def test_both_ways_to_see_what_is_shared_agree(monkeypatch: pytest.MonkeyPatch) 
     groups = int(counts.sum()) // 9
     drawn = []
     for narrow in (12, 0):
-        monkeypatch.setattr(random_groups, "NARROW", narrow)
+        monkeypatch.setattr(trades, "NARROW", narrow)
         drawn.append(mixed_rows(counts, groups, Randomness(4).stream("trades")))
     assert np.array_equal(drawn[0], drawn[1])
 
