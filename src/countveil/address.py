@@ -6,7 +6,7 @@
     duckdb:FILE#table, duckdb:FILE#schema.table         a table in a DuckDB file
     postgresql://user@host/database#schema.table        a table on a PostgreSQL server
 
-A name with a point or another special character is quoted: #"my.table". Enters: a text. Leaves: a
+A name with a dot or another special character is quoted: #"my.table". Enters: a text. Leaves: a
 `DatabaseAddress`, or None where the text names no database. Must not know: how anything is read. A
 password is refused, and no message repeats a text that may hold one.
 """
@@ -43,7 +43,7 @@ class DatabaseAddress:
     """A table in a database.
 
     `place` is the path of a file, or the URL of a server without a password. `table` is its name:
-    empty, the table's own, or schema and table.
+    empty, the table alone, or schema and table.
     """
 
     kind: str

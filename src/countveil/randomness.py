@@ -176,7 +176,7 @@ class Stream:
         return heads.reshape(coins.shape)
 
     def tallies(self, bound: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each of the counts, how often each of 0 .. bound - 1 comes up in so many draws.
+        """For each of the counts, how often each of 0 .. bound - 1 comes up in that many draws.
 
         A draw is a column of random bits, one from each of as many words as the bound has bits;
         64 draws are counted at once. Draws of the bound or more are repeated, one by one where few
@@ -200,7 +200,7 @@ class Stream:
         return totals
 
     def _tally_in_words(self, bound: int, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Tallies of so many columns of bits, leaving out those that are the bound or more."""
+        """Tallies of this many columns of bits, leaving out those that are the bound or more."""
         first, mask = _word_masks(counts)
         totals = np.zeros((counts.size, bound), np.int64)
         # Columns that may still be one of the `width` numbers from `low` on.

@@ -153,7 +153,7 @@ class _MeasureEstimates:
         self._totals: dict[Aggregate, tuple[Total, Estimates]] = {}
 
     def grid(self, measure: Measure) -> tuple[Estimates, NDArray[np.float64]]:
-        """The estimates of a measure, and the rows each is taken from, infinite if no count."""
+        """The estimates of a measure, and the rows behind each, infinite unless it is a count."""
         total, estimates = self._total(measure.numerator)
         is_count = measure.numerator.argument is None and measure.denominator is None
         if measure.denominator is not None:

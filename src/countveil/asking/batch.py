@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 ChannelsOf = Callable[[TallyPlan], Channels]
 
-# So many numbers are estimated at once: intermediate arrays are about twenty times as large.
+# How many numbers are estimated at once; intermediate arrays are about twenty times as large.
 NUMBERS_AT_ONCE = 1 << 19
 
 

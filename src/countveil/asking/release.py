@@ -229,7 +229,7 @@ class Release:
         return self._table.tally(all_rows, domains).moments[0, 0, 0]
 
     def _warnings(self, plan: TallyPlan) -> list[str]:
-        """Values that were asked for and are published nowhere: removed by the draw, or typos."""
+        """Values that the question names and no row publishes: removed by the draw, or typos."""
         warnings = []
         for name, domain in zip(plan.tally.sensitive, plan.domains, strict=True):
             known = self.manifest.sensitive[name].domain

@@ -1,4 +1,4 @@
-"""The audit: attacks on a release of our own, beside what the promise claims.
+"""The audit: attacks on our own releases, compared with what is promised. Start at `auditor`.
 
 Enters: the publisher's table, and a release of it or the settings of a planned one. Leaves: an
 `Audit`. Must not know: how a command or a page shows it.

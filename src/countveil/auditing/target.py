@@ -81,7 +81,7 @@ class AttackedColumn:
 
     @property
     def chances(self) -> tuple[float, float]:
-        """The least and the largest chance to publish the true value, by the sizes of groups."""
+        """The smallest and largest chance of publishing the true value, by the sizes of groups."""
         groups = self.rows // self.ell
         size, larger = divmod(self.rows, groups)
         return 1 / (size + (larger > 0)), 1 / size
@@ -150,7 +150,7 @@ class Target:
         return cell
 
     def sample(self, most: int) -> Target:
-        """At most so many of the linked rows, evenly spread over the source."""
+        """At most `most` of the linked rows, evenly spread over the source."""
         if self.n_linked <= most:
             return self
         chosen = np.linspace(0, self.n_linked - 1, most).astype(np.int64)

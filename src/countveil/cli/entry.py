@@ -1,7 +1,7 @@
 """The very first code of the command: signals and exit codes.
 
 Enters: the arguments. Leaves: an exit code. Must not know: any command. Nothing heavy is imported
-before Ctrl-C is taken care of.
+before Ctrl-C is handled.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _explain(error: BaseException) -> int:
         _say(f"Error: {visible(str(error))}")
         return 1
     if isinstance(error, BrokenPipeError):
-        # The reader went away (such as `| head`): no reason to complain.
+        # The reader closed the pipe, as `| head` does: not an error.
         sys.stderr.close()
         return 1
     if isinstance(error, OSError | SystemExit):

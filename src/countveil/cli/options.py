@@ -39,7 +39,7 @@ class Groups(StrEnum):
 
 
 class Residue(StrEnum):
-    """What happens to the rows left over when N is no multiple of ell."""
+    """What happens to the rows left over when N is not a multiple of ell."""
 
     ABSORB = "absorb"
     DROP = "drop"

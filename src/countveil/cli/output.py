@@ -71,7 +71,7 @@ def print_table(
 
 
 def print_paragraph(text: str, *, bullet: str = "") -> None:
-    """Print a paragraph, wrapped to the terminal and indented behind its bullet."""
+    """Print a paragraph, wrapped to the terminal and indented after its bullet."""
     import shutil
     import textwrap
 

@@ -1,4 +1,4 @@
-"""Other ways to publish, compared with ours on the user's table.
+"""Other ways to publish, compared with ours on the user's table. Start at `comparer`.
 
 Enters: a table, the column to protect, ell. Leaves: a `Comparison` in words, tables and charts.
 Must not know: files, engines.

@@ -44,7 +44,7 @@ def run_compare(
     shaping: Shaping | None = None,
     seed: int | None = None,
 ) -> Comparison:
-    """Publish by every method, several times, and ask all of them the same."""
+    """Publish by every method, several times, and ask all of them the same questions."""
     reading, shaping = reading or Reading(), shaping or Shaping()
     progress: Progress = reading.progress or (lambda _stage, _done, _total: None)
     ColumnSettings(ell)

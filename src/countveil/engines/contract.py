@@ -5,7 +5,7 @@ that only they pass on. Must not know: any engine library.
 
     to publish      an `Engine` opens a `SourceTable`, which is counted, recoded, looked at and
                     published, and a `ReleaseDraft`, into which it is written
-    to be asked     a function `open_release(place)` gives an `OpenedRelease`: the manifest, and a
+    to query        a function `open_release(place)` gives an `OpenedRelease`: the manifest, and a
                     `ReleaseTable`, which is tallied
 
 `engines/choice.py` chooses; a new engine is registered there. tests/engines/conformance runs the
@@ -101,7 +101,7 @@ class SourceTable(Protocol):
         columns: Sequence[str],
         look: Callable[[Mapping[str, CodedColumn]], Result],
     ) -> Result:
-        """Call `look`, where the rows are, on at most so many rows, evenly spread.
+        """Call `look`, where the rows are, on at most `most` rows, evenly spread.
 
         It gets those of the columns that hold plain values.
         """
@@ -126,7 +126,7 @@ class LocalTable(SourceTable, Protocol):
         """The position of every row's value among the values of the column's histogram."""
 
     def sample(self, most: int, columns: Sequence[str]) -> Mapping[str, CodedColumn]:
-        """At most so many rows, evenly spread, of those of the columns that hold plain values."""
+        """At most `most` rows, evenly spread, of those of the columns that hold plain values."""
 
     def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
         """The counts of those of the columns that hold plain values."""

@@ -88,7 +88,7 @@ def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> Prepared
 def open_table(
     table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
 ) -> LocalTable:
-    """Open a table in this process, or the rows and columns of it that were asked for."""
+    """Open a table in this process, or the chosen rows and columns of it."""
     from countveil.engines.local.engine import LocalEngine
 
     return LocalEngine().open_source(table, reading, shaping, sensitive)

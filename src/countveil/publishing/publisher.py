@@ -213,7 +213,7 @@ def _private_page(
     randomness: Randomness,
     stages: TimedStages,
 ) -> str:
-    # Loaded only where it was asked for.
+    # Loaded only where a private report is wanted.
     from countveil.publishing.measuring import measured_columns
     from countveil.report.private_page import private_page
 

@@ -2,6 +2,7 @@
 
 Enters: what is to be published. Leaves: a folder that is complete or does not exist; and, for a
 reader, its checked manifest. Must not know: the publisher's table, groups, keys, or any estimator.
+Start at `manifest` (what a release says about itself) and `draft` (how it is written).
 """
 
 from countveil.release.draft import Draft, check_target, open_draft

@@ -51,7 +51,7 @@ class Protected:
     published: Mapping[Any, int]
 
     def std_error(self, count: float) -> float:
-        """The standard error of the published count of a value that so many rows have."""
+        """The standard error of the published count of a value that `count` rows have."""
         return math.sqrt(count * (1 - 1 / self.ell))
 
     @property

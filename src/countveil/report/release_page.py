@@ -1,7 +1,7 @@
 """The page that a release carries, `report.html`: for everybody who gets the release.
 
 Enters: the manifest and how many rows publish each protected value. Leaves: a page, with lines to
-copy that ask the release. Must not know: true counts, the source, times, where the release lies;
+copy that query the release. Must not know: true counts, the source, times, where the release lies;
 whatever enters is in the release anyway, so the page gives nothing away. It is made before the
 manifest is complete, because the manifest holds its checksum.
 """
@@ -109,7 +109,7 @@ def published_text(value: Any) -> str:
 
 
 def _questions(manifest: Manifest, columns: Sequence[Protected]) -> Section:
-    """How to ask the release: shell and Python, each line ready to run."""
+    """How to query the release: shell and Python, each line ready to run."""
     queries = _queries(manifest, columns)
     shell = [f"countveil query . {_in_shell(query)}" for query in queries]
     python = ["import countveil as cv", "", 'release = cv.open(".")']

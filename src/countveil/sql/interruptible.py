@@ -37,7 +37,7 @@ class BackgroundCall(Generic[Result]):
         return self._results[0]
 
     def is_over(self, seconds: float = 0.0) -> bool:
-        """Whether it came to its end, within so many seconds from now."""
+        """Whether the call ends within this many seconds."""
         return self._done.wait(seconds)
 
     def _run(self) -> None:
@@ -72,7 +72,7 @@ class InterruptibleCalls:
             yield result
 
     def end(self) -> bool:
-        """Cancel what still runs. False if it goes on: what it uses cannot be closed then."""
+        """Cancel what still runs. False if it keeps running: what it uses cannot be closed then."""
         if self._begun is None or self._begun.is_over():
             return True
         self._cancel()

@@ -27,7 +27,7 @@ def connect(folders: Sequence[Path] = ()) -> duckdb.DuckDBPyConnection:
 def connect_to_file(
     path: Path, *, read_only: bool = True, most_bytes: int | None = None
 ) -> duckdb.DuckDBPyConnection:
-    """A database file, to be read in at most so many bytes of memory, or to be written.
+    """A database file, to be read within a limit of memory, or to be written.
 
     One that is read does not spill to disk: it may hold the publisher's table. One that is written
     holds a release, which is public.

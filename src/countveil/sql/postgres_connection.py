@@ -48,7 +48,7 @@ class PostgresReading:
         return self._reader.schema
 
     def batches(self) -> Iterator[Any]:
-        """What was asked for; while a batch is worked on, the next one is fetched."""
+        """The rows of the query; while a batch is worked on, the next one is fetched."""
         return self._calls.each(self._reader.read_next_batch)
 
     def close(self) -> None:

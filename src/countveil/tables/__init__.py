@@ -1,8 +1,12 @@
-"""What a table is before it is published: where it lives, its format, its columns and their roles.
+"""Tables before they are published: where they are, how they are read, their columns and roles.
 
-Enters: whatever the publisher handed over. Leaves: a description that an engine can read.
-Must not know: how it is read, what happens to it next. Nothing here opens a data file; the small
-files in which a publisher lists values are read here.
+Enters: whatever the publisher names or passes, and options. Leaves: checked descriptions and
+options; blocks of encoded columns. Must not know: groups, draws, which engine publishes. The
+modules of this folder describe and open no data file, except the small ones in which a publisher
+lists values; only `readers/` opens data.
+
+Start at `locate` (what was named) and `options` (how to read and shape it), then `readers/`;
+`encoded/` is how rows are represented, `storage/` where they are kept.
 """
 
 from countveil.tables.classes import Bins, Classes, put_into_classes

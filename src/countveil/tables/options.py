@@ -50,7 +50,7 @@ class SourceOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class CsvStyle:
-    """How a CSV file is written; what is None is found out from the file.
+    """How a CSV file is written; what is None is detected in the file.
 
     `quote` is empty where quotes mean nothing.
     """

@@ -12,7 +12,7 @@ To add an attack:
 2. Add one line to `ATTACKS`: as a new attack, or as a further stage of one. The name is what
    `--attack` takes; the label is shown while the stage runs.
 3. For every claim that it tests, add a broken release to
-   `tests/auditing/test_every_claim_can_fail.py`; a test there asks for it.
+   `tests/auditing/test_every_claim_can_fail.py`; a test there requires it.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def _enough(column: AttackedColumn, ahead: Codes, rank: Codes, k: int) -> Findin
 
 
 def _right_by_value(column: AttackedColumn, right: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """P(right | true u) by the groups that the publisher should have formed, and what is unsure."""
+    """P(right | true u) by the groups that the publisher should have formed, and its tolerance."""
     counts, ell = column.counts, column.ell
     if counts.max() > counts.sum() // ell:
         # Rows were dropped; the histogram of those that stayed is known only roughly.

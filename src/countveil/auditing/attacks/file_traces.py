@@ -1,4 +1,4 @@
-"""Traces in the form of files: what they hold beside rows, their sizes and times.
+"""Traces in the form of files: what they hold besides rows, their sizes and times.
 
 Enters: a case. Leaves: findings. Must not know: how files are read.
 
@@ -70,7 +70,7 @@ def attack(case: AuditCase, _stream: Stream) -> Outcome:
 
 
 def attack_content(notes: FileNotes, stored: Mapping[str, Codes]) -> Outcome:
-    """Attack what the files hold beside rows; `stored` are the sensitive columns as stored."""
+    """Attack what the files hold besides rows; `stored` are the sensitive columns as stored."""
     beside = notes.statistics + len(notes.metadata)
     return Outcome([
         none_expected(

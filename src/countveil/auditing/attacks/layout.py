@@ -54,7 +54,7 @@ def _same_value(values: Codes, kind: str, column: str) -> Finding:
     first = np.cumsum(counts) - counts
     nth = np.empty(n, np.int64)
     nth[by_value] = np.arange(n) - first[values[by_value]]
-    # After row j, so many with its value are left among n - 1 - j rows.
+    # After row j, how many with its value are left among n - 1 - j rows.
     left = counts[values] - nth - 1
     chances = left[:-1] / (n - 1 - np.arange(n - 1))
     same = values[1:] == values[:-1]

@@ -59,7 +59,7 @@ def attack(target: Target, stream: Stream) -> Outcome:
 
 
 def kept_p_value(kept: int, rows: int, column: AttackedColumn) -> float:
-    """Two-sided: so many of these rows publish their true value."""
+    """Two-sided: how many of these rows publish their true value."""
     least, largest = column.chances
     tails = binomial_upper(kept, rows, largest), binomial_lower(kept, rows, least)
     return min(1.0, 2 * min(tails))
@@ -171,7 +171,7 @@ def informed_findings(
     tried = tried_text(rows.size, linked)
     right = beliefs.guess == column.truth[:, None]
     overall = score(right, column, folds)
-    # What he starts from: the chance to publish the truth.
+    # What he starts from: the chance of publishing the truth.
     kept = kept_p_value(int(column.kept.sum()), rows.size, column)
     without = int((prior.argmax(axis=1) == column.truth).sum())
     low, high = interval(overall.successes, overall.rows)

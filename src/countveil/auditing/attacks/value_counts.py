@@ -116,7 +116,7 @@ def _hedged(missed: NDArray[np.bool_], promised: float, column: AttackedColumn) 
 
 
 def _whole_groups(counts: Codes, ell: int) -> Codes:
-    """Take from the most frequent values what is too much for equal groups of `ell`."""
+    """Remove rows of the most frequent values until groups of `ell` come out even."""
     while True:
         for _ in range(int(counts.sum()) % ell):
             counts[int(np.argmax(counts))] -= 1

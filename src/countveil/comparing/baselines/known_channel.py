@@ -35,7 +35,7 @@ _LAST_WORD, _ROUNDING = np.uint64(2**64 - 1), 1e-15
 _TOLERANCE, _MOST_STEPS = 1e-5, 2_000
 _STILL = 1e-7
 _INVERTIBLE, _MIXED = 1e8, 0.01
-# A step is at most so many rounds long, and shrinks no count below this share of it.
+# The longest step, in rounds, and the share of itself below which it shrinks no count.
 _FURTHEST, _SHRINK = 1_000.0, 0.01
 
 

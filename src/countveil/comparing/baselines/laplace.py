@@ -1,8 +1,8 @@
 """Differential privacy by Laplace noise: no rows are published, only answers.
 
 Enters: codes, a budget epsilon, how many queries share it. Leaves: an object that keeps the truth
-and answers so many predicates, then none. Must not know: how the noise is drawn: OpenDP does that,
-with its own randomness, so no seed repeats it.
+and answers that many predicates, then none. Must not know: how the noise is drawn: OpenDP does
+that, with its own randomness, so no seed repeats it.
 
 Neighbouring tables differ by one person more or less. One query is one predicate: the counts of all
 values among its rows. A person is in one of these at most, so the counts together have sensitivity
@@ -79,7 +79,7 @@ def laplace_noise(scale: float) -> Noise:
 
 
 class LaplaceAnswers:
-    """Answers to at most so many predicates."""
+    """Answers to as many predicates as the budget pays for."""
 
     def __init__(self, codes: Codes, counts: Codes, method: Laplace, noise: Noise) -> None:
         self._codes, self._counts, self._method, self._noise = codes, counts, method, noise

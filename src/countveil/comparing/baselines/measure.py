@@ -68,7 +68,7 @@ class Figures:
 
     `errors` by bin, None where the table has too few counts of that selectivity. `small_off`: how
     likely a count of 1 to 10 is off by more than 30%. `belief` in the true value of a linked row,
-    on average, and `most_believed` for the 1% most exposed rows (that of the least of them);
+    on average, and `most_believed` for the 1% most exposed rows (the smallest among them);
     `beliefs` are those that each of `PARTS` of the rows does not exceed. `candidates`: among how
     many values the true one hides, for half of the rows.
     """
@@ -86,8 +86,8 @@ def answers(
 ) -> tuple[Floats, PublishedAnswers]:
     """What a publication answers to all predicates, and the publication.
 
-    Where a publication answers only so many, the table is published again for the next ones: every
-    answer is then as good as the first.
+    Where a publication answers a limited number, the table is published again for the next ones:
+    every answer is then as good as the first.
     """
     published = method.publish(workload.codes, workload.size, randomness)
     if method.most_queries is None:

@@ -68,7 +68,7 @@ class RandomisedResponse:
         """Any number."""
 
     def keep(self, size: int) -> float:
-        """The probability to keep a value."""
+        """The probability of keeping a value."""
         return 1 / (1 + (size - 1) * math.exp(-self.epsilon))
 
     def publish(self, codes: Codes, size: int, randomness: Randomness) -> RandomisedTable:

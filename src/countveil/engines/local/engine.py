@@ -82,7 +82,7 @@ class LocalSource:
     warnings: Sequence[str] = ()
 
     def __init__(self, table: SurveyedTable, memory: MemoryShares, spill: Path | None) -> None:
-        """`spill` is the folder for what exceeds the memory; without it, that of the release."""
+        """`spill` is the folder for what exceeds the memory; by default, that of the release."""
         self._table, self._memory, self._spill = table, memory, spill
 
     @property
@@ -128,7 +128,7 @@ class LocalSource:
         return np.concatenate([np.zeros(0, np.int64), *spans])
 
     def sample(self, most: int, columns: Sequence[str]) -> Mapping[str, CodedColumn]:
-        """At most so many rows, evenly spread, of those of the columns that can be counted."""
+        """At most `most` rows, evenly spread, of those of the columns that can be counted."""
         names = self._countable(columns)
         spans = self._table.spans
         if len(spans) <= _SAMPLED_SPANS:
@@ -201,7 +201,7 @@ class LocalSource:
 
 
 def _evenly_spread(sizes: Sequence[int], most: int) -> list[NDArray[np.int64]]:
-    """The numbers of at most so many rows, evenly from spans of these sizes."""
+    """The numbers of at most `most` rows, evenly from spans of these sizes."""
     total = sum(sizes)
     counts = [size if total <= most else size * most // total for size in sizes]
     return [

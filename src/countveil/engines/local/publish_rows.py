@@ -166,7 +166,7 @@ class _Writer:
     def write_all(
         self, folder: Path, rows: int, stream: Stream, progress: Progress
     ) -> list[WrittenFile]:
-        """All buckets, in as many files as so many rows need."""
+        """All buckets, in as many files as `rows` rows need."""
         n_buckets = self._shuffle.n_buckets
         n_files = min(n_buckets, max(1 + (rows >= TWO_FILES_FROM), -(-rows // _FILE_ROWS)))
         edges = np.arange(n_files + 1) * n_buckets // n_files

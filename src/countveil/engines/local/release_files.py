@@ -1,4 +1,4 @@
-"""The files of a release: what they hold beside the rows, and what the file system says of them.
+"""The files of a release: what they hold besides the rows, and their times in the file system.
 
 Enters: the folder and files of a release. Leaves: facts about the files, or all of their bytes.
 Must not know: the publisher's side, attacks.
@@ -42,7 +42,7 @@ class RowGroup:
 
 @dataclass(frozen=True, slots=True)
 class FileNotes:
-    """What the files hold beside the rows.
+    """What the files hold besides the rows.
 
     `disordered` names the columns with a dictionary that is neither in the order of its values nor
     in that of the stored rows; `unused` counts entries of dictionaries that no stored row has.
@@ -58,7 +58,7 @@ class FileNotes:
 def file_notes(
     folder: Path, files: Sequence[str], texts: Sequence[str], names: Sequence[str] = ()
 ) -> FileNotes:
-    """What the files hold beside the rows; `texts` are the columns with dictionaries.
+    """What the files hold besides the rows; `texts` are the columns with dictionaries.
 
     Only Parquet states how much room a column takes; in other files each of the columns `names`
     counts as taking all of it.

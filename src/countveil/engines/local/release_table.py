@@ -1,4 +1,4 @@
-"""A release's data in DuckDB: one GROUP BY per query, or codes in memory once much is asked.
+"""A release's data in DuckDB: one GROUP BY per query, or codes in memory after many queries.
 
 Enters: the files of a release and its columns; later, tallies. Leaves: counts and sums. Must not
 know: SQL that anybody wrote, estimators. The statement is built from our own expressions, columns
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# So many questions are answered from the files: reading columns into memory costs a few of them.
+# How many questions are answered from the files first; reading a column costs as much as a few.
 FROM_FILES = 3
 
 
@@ -107,7 +107,7 @@ class LocalRelease:
         return counts
 
     def _in_memory(self, questions: int) -> InMemoryRelease | None:
-        """The release in memory, once so much is asked that reading it pays."""
+        """The release in memory, once there are so many questions that reading it pays."""
         self._asked += questions
         if self._asked > FROM_FILES and not self._tried_memory:
             self._tried_memory = True

@@ -6,7 +6,7 @@ target, or nothing. Must not know: what is in the files.
 As on one machine, the draft is a hidden folder beside the target, its manifest is written last, and
 all files have the same time where the file system keeps one. Where a folder is renamed in one step,
 so is the draft. In object stores renaming is a copy, so there the manifest follows last: until then
-the target is no release. A driver that is killed leaves a hidden draft, never a release.
+the target is not a release. A driver that is killed leaves a hidden draft, never a release.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any
 
 _STEADY = {"Project", "Filter", "SubqueryAlias", "View"}
 _FILES = "HadoopFsRelation"
-# These are constants in a plan, but others in the next one.
+# These are constant within a plan, but differ in the next one.
 _CLOCK = re.compile(
     r"\b(current_timestamp|current_date|current_time|localtimestamp|now|unix_timestamp)\(",
     re.IGNORECASE,

@@ -1,7 +1,7 @@
 """What was named, as a data frame of Spark.
 
-Enters: a data frame, the address of files, the name of a table. Leaves: a data frame with the rows
-and columns that were asked for. Must not know: what is protected.
+Enters: a data frame, the address of files, the name of a table. Leaves: a data frame with the
+chosen rows and columns. Must not know: what is protected.
 
 Spark tolerates much when it reads text: lines that do not fit, headers that differ, codes with
 leading zeros. Here such a line would publish what nobody meant to publish, so it is refused, and
@@ -73,7 +73,7 @@ def _read_files(session: Any, address: str, style: CsvStyle, missing: Sequence[s
         raise SettingsError("--delimiter, --quote, --encoding and --header are for CSV files.")
     reader = session.read.format(kind)
     if kind == "json":
-        # Else a line that is no JSON becomes a value of an extra column.
+        # Otherwise a line that is not JSON becomes a value of an extra column.
         reader = reader.option("mode", "FAILFAST")
     return reader.load(address)
 

@@ -29,7 +29,7 @@ _JAVA = (
     "Install Java 17 or newer, such as Debian's openjdk-17-jre-headless, or let JAVA_HOME name it."
 )
 _LOCAL_CLUSTER = re.compile(r"^local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]$")
-# A task takes so many rows at a time: more would not be faster, fewer cost a call each.
+# Rows per batch of a task: more would not be faster, fewer cost a call each.
 _BATCH_ROWS = 1 << 16
 
 
@@ -42,7 +42,7 @@ def check_spark() -> None:
 
 
 def active_session() -> Any:
-    """The session that is there already, if any."""
+    """The active session, if there is one."""
     check_spark()
     from pyspark.sql import SparkSession
 
@@ -122,7 +122,7 @@ def _start(master: str | None) -> Any:
 
 
 def _first_settings(master: str | None, *, loopback: bool) -> Mapping[str, str]:
-    """What can be set only before a session is there."""
+    """What can be set only before a session exists."""
     settings = {
         # What Spark itself puts on the disks of the workers is encrypted.
         "spark.io.encryption.enabled": "true",

@@ -234,7 +234,7 @@ class SparkSource:
             self._surveys = {name: _survey(table, n, name) for n, name in enumerate(names)}
         most = max((len(survey.values) for survey in self._surveys.values()), default=0)
         if table is None or partitions * most > _MOST_COUNTS:
-            # Too many values for so many partitions: fewer, larger ones.
+            # Too many values for this many partitions: fewer, larger ones.
             self._frame = self._frame.coalesce(max(1, _MOST_COUNTS // _MOST_VALUES))
             table, partitions = self._counted(names)
             self._surveys = {name: _survey(table, n, name) for n, name in enumerate(names)}

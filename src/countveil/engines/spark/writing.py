@@ -52,7 +52,7 @@ def write(dealt: Any, key_name: str, rows: int, folder: str) -> None:
         .drop(key_name)
         .write.mode("append")
         .option("compression", "zstd")
-        # As everywhere in a release: nothing beside the rows.
+        # As everywhere in a release: nothing besides the rows.
         .option("parquet.column.statistics.enabled", "false")
         .option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false")
         .parquet(folder)
@@ -62,7 +62,7 @@ def write(dealt: Any, key_name: str, rows: int, folder: str) -> None:
 def checked_files(
     session: Any, folder: str, rows: int, expected: Mapping[str, Mapping[Any, int]]
 ) -> list[WrittenFile]:
-    """Give the files plain names, and count in them what was drawn: no row more, none less."""
+    """Give the files plain names, and count in them what was drawn: no row too many or too few."""
     from pyspark.sql import functions as sql
 
     files = Files(session, folder)

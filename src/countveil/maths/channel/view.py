@@ -102,7 +102,7 @@ class ChannelView:
 
     @cached_property
     def b(self) -> Floats:
-        """B of every value, exact two-state form."""
+        """The b of every value, exact two-state form."""
         return b_exact(np.minimum(self.published, self.rows - 1.0), self.rows, self.keep)
 
     @cached_property

@@ -7,7 +7,7 @@ has not published. Theory: docs/theory/estimates.md.
     totals      what was tallied; any total as a weighted sum over rows
     unbiased    one column: the estimate and its variance       products   several columns
     estimates   intervals and verdicts                          shrunk     the default
-    methods     the estimators by name                          bayes      the door to `maths.paper`
+    methods     the estimators by name                          bayes      the paper's method
 
 To add an estimator: write one module here with a subclass of `methods.Estimator`, and add one line
 to the table `methods.METHODS`.

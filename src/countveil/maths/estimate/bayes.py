@@ -1,4 +1,4 @@
-"""The paper's Bayes iteration as a method: the one door from questions to `maths.paper`.
+"""The paper's Bayes iteration as a method: the only way from questions to `maths.paper`.
 
 Enters: tallies, a count, which channel to iterate with. Leaves: `Estimates`, and how many rounds
 they took. Must not know: SQL. Theory: docs/theory/estimates.md, "Iterative Bayes".

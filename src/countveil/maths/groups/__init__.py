@@ -1,7 +1,8 @@
 """Decoy groups: from the histogram of a sensitive column to the composition of its groups.
 
-Enters: counts per value, ell, the options. Leaves: group templates (which values share a group,
-and how often). Must not know: rows, other columns, files, or which row is in which group.
+Enters: counts per value, ell, the options. Leaves: group templates (which values share a group, and
+how often). Must not know: rows, other columns, files, or which row is in which group. Start at
+`composition.form_groups`, then `mixed`.
 """
 
 from countveil.maths.groups.composition import (

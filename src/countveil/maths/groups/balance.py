@@ -38,14 +38,14 @@ Floats = NDArray[np.float64]
 # Work per batch, in pairs looked up; and how many places of a group are tried.
 _LOOKUPS = 200_000
 _TRIED = 8
-# Rounds between two checks for progress: at least so many, and so many sweeps over all groups.
+# Rounds between two checks for progress: at least this many, and this many sweeps over all groups.
 _PATIENCE, _SWEEPS = 20, 2
 # The most rounds, and the most sweeps.
 _MOST_ROUNDS, MOST_SWEEPS = 250, 20
 _LEAST_GAIN = 0.1
 # Pairs of groups that are searched per swap of the batch; at least _FEWEST.
 _LOOKED_AT, _FEWEST = 4, 64
-# Up to so many pairs each round adds up a table of all; above, it sorts the keys.
+# Up to this many pairs each round adds up a table of all; above, it sorts the keys.
 DENSE_PAIRS = 1 << 18
 CHANCE_BELOW = 0.5
 _REPORT_EVERY = 20

@@ -76,7 +76,7 @@ def pool_size(places: int, n_balanced: int, n_values: int) -> int:
 
 
 def affordable(pool: int, places: int, n_balanced: int) -> bool:
-    """Is solving for so many templates affordable?"""
+    """Is solving for this many templates affordable?"""
     most = _WIDE_LOOKUPS if wide(places, n_balanced) else _POOL_LOOKUPS
     return pool * cost(places, n_balanced) <= most and pool * places <= _POOL_PLACES
 

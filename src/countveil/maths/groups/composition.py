@@ -1,4 +1,4 @@
-"""The composition of the decoy groups: what may be asked for, whether groups exist, forming them.
+"""The composition of the decoy groups: valid settings, whether groups exist, how they are formed.
 
 Enters: the true histogram of a sensitive column, the publisher's settings for it, a stream. Leaves:
 the composition, or an error that names the value in the way and says what would work. Must not

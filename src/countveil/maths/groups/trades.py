@@ -52,7 +52,7 @@ NARROW, TABLE_CELLS = 12, 1 << 21
 _LEAST_KEPT, _MOST_KEPT, _REACH = 0.05, 0.25, 60.0
 _FEW_SWEEPS = 1
 _SELDOM, _LESS = 10, 0.5
-# Meetings of a pair in one level, as far as _MOST_PLACES allows; at least so many of each value.
+# Meetings of a pair in one level, as far as _MOST_PLACES allows; at least this many of each value.
 _MEETINGS, _MOST_PLACES, _PLACES_PER_VALUE = 600, 1_000_000, 20
 
 

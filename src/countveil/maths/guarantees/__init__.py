@@ -1,6 +1,7 @@
 """What is promised: how well small counts are hidden and large ones kept, and the promise in words.
 
 Enters: ell, sizes of counts. Leaves: exact probabilities, and sentences. Must not know: any table.
+Start at `guarantee`; `promise` has the words.
 """
 
 from countveil.maths.guarantees.binomial import (

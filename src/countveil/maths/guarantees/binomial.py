@@ -65,7 +65,7 @@ def guarantee_table(ell: int, error: float = _TABLE_ERROR) -> list[dict[str, flo
 
 
 def odds_factor(share: float, ell: int) -> float:
-    """A / b: seeing a value of this share multiplies the odds that it is the true one by this."""
+    """The factor a / b: seeing a value of this share multiplies the odds that it is true by it."""
     return (1 - share) / ((ell - 1) * share)
 
 
@@ -141,7 +141,7 @@ def _steps_beyond(count: int, error: float) -> int:
 
 
 def _falling(edge: float, step: int, trials: int, ell: float, terms: int = MOST_TRIALS) -> float:
-    """The sum of P(X = edge), P(X = edge + step), ..., at most so many terms, all falling."""
+    """The sum of P(X = edge), P(X = edge + step), ..., at most `terms` terms, all falling."""
     first = binomial_pmf(edge, trials, ell)
     if first == 0 or terms < 1:
         return 0.0
@@ -175,7 +175,7 @@ def _stirling_error(number: float) -> float:
 
 
 def _deviance(number: float, mean: float) -> float:
-    """Number log(number / mean) + mean - number, without cancellation where both are close."""
+    """The deviance, n log(n / mean) + mean - n, without cancellation where n is near the mean."""
     difference = number - mean
     if abs(difference) >= 0.1 * (number + mean):
         return number * math.log(number / mean) - difference

@@ -143,7 +143,7 @@ class PredicateGuarantee:
         return None if crossing > self.most else max(1, math.ceil(crossing))
 
     def _crossing(self, error: float, errors: float) -> float:
-        """The count x at which error x is so many standard errors: less below, more above."""
+        """The count x at which error x is this many standard errors: less below, more above."""
         constant, linear, square = (errors**2 * term for term in self.variance)
         lead = error**2 - square
         if lead <= 0:
@@ -152,7 +152,7 @@ class PredicateGuarantee:
 
 
 def _errors_for(probability: float, way: str) -> float:
-    """So many standard errors are reached with this probability."""
+    """How many standard errors are reached with this probability."""
     if way == "chebyshev":
         return 1 / math.sqrt(probability)
     return -NormalDist().inv_cdf(probability / 2)

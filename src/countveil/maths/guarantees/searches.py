@@ -116,7 +116,7 @@ def worst_failure(count: int, ell: int, error: float) -> float:
 
 
 def smallest_count(ell: int, error: float, probability: float) -> int:
-    """From which count on P(off by `error` or more) stays at or below `probability`."""
+    """The count from which P(off by `error` or more) stays at or below `probability`."""
     written, allowed = as_written(error), probability * (1 + _LEEWAY)
     # Bernstein's inequality is rigorous and a few times too large.
     enough = 2 * (1 + written / 3) * Fraction(math.log(2 / probability)) / written**2

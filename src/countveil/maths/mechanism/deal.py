@@ -84,7 +84,7 @@ class Dealer:
         return np.bincount(codes, minlength=self._table.n_values)
 
     def reserve(self, wanted: Counts) -> Reservation:
-        """The published values of the next block, which has so many rows of each true value."""
+        """The published values of the next block, which has `wanted` rows of each true value."""
         before = np.cumsum(wanted) - wanted
         reservation = Reservation([], int(wanted.sum()), before, self.dtype)
         for number in np.unique(self._range_of[np.flatnonzero(wanted)]).tolist():
@@ -319,5 +319,5 @@ def _spread(counts: Counts, n_batches: int, stream: Stream) -> Counts:
 
 
 def narrow_type(n_values: int) -> Any:
-    """The smallest unsigned type that numbers so many values."""
+    """The smallest unsigned type that numbers this many values."""
     return np.uint8 if n_values <= 1 << 8 else np.uint16 if n_values <= 1 << 16 else np.uint32

@@ -2,8 +2,8 @@
 
 Enters: plain arrays. Leaves: the paper's numbers. Must not know: SQL, releases, other estimators.
 Everything here is kept for comparison and reproduction; docs/theory says where the paper is wrong
-and what countveil computes instead. Questions to a release reach it through one door,
-`maths/estimate/bayes.py` (method "bayes", channel "exact" or "printed").
+and what countveil computes instead. Only `maths/estimate/bayes.py` uses it to answer questions
+(method "bayes", channel "exact" or "printed").
 """
 
 from countveil.maths.paper.iteration import PAPER_TOLERANCE, BayesResult, Rounds, bayes_counts

@@ -114,14 +114,14 @@ def run_advise(
 
 
 def feasible_ells(largest: int, values: int) -> list[int]:
-    """The ells that are tried, for a column with so many values."""
+    """The ells that are tried, for a column with this many values."""
     every = range(2, min(largest, _EVERY) + 1) if values <= _VERY_MANY_VALUES else ()
     some = [ell for ell in (*_SOME, largest) if 2 <= ell <= largest]
     return sorted({*every, *some})
 
 
 def number_of_predicates(values: int) -> int:
-    """How many predicates are tried for a column with so many values."""
+    """How many predicates are tried for a column with this many values."""
     return max(_LEAST_PREDICATES, min(_PREDICATES, _CELLS // max(values, 1)))
 
 

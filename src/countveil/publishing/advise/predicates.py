@@ -38,7 +38,7 @@ def askable(columns: Mapping[str, Codes], ordered: frozenset[str]) -> dict[str, 
 
 
 def find_predicates(columns: Mapping[str, Codes], number: int, stream: Stream) -> list[Codes]:
-    """At most so many different predicates that some rows meet, but not all."""
+    """At most `number` different predicates that some rows meet, but not all."""
     names = list(columns)
     if not names:
         return []

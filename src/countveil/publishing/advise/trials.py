@@ -55,7 +55,7 @@ class Task:
         return self.codes.size < self.rows
 
     def true_counts(self) -> Floats:
-        """x[p, v]: rows of the table that meet p and have v; estimated if the rows are some."""
+        """x[p, v]: rows of the table that meet p and have v; estimated if the rows are a sample."""
         x = self._tallies(self.codes)
         if not self.sampled:
             return x
@@ -127,7 +127,7 @@ class Trial:
 def try_out(
     task: Task, ell: int, releases: int, shares: Sequence[float], stream: Stream, more: int = 5
 ) -> Trial:
-    """Publish and estimate so many times, with the same groups, for counts of these shares.
+    """Publish and estimate several times, with the same groups, for counts of these shares.
 
     Groups are balanced so well that others would make no difference, and forming them takes long.
     Where few cells have a size, their predicates are published `more` times as often.

@@ -1,7 +1,8 @@
 """What must stop a publication: who could be recognised, what gives sensitive values away.
 
 Enters: columns as codes and some of their values. Leaves: concerns with measured figures, in words
-that quote no value. Must not know: files, how an engine reads, how anything is published.
+that quote no value. Must not know: files, how an engine reads, how anything is published. Start at
+`concerns.find_concerns`.
 """
 
 from countveil.publishing.safety.concerns import (

@@ -19,7 +19,7 @@ _ALWAYS = {
     "telefon", "passport", "iban", "surname", "lastname", "firstname", "fullname", "forename",
     "nachname", "vorname", "username", "login", "mrn", "uuid", "guid", "fingerprint",
 }  # fmt: skip
-# These only when they have many values: a state_id or a brand_name is no identifier.
+# These only when they have many values: a state_id or a brand_name is not an identifier.
 _OFTEN = {
     "id", "identifier", "pid", "name", "number", "nr", "no", "num", "key", "address", "adresse",
     "street", "account", "card", "ip", "licence", "license", "url", "record", "serial",

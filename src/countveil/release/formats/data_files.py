@@ -79,9 +79,9 @@ def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> Any:
 
 
 def content_beside_rows(path: Path) -> list[str]:
-    """What a data file other than Parquet holds beside its rows, in words; our own hold nothing.
+    """What a data file other than Parquet holds besides its rows, in words; ours hold nothing.
 
-    A plain CSV has nothing beside its rows.
+    A plain CSV has nothing besides its rows.
     """
     import pyarrow as pa
 

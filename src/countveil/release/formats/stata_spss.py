@@ -127,7 +127,7 @@ def read_dataset(path: Path, columns: Sequence[tuple[str, Any]], program: str) -
 
 
 def metadata_beside_rows(path: Path, program: str) -> list[str]:
-    """What a file holds beside its rows; our own files hold none of it."""
+    """What a file holds besides its rows; files that we write hold nothing."""
     library = _reader()
     read = library.read_dta if program == STATA else library.read_sav
     notes = read(path, metadataonly=True)[1]

@@ -18,7 +18,7 @@ from countveil.release import PublishedColumn
 from countveil.sql.dialects.literals import LiteralDialect
 
 POSTGRES, SQLITE, DUCKDB, SPARK = "postgres", "sqlite", "duckdb", "spark"
-# Those in which an answer can be had as plain SQL.
+# The dialects in which an answer can be written as plain SQL.
 DIALECTS = (POSTGRES, SQLITE, DUCKDB)
 
 

@@ -214,7 +214,7 @@ def plan_question(question: Question, columns: ReleaseColumns) -> TallyPlan:
 
 
 def _domain(name: str, tests: Sequence[SensitiveTest], columns: ReleaseColumns) -> tuple[Any, ...]:
-    """The values of the column, and those asked for that are published nowhere."""
+    """The values of the column, and those that the question names but no row publishes."""
     asked = [
         value
         for test in tests

@@ -1,4 +1,4 @@
-"""Columns of some rows in few bytes, and what a whole column holds.
+"""Encoded columns: some rows in few bytes (`encoding`), and what a whole column holds (`survey`).
 
 Enters: Arrow arrays. Leaves: encoded columns, and a survey of every column. Must not know: where
 rows come from, where they go, which machine they are on.

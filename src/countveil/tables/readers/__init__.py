@@ -1,1 +1,8 @@
-"""Any source as blocks of plain columns."""
+"""Readers: any source as blocks of encoded columns.
+
+Enters: a source description. Leaves: blocks that can be read span by span, again and again. Must
+not know: what the columns are for.
+
+Start at `open.open_blocks`, which chooses a reader; `blocks` says what every reader provides. What
+can be read only once goes through `streams`; `row_filter` applies `--where` and `--columns`.
+"""

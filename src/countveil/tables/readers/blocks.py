@@ -1,6 +1,6 @@
 """The rows of a source, span by span.
 
-Enters: a table in memory. Leaves: for a span of rows, the columns asked for, encoded, a batch at a
+Enters: a table in memory. Leaves: for a span of rows, the requested columns, encoded, a batch at a
 time. Must not know: what the columns are for.
 """
 
@@ -50,9 +50,9 @@ class Blocks(Protocol):
     def read(
         self, span: Span, columns: Mapping[str, Form], few: int | None = None
     ) -> Iterator[Batch]:
-        """The columns of a span in batches, each in the form that is asked for.
+        """The columns of a span in batches, each in the requested form.
 
-        With `few`, about so many rows are enough.
+        With `few`, about that many rows are enough.
         """
 
 

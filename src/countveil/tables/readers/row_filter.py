@@ -72,7 +72,7 @@ class FilteredBlocks:
             return
         bits = np.unpackbits(self._kept[place], count=inner.rows, bitorder="little").view(np.bool_)
         done = 0
-        # The first few rows may have none that is kept, so all of them are asked for.
+        # The first few rows may have none that is kept, so all of them are read.
         for batch in self._blocks.read(inner, columns):
             rows = row_count(next(iter(batch.values())))
             wanted = bits[done : done + rows]
@@ -126,7 +126,7 @@ class _Condition:
         }
         text = f"SELECT coalesce({self._text}, false) AS holds FROM batch"
         try:
-            # A cursor for each batch: what is registered belongs to it, and goes with it.
+            # A cursor for each batch: what is registered belongs to it, and ends with it.
             with connection.cursor() as cursor:
                 cursor.register("batch", pa.table(columns))
                 result = cursor.sql(text, params=self._statement.parameters).to_arrow_table()

@@ -3,7 +3,7 @@
 Enters: record batches one after the other, and where to keep columns. Leaves: blocks like those of
 any source. Must not know: where the stream comes from, what the columns are for.
 
-Batches are joined to spans, and their columns are encoded and kept. So a database is asked once,
+Batches are joined to spans, and their columns are encoded and kept. So a database is queried once,
 whatever its size, and all that is published is of one moment.
 """
 

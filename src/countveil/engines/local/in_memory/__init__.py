@@ -1,1 +1,5 @@
-"""A release that is asked often, in memory as codes."""
+"""A release that is queried often, kept in memory as codes. Start at `release`.
+
+Enters: a connection with the view `release`; later, tallies. Leaves: counts. Must not know: SQL
+that anybody wrote, estimators. `columns` reads a column as codes, `masks` evaluates conditions.
+"""

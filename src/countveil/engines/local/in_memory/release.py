@@ -1,8 +1,8 @@
 """A release in memory as codes: tallies by counting bits.
 
 Enters: a connection with the view `release`; later, tallies. Leaves: counts. Must not know: SQL
-that anybody wrote, estimators. What codes do not decide exactly
-is refused (`NotInMemoryError`) and asked of the files.
+that anybody wrote, estimators. What codes do not decide exactly is refused (`NotInMemoryError`) and
+left to the files.
 
 Rows are in the order of their published sensitive values, so that the rows that publish the same
 are side by side: a *stretch*, filled up to whole words of bits. How many rows of each stretch
@@ -62,7 +62,8 @@ class InMemoryRelease:
         words = -(-sizes // _WORD)
         self._first_word: Numbers = np.cumsum(words) - words
         order = np.argsort(stretch, kind="stable")
-        # A row's place is that among all rows in order, moved on by what fills up the stretches.
+        # A row's place is its rank among all rows in order, shifted by the padding of the
+        # stretches.
         moved = (self._first_word * _WORD - (np.cumsum(sizes) - sizes)).astype(np.uint32)
         self._place = np.empty(stretch.size, np.uint32)
         self._place[order] = np.arange(stretch.size, dtype=np.uint32) + np.repeat(moved, sizes)

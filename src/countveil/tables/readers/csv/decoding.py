@@ -83,7 +83,7 @@ class _Stoppable(ABC):
         self._lock = threading.Lock()
 
     def read(self, size: int = _BLOCK) -> bytes:
-        """At most so many bytes; fewer only at the end."""
+        """At most this many bytes; fewer only at the end."""
         with self._lock:
             return b"" if self.closed else self._read(size)
 

@@ -28,7 +28,7 @@ _NUMBER = r"\A-?(0|[1-9][0-9]*)?([.][0-9]+)?([eE][+-]?[0-9]+)?\z"
 _DATE = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\z"
 _TIME = r"\A[0-9-]{10}[ T][0-9:]{8}([.][0-9]{1,6})?\z"
 _TRUTHS = ("true", "false", "True", "False", "TRUE", "FALSE")
-# At most so many digits, with a point or without: more would be lost in a number.
+# The most digits, with a decimal point or without: more would be lost in a number.
 _DIGITS, _WHOLE_DIGITS = 17, 15
 AT_ONCE = 1 << 22
 
