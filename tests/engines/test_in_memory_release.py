@@ -15,13 +15,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countveil.engines.contract import TallyResult
 from countveil.engines.local.in_memory import release as in_memory
 from countveil.engines.local.in_memory.columns import NotInMemoryError
 from countveil.engines.local.in_memory.release import InMemoryRelease
 from countveil.engines.local.release_table import LocalRelease
 from countveil.release import PublishedColumn
-from countveil.sql.query import ReleaseColumns, Tally, as_condition, parse_question, parse_where
+from countveil.sql.query import (
+    ReleaseColumns,
+    Tally,
+    TallyResult,
+    as_condition,
+    parse_question,
+    parse_where,
+)
 from tests.strategies import examples
 
 NOON = dt.datetime(2024, 2, 29, 12, 30)  # noqa: DTZ001 - the release's times have no zone

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.asking.result import Answer, Block, Cells
-from countveil.engines.contract import TallyResult
 from countveil.errors import SettingsError
 from countveil.maths.channel import ChannelView
 from countveil.maths.estimate import (
@@ -28,6 +27,7 @@ from countveil.maths.estimate import (
     check_method,
     make_estimator,
 )
+from countveil.sql.query import TallyResult
 from countveil.sql.query.question import (
     Aggregate,
     Having,

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from countveil.maths.mechanism import PublishedTable
     from countveil.randomness import Randomness
     from countveil.release import DataFile, Manifest, ReportFile, Signer
-    from countveil.sql.query import Tally
+    from countveil.sql.query import Tally, TallyResult
     from countveil.sql.query.expressions import Expression
     from countveil.tables import Column, Reading, Shaping
-    from countveil.tables.encoded.survey import CodedColumn, ColumnProfile, Histogram, Repeats
+    from countveil.tables.encoded.survey import CodedColumn, Histogram, Repeats
     from countveil.tables.progress import Progress
 
 Result = TypeVar("Result")
@@ -51,7 +51,7 @@ class Engine(Protocol):
 
     @property
     def local(self) -> bool:
-        """Whether tables are `LocalTable`s and drafts are folders on this machine."""
+        """Whether tables are `LocalTable`s (`engines/local_table.py`) and drafts folders here."""
 
     def open_source(
         self, table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
@@ -118,23 +118,6 @@ class SourceTable(Protocol):
         """Write these columns in random row order, with the sensitive values that were drawn."""
 
 
-@runtime_checkable
-class LocalTable(SourceTable, Protocol):
-    """What only a table in this process can do: every row can be looked at."""
-
-    def codes(self, column: str) -> Rows:
-        """The position of every row's value among the values of the column's histogram."""
-
-    def sample(self, most: int, columns: Sequence[str]) -> Mapping[str, CodedColumn]:
-        """At most `most` rows, evenly spread, of those of the columns that hold plain values."""
-
-    def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
-        """The counts of those of the columns that hold plain values."""
-
-    def unique_rows(self, columns: Sequence[str]) -> int:
-        """How many rows have a combination of values of these columns that no other row has."""
-
-
 class ReleaseDraft(Protocol):
     """A release in the making, on whatever file system it will be."""
 
@@ -155,22 +138,6 @@ class ReleaseDraft(Protocol):
         signer: Signer | None = None,
     ) -> None:
         """Write the manifest and put the release in its place."""
-
-
-@dataclass(frozen=True, slots=True)
-class TallyResult:
-    """What was counted.
-
-    `keys[g]` are the group-by values of group g. `truths[p, c]` says whether condition c holds in
-    pattern p. `moments[0, g, p, *published]` counts the rows of a group that show a pattern and
-    publish these sensitive values; `moments[1 + 2i]` and `moments[2 + 2i]` sum argument i and its
-    square over them. `lowest[i]` is the smallest value of argument i, or 0 if none is negative.
-    """
-
-    keys: Sequence[tuple[Any, ...]]
-    truths: NDArray[np.bool_]
-    moments: NDArray[np.float64]
-    lowest: NDArray[np.float64]
 
 
 class ReleaseTable(Protocol):

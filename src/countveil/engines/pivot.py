@@ -13,10 +13,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.contract import TallyResult
 from countveil.errors import QueryError, ReleaseError
 from countveil.release.values import python_values
-from countveil.sql.query import Tally
+from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
 
 MOST_NUMBERS = 20_000_000

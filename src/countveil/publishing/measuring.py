@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import LocalTable
 from countveil.engines.local.release_rows import StoredColumn, stored_columns
+from countveil.engines.local_table import LocalTable
 from countveil.errors import InputError
 from countveil.maths.channel import view_of_release
 from countveil.maths.estimate import shrunk_counts, unbiased_counts

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from countveil.engines.contract import LocalTable, SourceTable
+from countveil.engines.contract import SourceTable
+from countveil.engines.local_table import LocalTable
 from countveil.errors import InputError, SettingsError, UnsafeError
 from countveil.publishing.safety import Concerns, check_safe, find_concerns, sample_size
 from countveil.release.values import NUMBER, kind_of

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.address import DUCKDB, POSTGRES, DatabaseAddress, quoted_name
-from countveil.engines.contract import OpenedRelease, TallyResult
+from countveil.engines.contract import OpenedRelease
 from countveil.engines.databases.connections import Connection, connection_class, manifest_table
 from countveil.engines.pivot import one_by_one, pivot
 from countveil.errors import ReleaseError
 from countveil.release import Manifest
 from countveil.sql import dialects
-from countveil.sql.query import Tally
+from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
 
 _DIALECTS = {POSTGRES: dialects.POSTGRES, DUCKDB: dialects.DUCKDB}

@@ -18,13 +18,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.contract import TallyResult
 from countveil.engines.local.in_memory.columns import NotInMemoryError
 from countveil.engines.pivot import pivot
 from countveil.errors import QueryError, ReleaseError
 from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.locked_duckdb import connect, quoted, without_pattern
-from countveil.sql.query import Tally
+from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import OpenedRelease, TallyResult
+from countveil.engines.contract import OpenedRelease
 from countveil.engines.pivot import one_by_one, pivot
 from countveil.engines.spark import jobs
 from countveil.engines.spark.draft import read_manifest
@@ -24,7 +24,7 @@ from countveil.errors import EngineError, QueryError, ReleaseError
 from countveil.release import Manifest
 from countveil.release.values import PARQUET, format_of
 from countveil.sql.dialects import SPARK, dialect_for
-from countveil.sql.query import Tally
+from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
 
 

@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from countveil.engines.contract import LocalTable
+from countveil.engines.local_table import LocalTable
 from countveil.errors import InputError
 from countveil.maths.groups import largest_ell
 from countveil.publishing.advise.inspection import (

@@ -10,7 +10,7 @@ estimator.
 
 from countveil.sql.query.expressions import as_condition, split_conjunction
 from countveil.sql.query.parse import ConditionReader, parse_question, parse_where
-from countveil.sql.query.question import Question, Tally, TallyPlan, plan_question
+from countveil.sql.query.question import Question, Tally, TallyPlan, TallyResult, plan_question
 from countveil.sql.query.release_columns import ReleaseColumns
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "ReleaseColumns",
     "Tally",
     "TallyPlan",
+    "TallyResult",
     "as_condition",
     "parse_question",
     "parse_where",

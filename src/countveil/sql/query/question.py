@@ -157,6 +157,22 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
+class TallyResult:
+    """What was counted.
+
+    `keys[g]` are the group-by values of group g. `truths[p, c]` says whether condition c holds in
+    pattern p. `moments[0, g, p, *published]` counts the rows of a group that show a pattern and
+    publish these sensitive values; `moments[1 + 2i]` and `moments[2 + 2i]` sum argument i and its
+    square over them. `lowest[i]` is the smallest value of argument i, or 0 if none is negative.
+    """
+
+    keys: Sequence[tuple[Any, ...]]
+    truths: NDArray[np.bool_]
+    moments: NDArray[np.float64]
+    lowest: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
 class AggregatePlan:
     """`condition_of[cell]`: the condition under which a row with these true values counts."""
 

@@ -19,12 +19,11 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import TallyResult
 from countveil.engines.local.in_memory.columns import InMemoryColumn, NotInMemoryError, read_column
 from countveil.engines.local.in_memory.masks import Masks, Truths, Words, unpacked
 from countveil.engines.pivot import check_size, places_in
 from countveil.sql.dialects.dialect import DuckDB
-from countveil.sql.query import Tally
+from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import ColumnReference, Expression
 from countveil.tables.storage.memory import memory_limit
 
