@@ -48,8 +48,11 @@ class Draw:
 
     def __init__(self, table: pa.Table, seed: int) -> None:
         self._stream: Stream = Randomness(seed).stream("questions")
-        self._values = {name: sorted(table[name].unique().to_pylist()) for name in PLAIN}
-        self.occupations: list[str] = sorted(table["occupation"].unique().to_pylist())
+        values: dict[str, list[Any]] = {
+            name: table[name].unique().to_pylist() for name in (*PLAIN, "occupation")
+        }
+        self._values = {name: sorted(values[name]) for name in PLAIN}
+        self.occupations: list[str] = sorted(values["occupation"])
 
     def one_of(self, values: Sequence[Any]) -> Any:
         """Any of these."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +30,7 @@ def acs_2024(rows: int) -> pa.Table | None:
     return pa.csv.read_csv(path).slice(0, rows) if path.exists() else None
 
 
-def coded(column: pa.ChunkedArray) -> Codes:
+def coded(column: pa.ChunkedArray[Any]) -> Codes:
     """A column as numbers from 0."""
     values = column.to_numpy().astype(str)
     return np.unique(values, return_inverse=True)[1].astype(np.int64)

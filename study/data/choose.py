@@ -9,6 +9,7 @@ runs for anyone. Results carry the name of the table.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -65,6 +66,6 @@ def _own_columns(path: Path, rows: int) -> StudyTable:
     return StudyTable.of(name, columns, rows)
 
 
-def _values(column: pa.ChunkedArray) -> NDArray[np.generic]:
+def _values(column: pa.ChunkedArray[Any]) -> NDArray[np.generic]:
     values: NDArray[np.generic] = column.to_numpy()
     return values.astype(str) if values.dtype == object else values

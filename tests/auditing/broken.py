@@ -59,7 +59,7 @@ def _by_row(table: pa.Table) -> pa.Table:
     return table.sort_by("row")
 
 
-def _codes(table: pa.Table, name: str) -> tuple[Codes, pa.Array]:
+def _codes(table: pa.Table, name: str) -> tuple[Codes, pa.Array[Any]]:
     encoded = table[name].cast(pa.string()).combine_chunks().dictionary_encode()
     values = encoded.dictionary
     order = np.argsort(np.array(values.to_pylist()))
@@ -217,7 +217,9 @@ def keeps_where(first: str, second: str) -> Callable[[pa.Table, pa.Table, int], 
         rng = np.random.default_rng()
         ordered, told = _by_row(published), _by_row(table)
         numbers = [
-            np.array([int(text.split()[1]) for text in told[name].cast(pa.string()).to_pylist()])
+            np.array(
+                [int(str(text).split()[1]) for text in told[name].cast(pa.string()).to_pylist()]
+            )
             for name in (first, second)
         ]
         agree = numbers[0] == numbers[1]

@@ -24,7 +24,7 @@ FORMATS = [name for name in OUTPUT_FORMATS if name != "parquet"]
 
 @pytest.fixture(scope="module")
 def census() -> pa.Table:
-    table: Any = cv.generate(1_500, seed=8)
+    table = cv.generate(1_500, seed=8)
     return table.append_column("person", [[f"{CANARY}-{row:05d}" for row in range(1_500)]])
 
 

@@ -20,7 +20,8 @@ from tests.strategies import examples
 
 
 def published(release: cv.Release) -> pa.Table:
-    return pq.read_table(release.folder / "data")
+    table: pa.Table = pq.read_table(release.folder / "data")
+    return table
 
 
 def multiset(table: pa.Table, columns: list[str]) -> Counter[tuple[Any, ...]]:

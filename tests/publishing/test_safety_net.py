@@ -35,7 +35,8 @@ def patients(rows: int = ROWS, **more: Any) -> pa.Table:
 
 
 def published(release: cv.Release) -> pa.Table:
-    return pq.read_table(release.folder / "data")
+    table: pa.Table = pq.read_table(release.folder / "data")
+    return table
 
 
 @pytest.fixture
@@ -64,7 +65,8 @@ def test_each_must_be_named(to: Path) -> None:
 
 def test_a_pair_stops_until_one_is_dropped_or_both_are_kept(to: Path) -> None:
     table = patients()
-    code = np.array([ILLNESSES.index(value) for value in table["diagnosis"].to_pylist()])
+    diagnoses: list[Any] = table["diagnosis"].to_pylist()
+    code = np.array([ILLNESSES.index(value) for value in diagnoses])
     key = np.random.default_rng(1).integers(0, 6, ROWS)
     table = patients(key1=key, key2=(code + key) % 6).drop_columns(["patient_id", "icd"])
     with pytest.raises(UnsafeError, match=r"'key1' together with 'key2' give|'key2' together with"):
@@ -82,7 +84,8 @@ def test_two_protected_columns_that_tell_each_other_stop(to: Path) -> None:
 
 def test_a_hint_that_is_not_a_giveaway_is_a_warning(to: Path) -> None:
     table = patients().drop_columns(["patient_id", "icd"])
-    other = np.random.default_rng(3).permutation(table["diagnosis"].to_pylist())
+    diagnoses: list[Any] = table["diagnosis"].to_pylist()
+    other = np.random.default_rng(3).permutation(diagnoses)
     mostly = np.where(np.random.default_rng(4).random(ROWS) < 0.7, table["diagnosis"], other)
     with pytest.warns(UserWarning, match="Beware: 'mostly' gives 'diagnosis' away"):
         cv.publish(table.append_column("mostly", pa.array(mostly)), {"diagnosis": 3}, to)
@@ -177,7 +180,8 @@ class TestBins:
         table = patients()
         release = cv.publish(table, {"income": 5}, to, drop=self.DROP, bins={"income": "q10"})
         text = (to / "manifest.json").read_text()
-        for extreme in (min(table["income"].to_pylist()), max(table["income"].to_pylist())):
+        incomes: list[Any] = table["income"].to_pylist()
+        for extreme in (min(incomes), max(incomes)):
             assert f"{extreme:.0f}" not in text
         assert published(release).schema.field("income").type == pa.string()
 

@@ -266,7 +266,7 @@ def test_statistical_programs_keep_a_value_or_refuse_it(table: pa.Table, program
     ],
 )
 def test_values_that_would_change_are_refused(
-    values: pa.Array, what: str, program: str, tmp_path: Path
+    values: pa.Array[Any], what: str, program: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SettingsError, match=what):
         write_dataset(pa.table({"c": values}), tmp_path / f"x.{ENDINGS[program]}", program)

@@ -15,7 +15,8 @@ def published(tmp_path: Path, text: str) -> pa.Table:
     source = tmp_path / "in.csv"
     source.write_text(text)
     cv.publish(source, {"job": 2}, tmp_path / "release")
-    return pq.read_table(tmp_path / "release" / "data")
+    table: pa.Table = pq.read_table(tmp_path / "release" / "data")
+    return table
 
 
 def test_codes_that_differ_only_as_text_stay_text(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def over(*cells: Any) -> list[Any]:
     return [cells[row % len(cells)] for row in range(ROWS)]
 
 
-def parquet_of(column: pa.Array) -> bytes:
+def parquet_of(column: pa.Array[Any]) -> bytes:
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"x": column, "job": JOBS}), sink)
     return bytes(sink.getvalue())

@@ -261,7 +261,7 @@ def test_odd_dates_can_be_protected(tmp_path: Path, cells: list[str]) -> None:
 
 
 BERLIN = pa.timestamp("us", tz="Europe/Berlin")
-ARROW_COLUMNS: dict[str, pa.Array] = {
+ARROW_COLUMNS: dict[str, pa.Array[Any]] = {
     "int8": pa.array(over([1, -2, None]), pa.int8()),
     "uint64": pa.array(over([0, 2**64 - 1, None]), pa.uint64()),
     "float16": pa.array(over([1.5, None]), pa.float16()),
@@ -287,13 +287,13 @@ ARROW_COLUMNS: dict[str, pa.Array] = {
 }  # fmt: skip
 
 
-def as_stored(array: pa.Array) -> list[Any]:
+def as_stored(array: pa.Array[Any]) -> list[Any]:
     """Values to compare; nanoseconds as numbers, since Python has no such moments."""
     return list((array.cast(pa.int64()) if "[ns" in str(array.type) else array).to_pylist())
 
 
 @pytest.mark.parametrize("column", ARROW_COLUMNS.values(), ids=ARROW_COLUMNS.keys())
-def test_every_arrow_type_passes_through(tmp_path: Path, column: pa.Array) -> None:
+def test_every_arrow_type_passes_through(tmp_path: Path, column: pa.Array[Any]) -> None:
     table = pa.table({"x": column, "job": over(JOBS)})
     release = cv.publish(table, {"job": ELL}, tmp_path / "release")
     assert cv.verify(tmp_path / "release") == []
@@ -316,7 +316,7 @@ def test_answers_in_arrow_and_pandas(tmp_path: Path, name: str) -> None:
     assert answer.to_arrow().num_rows == len(answer.to_pandas()) == len(answer)
 
 
-PROTECTED: dict[str, pa.Array] = {
+PROTECTED: dict[str, pa.Array[Any]] = {
     "whole numbers": pa.array(over([1, -2, 2**62, None])),
     "unsigned numbers": pa.array(over([0, 1, 2**64 - 1, None]), pa.uint64()),
     "small numbers": pa.array(over([1, 2, 3]), pa.int8()),
@@ -335,7 +335,7 @@ PROTECTED: dict[str, pa.Array] = {
 
 
 @pytest.mark.parametrize("column", PROTECTED.values(), ids=PROTECTED.keys())
-def test_every_protectable_type(tmp_path: Path, column: pa.Array) -> None:
+def test_every_protectable_type(tmp_path: Path, column: pa.Array[Any]) -> None:
     target = tmp_path / "release"
     release = cv.publish(pa.table({"half": over([0, 1]), "x": column}), {"x": 2}, target)
     assert cv.verify(target) == []

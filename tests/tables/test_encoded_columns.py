@@ -28,7 +28,7 @@ from tests.sample_tables import PLAIN, assert_same, tables
 OTHER: list[Any] = [pa.array([b"x", None]), pa.array([[1], [2, 3], None])]
 
 
-def assert_values(column: EncodedColumn, expected: pa.Array) -> None:
+def assert_values(column: EncodedColumn, expected: pa.Array[Any]) -> None:
     assert row_count(column) == len(expected)
     assert_same(pa.table({"c": column.array()}), pa.table({"c": expected}))
 
@@ -95,7 +95,7 @@ def test_columns_that_fit_stay_in_memory_until_one_does_not(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("array", OTHER)
-def test_other_types_stay_as_they_are(array: pa.Array, tmp_path: Path) -> None:
+def test_other_types_stay_as_they_are(array: pa.Array[Any], tmp_path: Path) -> None:
     kept = KeptColumns(0, tmp_path)
     kept.add([encode(array)])
     assert isinstance(kept.get(0, 0), RawColumn)

@@ -39,14 +39,16 @@ class Stream:
     """Nothing but the interface."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return TABLE.__arrow_c_stream__(requested_schema)
+        table: Any = TABLE
+        return table.__arrow_c_stream__(requested_schema)
 
 
 class Array:
     """Nothing but the interface for one batch."""
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
-        return TABLE.to_batches()[0].__arrow_c_array__(requested_schema)
+        batch: Any = TABLE.to_batches()[0]
+        return batch.__arrow_c_array__(requested_schema)
 
 
 def polars_frame() -> Any:

@@ -53,7 +53,7 @@ def whole_or_not(column: Any) -> Any:
 
 
 def as_read(table: Any, *, spss: bool) -> Any:
-    columns = []
+    columns: list[Any] = []
     for column in table.columns:
         if pa.types.is_string(column.type):
             # SPSS fills texts up with spaces; an empty text is a missing one.

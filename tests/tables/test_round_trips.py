@@ -124,7 +124,7 @@ def test_parquet(place: Path, table: Any, size: int) -> None:
 def test_polars(table: Any, lazy: bool) -> None:
     frame: Any = pl.DataFrame(table)
     # Its times of a day are nanoseconds, and bytes from a plan may be many.
-    becomes = {pa.time64("us"): pa.time64("ns")}
+    becomes: dict[pa.DataType, pa.DataType] = {pa.time64("us"): pa.time64("ns")}
     if lazy:
         becomes[pa.binary()] = pa.large_binary()
     fields = [pa.field(f.name, becomes.get(f.type, f.type)) for f in table.schema]

@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 ESTIMATE_FIELDS = ("estimate", "std_error", "low", "high", "verdict")
 
 
-def _group_array(column: Sequence[Any]) -> pa.Array:
+def _group_array(column: Sequence[Any]) -> pa.Array[Any]:
     import pyarrow as pa
 
     try:
-        return pa.array(column)
+        array: pa.Array[Any] = pa.array(column)
     except OverflowError:
-        return pa.array(column, pa.uint64())
+        array = pa.array(column, pa.uint64())
+    return array
 
 
 class Cells(Sequence[Estimate]):

@@ -98,7 +98,7 @@ def _numbered(keys: list[tuple[Any, ...]]) -> tuple[list[tuple[Any, ...]], NDArr
     return list(numbers), np.array(numbered, np.int64)
 
 
-def _key_values(column: pa.ChunkedArray) -> list[Any]:
+def _key_values(column: pa.ChunkedArray[Any]) -> list[Any]:
     if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
         # A group key is shown to people: to the microsecond is enough.
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
@@ -118,6 +118,6 @@ def _key_values(column: pa.ChunkedArray) -> list[Any]:
     return values
 
 
-def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
+def _numbers(column: pa.ChunkedArray[Any]) -> NDArray[np.float64]:
     # Not by Arrow's conversion, which loads pandas where it is installed.
     return np.array([number or 0 for number in column.to_pylist()], np.float64)

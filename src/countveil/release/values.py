@@ -8,7 +8,10 @@ are.
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 PARQUET, CSV, CSV_GZ, ARROW = "parquet", "csv", "csv.gz", "arrow"
 NUMBER, TEXT, BOOLEAN, DATE, TIMESTAMP, OTHER = (
@@ -49,7 +52,7 @@ def encode_value(value: Any) -> str | int | bool | None:
     raise TypeError(f"a {type(value).__name__} cannot be a domain value")
 
 
-def python_values(values: Any) -> list[Any]:
+def python_values(values: pa.Array[Any] | pa.ChunkedArray[Any]) -> list[Any]:
     """The values of an Arrow array as Python's; ValueError if one has no exact equivalent.
 
     Python's times end at the microsecond, so finer ones are refused rather than cut.

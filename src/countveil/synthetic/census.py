@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from countveil.errors import SettingsError, TargetError
 from countveil.randomness import Randomness
@@ -24,6 +24,24 @@ _CHUNK = 1 << 17
 _ENDINGS = (".csv", ".csv.gz", ".csv.zst", ".parquet")
 
 
+@overload
+def generate(
+    rows: int,
+    to: None = None,
+    *,
+    seed: int | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> pa.Table: ...
+@overload
+def generate(
+    rows: int,
+    to: str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    force: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> None: ...
 def generate(
     rows: int,
     to: str | os.PathLike[str] | None = None,
@@ -102,9 +120,9 @@ def _writer(path: Path, name: str) -> Iterator[Callable[[Any], None]]:
 
     open_writer: Any = None
     with contextlib.ExitStack() as stack:
-        sink = stack.enter_context(pa.OSFile(str(path), "wb"))
+        sink: pa.NativeFile = stack.enter_context(pa.OSFile(str(path), "wb"))
         if name.endswith((".gz", ".zst")):
-            method = "gzip" if name.endswith(".gz") else "zstd"
+            method: Literal["gzip", "zstd"] = "gzip" if name.endswith(".gz") else "zstd"
             sink = stack.enter_context(pa.CompressedOutputStream(sink, method))
 
         def write(batch: pa.RecordBatch) -> None:

@@ -55,7 +55,8 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> cv.Release:
 
 def rows_of(release: cv.Release) -> pa.Table:
     connection = duckdb.connect()
-    return connection.sql(f"FROM '{release.folder}/data/*.parquet'").to_arrow_table()
+    rows: pa.Table = connection.sql(f"FROM '{release.folder}/data/*.parquet'").to_arrow_table()
+    return rows
 
 
 @pytest.fixture(scope="module")

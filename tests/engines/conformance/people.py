@@ -27,10 +27,11 @@ def people() -> pa.Table:
     """Columns of every kind that all places have, with missing values and codes for them."""
     rng = np.random.default_rng(1)
 
-    def some(values: list[Any], kind: Any, weights: list[int] | None = None) -> pa.Array:
+    def some(values: list[Any], kind: Any, weights: list[int] | None = None) -> pa.Array[Any]:
         shares = None if weights is None else np.array(weights) / sum(weights)
         places = rng.choice(len(values), ROWS, p=shares)
-        return pa.array([values[place] for place in places], kind)
+        array: pa.Array[Any] = pa.array([values[place] for place in places], kind)
+        return array
 
     days = [dt.date(1960, 1, 1) + dt.timedelta(days=7 * n) for n in range(50)]
     return pa.table({

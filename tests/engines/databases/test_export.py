@@ -6,6 +6,7 @@ import datetime as dt
 import sqlite3
 import sys
 from pathlib import Path
+from typing import Literal
 
 import duckdb
 import pyarrow as pa
@@ -149,7 +150,11 @@ def test_types_that_would_change_are_refused(tmp_path: Path) -> None:
 
 
 def test_lengths_of_time_that_duckdb_would_cut_are_refused(tmp_path: Path) -> None:
-    for unit, said in (("ns", "cut to microseconds"), ("us", None)):
+    units: list[tuple[Literal["ns", "us"], str | None]] = [
+        ("ns", "cut to microseconds"),
+        ("us", None),
+    ]
+    for unit, said in units:
         spans = pa.array(list(range(60)), pa.int64()).cast(pa.duration(unit))
         rows = pa.table({"span": spans, "s": list("abcdef") * 10})
         folder = tmp_path / unit

@@ -106,10 +106,11 @@ def test_the_column_that_advise_prints_is_that_of_real_releases(
     assert checked >= 2
 
 
-def written_and_read(column: pa.ChunkedArray, task: Task, folder: Path) -> NDArray[np.float64]:
+def written_and_read(column: pa.ChunkedArray[Any], task: Task, folder: Path) -> NDArray[np.float64]:
     """Estimates from eight releases, beside whose values stands the number of the row."""
     twin = pa.table({"row": np.arange(len(column)), "occupation": column})
-    values = pa.array(sorted(set(column.to_pylist())))
+    different: set[Any] = set(column.to_pylist())
+    values = pa.array(sorted(different))
     estimates = []
     for number in range(8):
         run_publish(

@@ -118,8 +118,11 @@ def _arrow(canary: str, _place: Path) -> Any:
         pa.array([cities.index(name) for name in columns["city"]], pa.int8()),
         pa.array([*cities, f"{canary}-unused"]),
     )
-    note = {"note": f"{canary}-note", "comment": f"{canary}-comment"}
-    fields = [
+    note: dict[str | bytes, str | bytes] = {
+        "note": f"{canary}-note",
+        "comment": f"{canary}-comment",
+    }
+    fields: list[pa.Field[Any]] = [
         pa.field("person", pa.string(), metadata=note),
         pa.field("age", pa.int64(), metadata=note),
         pa.field("city", city.type, metadata=note),

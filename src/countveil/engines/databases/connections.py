@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from countveil.address import DUCKDB, POSTGRES, DatabaseAddress
 from countveil.errors import CountveilError, MissingExtraError, TargetError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from countveil.release import PublishedColumn
 
 TableName = tuple[str, ...]
@@ -43,13 +45,13 @@ class Connection(Protocol):
     def check_columns(columns: Sequence[PublishedColumn]) -> None:
         """TargetError if the database would not keep the columns exactly."""
 
-    def fetch(self, text: str) -> Any:
+    def fetch(self, text: str) -> pa.Table:
         """The answer to a statement, as an Arrow table."""
 
     def exists(self, table: TableName) -> bool:
         """Whether there is a table of this name."""
 
-    def write(self, table: TableName, schema: Any, tables: Iterable[Any]) -> None:
+    def write(self, table: TableName, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
         """Create a table and fill it."""
 
     def drop(self, table: TableName) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -17,6 +17,9 @@ from countveil.engines.databases.connections import TOO_LARGE, TableName, cannot
 from countveil.errors import QueryError, ReleaseError, TargetError
 from countveil.release import PublishedColumn
 from countveil.sql.locked_duckdb import connect_to_file, is_duckdb_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # DuckDB refuses what it does not have, but these it would cut to microseconds.
 _CUT_TYPE = "duration[ns]"
@@ -77,16 +80,17 @@ class DuckdbFile:
                     f"microseconds."
                 )
 
-    def fetch(self, text: str) -> Any:
+    def fetch(self, text: str) -> pa.Table:
         """The answer to a statement."""
         try:
-            return self._connection.sql(text).to_arrow_table()
+            answer: pa.Table = self._connection.sql(text).to_arrow_table()
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except (duckdb.OutOfRangeException, duckdb.ConversionException):
             raise QueryError(TOO_LARGE) from None
         except duckdb.Error:
             raise ReleaseError(f"{self._place} does not hold the release that was named.") from None
+        return answer
 
     def exists(self, table: TableName) -> bool:
         """Whether there is a table of this name."""
@@ -94,7 +98,7 @@ class DuckdbFile:
         counted = self._connection.execute(_EXISTS, [table[-1], schema]).fetchall()
         return bool(counted[0][0])
 
-    def write(self, table: TableName, schema: Any, tables: Iterable[Any]) -> None:
+    def write(self, table: TableName, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
         """Create a table and fill it; a schema that is not there is created too."""
         name = quoted_name(table)
         if len(table) > 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import adbc_driver_postgresql.dbapi as adbc
 
@@ -25,6 +25,9 @@ from countveil.release import PublishedColumn
 from countveil.sql.dialects import POSTGRES, dialect_for
 from countveil.sql.interruptible import BackgroundCall, InterruptibleCalls
 from countveil.sql.postgres_errors import postgres_reason
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Data exceptions of SQL: a number out of range, a text that cannot become a value.
 _DATA_EXCEPTIONS = "22"
@@ -64,7 +67,7 @@ class PostgresServer:
         """Refuse types that PostgreSQL would change."""
         check_common_types(columns, "PostgreSQL")
 
-    def fetch(self, text: str) -> Any:
+    def fetch(self, text: str) -> pa.Table:
         """The answer to a statement."""
         try:
             calls = InterruptibleCalls(self._connection.adbc_cancel)
@@ -79,10 +82,11 @@ class PostgresServer:
                 f"The database does not answer as a release would: {first_line(error)}."
             ) from None
 
-    def _fetch(self, text: str) -> Any:
+    def _fetch(self, text: str) -> pa.Table:
         with self._connection.cursor() as cursor:
             cursor.execute(text)
-            return cursor.fetch_arrow_table()
+            answer: pa.Table = cursor.fetch_arrow_table()
+            return answer
 
     def exists(self, table: TableName) -> bool:
         """Whether there is a table of this name."""
@@ -94,7 +98,7 @@ class PostgresServer:
         )
         return bool(counted.column(0)[0].as_py())
 
-    def write(self, table: TableName, schema: Any, tables: Iterable[Any]) -> None:
+    def write(self, table: TableName, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
         """Create a table and fill it."""
         import pyarrow as pa
 

@@ -12,13 +12,16 @@ import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from countveil.address import quoted_name
 from countveil.engines.databases.connections import TableName, cannot_write, check_common_types
 from countveil.errors import ReleaseError, TargetError
 from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN, NUMBER, kind_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class SqliteFile:
@@ -64,7 +67,7 @@ class SqliteFile:
                 "Two columns differ in upper and lower case alone; SQLite mixes them up."
             )
 
-    def fetch(self, text: str) -> Any:
+    def fetch(self, text: str) -> pa.Table:
         """The answer to a statement."""
         import pyarrow as pa
 
@@ -79,7 +82,7 @@ class SqliteFile:
         )
         return bool(cursor.fetchone()[0])
 
-    def write(self, table: TableName, schema: Any, tables: Iterable[Any]) -> None:
+    def write(self, table: TableName, schema: pa.Schema, tables: Iterable[pa.Table]) -> None:
         """Create a table and fill it."""
         columns = ", ".join(f"{quoted_name((f.name,))} {_affinity(str(f.type))}" for f in schema)
         self._connection.execute(f"CREATE TABLE {quoted_name(table)} ({columns})")
@@ -102,7 +105,7 @@ def _affinity(type_name: str) -> str:
     return "INTEGER" if kind == BOOLEAN else "TEXT"
 
 
-def _listed(column: Any) -> list[Any]:
+def _listed(column: pa.ChunkedArray[Any]) -> list[Any]:
     try:
         return [_stored(value) for value in column.to_pylist()]
     except OverflowError:

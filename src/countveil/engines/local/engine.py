@@ -209,7 +209,7 @@ def _evenly_spread(sizes: Sequence[int], most: int) -> list[NDArray[np.int64]]:
     ]
 
 
-def _domain_values(column: str, values: Any) -> list[Any]:
+def _domain_values(column: str, values: pa.Array[Any]) -> list[Any]:
     """The values of a sensitive column, no two of which may become one in Python."""
     try:
         return python_values(values)

@@ -59,8 +59,13 @@ def rewrite(
 
 
 def _write(
-    path: Path, output_format: str, schema: Any, wanted: int, rest: Any, rows: Iterator[Any]
-) -> tuple[WrittenFile, Any]:
+    path: Path,
+    output_format: str,
+    schema: pa.Schema,
+    wanted: int,
+    rest: pa.Table,
+    rows: Iterator[pa.Table],
+) -> tuple[WrittenFile, pa.Table]:
     """One file with so many rows, and what is left of the table that was begun."""
     count = 0
     with _writer(path, output_format, schema) as writer:
@@ -78,7 +83,7 @@ def _write(
 
 
 @contextlib.contextmanager
-def _writer(path: Path, output_format: str, schema: Any) -> Iterator[Any]:
+def _writer(path: Path, output_format: str, schema: pa.Schema) -> Iterator[Any]:
     if output_format in (STATA, SPSS):
         collected = _CollectedRows(schema)
         yield collected
@@ -91,12 +96,12 @@ def _writer(path: Path, output_format: str, schema: Any) -> Iterator[Any]:
 class _CollectedRows:
     """Rows that are written at once: these formats state first how many there are."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: pa.Schema) -> None:
         self.tables = [schema.empty_table()]
         self.write_table = self.tables.append
 
 
-def _streamed(raw: Any, output_format: str, schema: Any) -> Any:
+def _streamed(raw: Any, output_format: str, schema: pa.Schema) -> Any:
     from pyarrow import csv
 
     if output_format == PARQUET:
@@ -115,7 +120,7 @@ def _streamed(raw: Any, output_format: str, schema: Any) -> Any:
 class _Compressed:
     """A CSV through gzip, whose header holds neither a name nor a time."""
 
-    def __init__(self, raw: Any, schema: Any, quoted: Any) -> None:
+    def __init__(self, raw: Any, schema: pa.Schema, quoted: Any) -> None:
         from pyarrow import csv
 
         self._stream = pa.CompressedOutputStream(raw, "gzip")

@@ -155,7 +155,7 @@ class _Packer:
 class _Writer:
     """Writes files of the same columns."""
 
-    def __init__(self, schema: Any, layout: Layout, shuffle: Shuffle) -> None:
+    def __init__(self, schema: pa.Schema, layout: Layout, shuffle: Shuffle) -> None:
         self._schema, self._layout, self._shuffle = schema, layout, shuffle
         self._as_written = pa.schema([self._written_field(field) for field in schema])
         # Read back, columns have their plain types; Arrow's own note would name dictionaries.
@@ -206,7 +206,7 @@ class _Writer:
             writer.add_key_value_metadata(self._note)
         return WrittenFile(path, rows)
 
-    def _unpacked(self, rows: Rows) -> Any:
+    def _unpacked(self, rows: Rows) -> pa.Table:
         arrays = [
             self._layout.packed[name].array(rows.words)
             if name in self._layout.packed
@@ -215,7 +215,7 @@ class _Writer:
         ]
         return pa.Table.from_arrays(arrays, schema=self._as_written)
 
-    def _written_field(self, field: Any) -> Any:
+    def _written_field(self, field: pa.Field[Any]) -> pa.Field[Any]:
         packed = self._layout.packed.get(field.name)
         if packed is None or not isinstance(packed.column, PackedCodes):
             return field
@@ -253,7 +253,12 @@ class Shuffle:
     """Rows on their way to random places: `add` every span, then take bucket after bucket."""
 
     def __init__(
-        self, n_spans: int, n_buckets: int, n_words: int, raw_schema: Any, spill: Spill | None
+        self,
+        n_spans: int,
+        n_buckets: int,
+        n_words: int,
+        raw_schema: pa.Schema | None,
+        spill: Spill | None,
     ) -> None:
         """`raw_schema` is that of the columns that are not packed, None without any."""
         self.n_buckets = n_buckets
@@ -292,7 +297,8 @@ class Shuffle:
             return Rows(words, None)
         batches = [rows.raw for rows in runs]
         together = pa.Table.from_batches(batches, self._raw_schema).combine_chunks()
-        arrays = [
+        # For the stubs, a chunk is chunked itself.
+        arrays: list[Any] = [
             column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)
             for column in together.columns
         ]

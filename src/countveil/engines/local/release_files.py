@@ -93,7 +93,7 @@ class _Dictionaries:
     spare: set[Any] = field(default_factory=set)
     disordered: bool = False
 
-    def add(self, chunk: Any) -> None:
+    def add(self, chunk: pa.DictionaryArray[Any, Any]) -> None:
         in_order, used = _dictionary(chunk)
         values = chunk.dictionary
         self.used.update(values.take(pa.array(used)).to_pylist())
@@ -112,7 +112,7 @@ def _read_dictionaries(path: Path, dictionaries: Mapping[str, _Dictionaries]) ->
                     entries.add(chunk)
 
 
-def _is_format(key: bytes, text: bytes, schema: Any) -> bool:
+def _is_format(key: bytes, text: bytes, schema: pa.Schema) -> bool:
     """Whether a note is one of the format alone: columns by name and type, the writer's version."""
     if key == b"ARROW:schema":
         return True
@@ -168,7 +168,7 @@ def times_of_source(paths: Iterable[Path]) -> list[int]:
     return times
 
 
-def _dictionary(chunk: Any) -> tuple[bool, NDArray[np.int64]]:
+def _dictionary(chunk: pa.DictionaryArray[Any, Any]) -> tuple[bool, NDArray[np.int64]]:
     """Whether its order reveals nothing that the rows do not; the entries that some row has."""
     values = [value for value in chunk.dictionary.to_pylist() if value is not None]
     used, first = np.unique(to_numpy(chunk.indices.drop_null()), return_index=True)

@@ -23,15 +23,16 @@ from countveil.release.values import PARQUET, format_of, python_values
 from countveil.tables.encoded.arrow_arrays import to_numpy
 
 
-def released_schema(folder: Path, manifest: Manifest) -> Any:
+def released_schema(folder: Path, manifest: Manifest) -> pa.Schema:
     """The columns, without what files note beside them."""
     first = folder / manifest.files[0].path
     if format_of(first.name) == PARQUET:
-        return open_parquet(first).schema_arrow.remove_metadata()
+        schema: pa.Schema = open_parquet(first).schema_arrow
+        return schema.remove_metadata()
     return read_rows(first, manifest.columns).schema.remove_metadata()
 
 
-def released_rows(folder: Path, manifest: Manifest) -> Iterator[Any]:
+def released_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
     """The rows, in tables that fit into memory."""
     for file in manifest.files:
         path = folder / file.path
@@ -41,7 +42,7 @@ def released_rows(folder: Path, manifest: Manifest) -> Iterator[Any]:
             yield read_rows(path, manifest.columns).replace_schema_metadata(None)
 
 
-def parquet_rows(paths: Sequence[Path]) -> Iterator[Any]:
+def parquet_rows(paths: Sequence[Path]) -> Iterator[pa.Table]:
     """The rows of Parquet files, one row group at a time."""
     for path in paths:
         data = open_parquet(path)
@@ -62,7 +63,7 @@ def stored_columns(
     files: Sequence[str],
     names: Sequence[str],
     published: Sequence[PublishedColumn] = (),
-) -> dict[str, Any]:
+) -> dict[str, StoredColumn]:
     """Those of the columns whose values Python can distinguish, in the stored order.
 
     Files that are not Parquet need all `published` columns to be read.
@@ -73,7 +74,8 @@ def stored_columns(
         array = pa.chunked_array([c for t in tables for c in t[name].chunks], tables[0][name].type)
         if pa.types.is_nested(array.type):
             continue
-        encoded = array.combine_chunks()
+        # Any: the stubs promise an array, and the next lines are for an Arrow that keeps chunks.
+        encoded: Any = array.combine_chunks()
         if isinstance(encoded, pa.ChunkedArray):
             encoded = pa.concat_arrays(encoded.chunks)
         if not pa.types.is_dictionary(encoded.type):
@@ -86,10 +88,11 @@ def stored_columns(
     return columns
 
 
-def _table(path: Path, names: Sequence[str], published: Sequence[PublishedColumn]) -> Any:
+def _table(path: Path, names: Sequence[str], published: Sequence[PublishedColumn]) -> pa.Table:
     if published and format_of(path.name) != PARQUET:
         return read_rows(path, published).select(list(names))
-    return open_parquet(path).read(columns=list(names))
+    table: pa.Table = open_parquet(path).read(columns=list(names))
+    return table
 
 
 def open_parquet(path: Path) -> Any:

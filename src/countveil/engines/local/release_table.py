@@ -48,7 +48,7 @@ class LocalRelease:
         files: Sequence[str],
         columns: Sequence[str],
         sensitive: Sequence[str] = (),
-        rows: Iterable[Any] | None = None,
+        rows: Iterable[pa.Table] | None = None,
     ) -> None:
         self._sensitive = sensitive
         self._asked, self._tried_memory = 0, not sensitive
@@ -66,7 +66,7 @@ class LocalRelease:
         scan = f"read_parquet([{listed}], hive_partitioning = false)"
         self._create(f"CREATE VIEW release AS SELECT * FROM {scan} AS t({names})")
 
-    def _load(self, rows: Iterable[Any]) -> None:
+    def _load(self, rows: Iterable[pa.Table]) -> None:
         """Other formats are read once: DuckDB would guess types that the manifest states."""
         for number, table in enumerate(rows):
             coming = table.rename_columns(list(self._internal.values()))
@@ -131,7 +131,8 @@ class LocalRelease:
     def _run(self, text: str, parameters: Sequence[Any]) -> pa.Table:
         try:
             # Through Arrow: DuckDB's conversion of times needs a library that we do not.
-            return self._connection.sql(text, params=list(parameters)).to_arrow_table()
+            answer = self._connection.sql(text, params=list(parameters))
+            table: pa.Table = answer.to_arrow_table()
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except (duckdb.OutOfRangeException, duckdb.ConversionException) as error:
@@ -141,6 +142,7 @@ class LocalRelease:
             ) from error
         except duckdb.Error as error:
             raise self._unreadable() from error
+        return table
 
     def _unreadable(self) -> ReleaseError:
         return ReleaseError(

@@ -41,7 +41,7 @@ class PackedCodes:
     """
 
     survey: Survey
-    values: Any
+    values: pa.Array[Any]
     dense: NDArray[np.uint64]
 
     @property
@@ -60,7 +60,7 @@ class PackedCodes:
         shifted = self.dense[self.survey.places(batch)] << np.uint64(shift)
         return shifted.take(batch.codes)
 
-    def array(self, codes: Words) -> Any:
+    def array(self, codes: Words) -> pa.Array[Any]:
         """The column again."""
         if not self.as_dictionary:
             return self.values.take(from_numpy(codes))
@@ -98,7 +98,7 @@ class PackedNumbers:
         codes <<= np.uint64(shift)
         return codes
 
-    def array(self, codes: Words) -> Any:
+    def array(self, codes: Words) -> pa.Array[Any]:
         """The column again."""
         low = self.survey.low or 0
         missing = None
@@ -129,7 +129,7 @@ class PackedColumn:
         assert isinstance(self.column, PackedCodes)  # noqa: S101 - for the type checker
         words[self.word] |= (self.column.dense << np.uint64(self.shift)).take(places)
 
-    def array(self, words: Words) -> Any:
+    def array(self, words: Words) -> pa.Array[Any]:
         """The column again."""
         mask = np.uint64((1 << self.column.bits) - 1)
         return self.column.array((words[self.word] >> np.uint64(self.shift)) & mask)

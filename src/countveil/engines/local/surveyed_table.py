@@ -43,7 +43,7 @@ class SurveyedTable:
         return self._blocks.rows
 
     @property
-    def schema(self) -> Any:
+    def schema(self) -> pa.Schema:
         """Names and types of the source."""
         return self._blocks.schema
 
@@ -58,7 +58,7 @@ class SurveyedTable:
         return self._blocks.spans
 
     @property
-    def published_schema(self) -> Any:
+    def published_schema(self) -> pa.Schema:
         """Names and types as they will be published: a recoded column is text."""
         recoded = {name: survey.kind for name, survey in self.surveys.items()}
         fields = [(field.name, recoded.get(field.name, field.type)) for field in self.schema]
@@ -144,7 +144,7 @@ class SurveyedTable:
             for name in names:
                 self._kept.pop((span.number, name), None)
 
-    def values(self, name: str, batches: Sequence[EncodedColumn]) -> Any:
+    def values(self, name: str, batches: Sequence[EncodedColumn]) -> pa.Array[Any]:
         """Some rows of a column that was not recoded as an array."""
         empty = pa.nulls(0, self.schema.field(name).type)
         return pa.concat_arrays([empty, *(batch.array() for batch in batches)])

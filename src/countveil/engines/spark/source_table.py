@@ -17,7 +17,7 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, ParamSpec, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,9 @@ from countveil.tables.encoded.arrow_arrays import missing_rows, to_numpy
 from countveil.tables.encoded.encoding import DictionaryColumn
 from countveil.tables.encoded.survey import CodedColumn, Histogram, Repeats, Survey
 from countveil.tables.progress import Progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _MOST_COUNTS = 1 << 24
 _MOST_VALUES = 100_000
@@ -316,7 +319,7 @@ class SparkSource:
         )
 
 
-def _values_by_partition(table: Any, which: int) -> dict[int, DictionaryColumn]:
+def _values_by_partition(table: pa.Table, which: int) -> dict[int, DictionaryColumn]:
     """The values and counts of one column, by partition."""
     import pyarrow.compute as pc
 
@@ -339,7 +342,7 @@ def _values_by_partition(table: Any, which: int) -> dict[int, DictionaryColumn]:
     return columns
 
 
-def _survey(table: Any, which: int, name: str) -> Survey:
+def _survey(table: pa.Table, which: int, name: str) -> Survey:
     """What all partitions hold of a column."""
     survey = Survey(name, None, coded=True)
     for values in _values_by_partition(table, which).values():
@@ -352,15 +355,19 @@ def _survey(table: Any, which: int, name: str) -> Survey:
     return survey
 
 
-def _one(column: Any) -> Any:
-    array = column.combine_chunks()
-    return array.chunk(0) if hasattr(array, "chunk") and array.num_chunks else array
+def _one(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
+    # Any: the stubs promise an array, and this is for an Arrow that keeps chunks.
+    combined: Any = column.combine_chunks()
+    chunked = hasattr(combined, "chunk") and combined.num_chunks
+    array: pa.Array[Any] = combined.chunk(0) if chunked else combined
+    return array
 
 
-def _empty(table: Any, which: int) -> Any:
+def _empty(table: pa.Table, which: int) -> pa.Array[Any]:
     import pyarrow as pa
 
-    return pa.nulls(0, table.column(f"value{which}").type)
+    empty: pa.Array[Any] = pa.nulls(0, table.column(f"value{which}").type)
+    return empty
 
 
 def _counts_of(survey: Survey, values: DictionaryColumn) -> Counts:
@@ -376,7 +383,7 @@ def _too_many(name: str) -> InputError:
     )
 
 
-def _domain_values(column: str, values: Any) -> list[Any]:
+def _domain_values(column: str, values: pa.Array[Any]) -> list[Any]:
     import pyarrow as pa
 
     if pa.types.is_timestamp(values.type) and values.type.tz is not None:

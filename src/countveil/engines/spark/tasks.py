@@ -22,7 +22,7 @@ from countveil.engines.spark.task_inputs import TaskInputs
 from countveil.maths.mechanism import Dealer
 from countveil.maths.mechanism.deal import narrow_type
 from countveil.randomness import TaskKey
-from countveil.tables.encoded.arrow_arrays import from_numpy, plain_array
+from countveil.tables.encoded.arrow_arrays import decoded, from_numpy, plain_array
 from countveil.tables.encoded.encoding import DictionaryColumn, encode_dictionary
 from countveil.tables.encoded.survey import CodedColumn, Survey, coded_column, is_countable
 
@@ -73,7 +73,7 @@ class CountTask:
         self,
         partition: int,
         which: int,
-        values: Any,
+        values: pa.Array[Any],
         counts: NDArray[np.int64],
         types: dict[str, Any],
     ) -> pa.RecordBatch:
@@ -174,10 +174,12 @@ class DealTask:
         if any(dealer.rows_left for dealer in dealers.values()):
             raise RuntimeError(CHANGED)
 
-    def _column(self, array: Any, survey: Survey | None, dealer: Dealer | None) -> Any:
+    def _column(
+        self, array: pa.Array[Any], survey: Survey | None, dealer: Dealer | None
+    ) -> pa.Array[Any]:
         values = plain_array(array)
         if survey is None:
-            return values.dictionary.take(values.indices) if _is_coded(values) else values
+            return decoded(values)
         encoded = encode_dictionary(values)
         places = survey.places(encoded).astype(narrow_type(survey.counts.size))
         codes = places.take(encoded.codes)
@@ -186,7 +188,8 @@ class DealTask:
                 codes = dealer.reserve(dealer.count(codes)).deal(codes)
             except ValueError:
                 raise RuntimeError(CHANGED) from None
-        return survey.values.take(from_numpy(codes))
+        dealt: pa.Array[Any] = survey.values.take(from_numpy(codes))
+        return dealt
 
 
 def _inside(rows: NDArray[np.int64], first: int, size: int) -> NDArray[np.int64]:
@@ -197,7 +200,3 @@ def _inside(rows: NDArray[np.int64], first: int, size: int) -> NDArray[np.int64]
 def _without_codes(column: DictionaryColumn) -> DictionaryColumn:
     """A survey counts; it need not keep the rows."""
     return DictionaryColumn(column.codes[:0], column.dictionary, column.counts)
-
-
-def _is_coded(array: Any) -> bool:
-    return bool(pa.types.is_dictionary(array.type))

@@ -19,6 +19,8 @@ from countveil.release.formats.stata_spss import SPSS, STATA, check_columns
 from countveil.release.values import ARROW, CSV, CSV_GZ, PARQUET, format_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from countveil.release.manifest import PublishedColumn
 
 STATISTICAL = {"dta": STATA, "sav": SPSS}
@@ -54,14 +56,15 @@ def check_kept(columns: Sequence[tuple[str, str]], output_format: str) -> None:
             )
 
 
-def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> Any:
+def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> pa.Table:
     """The rows of a data file that is not Parquet, as an Arrow table; ReleaseError if it is not."""
     import pyarrow as pa
 
     try:
         if format_of(path.name) == ARROW:
             with pa.OSFile(str(path), "rb") as raw, pa.ipc.open_file(raw) as reader:
-                return reader.read_all()
+                table: pa.Table = reader.read_all()
+                return table
         program = STATISTICAL.get(format_of(path.name))
         if program is not None:
             kinds = [(column.name, arrow_type(column.type)) for column in columns]
@@ -105,13 +108,14 @@ def content_beside_rows(path: Path) -> list[str]:
     return [] if program is None else stata_spss.metadata_beside_rows(path, program)
 
 
-def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> Any:
+def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> pa.Table:
     import pyarrow as pa
     from pyarrow import csv
 
-    compression = "gzip" if format_of(path.name) == CSV_GZ else None
+    # The stubs do not know that None means a plain file.
+    compression: Any = "gzip" if format_of(path.name) == CSV_GZ else None
     with pa.input_stream(str(path), compression=compression) as raw:
-        return csv.read_csv(
+        table: pa.Table = csv.read_csv(
             raw,
             # In this thread only: Arrow's threads may outlive the file object.
             read_options=csv.ReadOptions(use_threads=False, block_size=block),
@@ -125,12 +129,15 @@ def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> Any
                 false_values=["false"],
             ),
         )
+    return table
 
 
-def arrow_type(name: str) -> Any:
+def arrow_type(name: str) -> pa.DataType:
     """The Arrow type of a name in the manifest; ValueError if text cannot hold it."""
     import pyarrow as pa
 
     if name not in _AS_TEXT:
         raise ValueError(f"text does not keep the type {name}")
-    return pa.type_for_alias(name.replace("date32[day]", "date32"))
+    alias: Any = name.replace("date32[day]", "date32")
+    kind: pa.DataType = pa.type_for_alias(alias)
+    return kind

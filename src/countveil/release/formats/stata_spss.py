@@ -15,9 +15,12 @@ import datetime as dt
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from countveil.errors import MissingExtraError, SettingsError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 STATA, SPSS = "stata", "spss"
 PROGRAMS = {STATA: "Stata", SPSS: "SPSS"}
@@ -81,7 +84,7 @@ def check_columns(columns: Sequence[tuple[str, str]], program: str) -> None:
             )
 
 
-def write_dataset(table: Any, path: Path, program: str) -> None:
+def write_dataset(table: pa.Table, path: Path, program: str) -> None:
     """Write a table; SettingsError if a value would change."""
     import pyarrow as pa
 
@@ -110,7 +113,7 @@ def write_dataset(table: Any, path: Path, program: str) -> None:
     _blank_time(path, program)
 
 
-def read_dataset(path: Path, columns: Sequence[tuple[str, Any]], program: str) -> Any:
+def read_dataset(path: Path, columns: Sequence[tuple[str, pa.DataType]], program: str) -> pa.Table:
     """Read a table back with these names and Arrow types; ValueError if it is not such a file."""
     import pyarrow as pa
 
@@ -198,7 +201,7 @@ def _refuse_beyond(values: Any, most: int, refuse: Any, what: str) -> None:
     refuse((ends["min"] or 0) < -most or (ends["max"] or 0) > most, what)
 
 
-def _typed(values: Sequence[Any], kind: Any, program: str) -> Any:
+def _typed(values: Sequence[Any], kind: pa.DataType, program: str) -> pa.Array[Any]:
     """Numbers or texts of a file with their original type; ArrowInvalid if they do not fit."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -209,10 +212,13 @@ def _typed(values: Sequence[Any], kind: Any, program: str) -> Any:
     if str(kind) in _FLOATS:
         return numbers.cast(kind)
     if str(kind) == _DATE:
-        days = pc.divide(numbers, float(_DATE_UNIT[program])).cast(pa.int64())
-        return pc.subtract(days, _EPOCH[program]).cast(pa.int32()).cast(kind)
+        days: pa.Array[Any] = pc.divide(numbers, float(_DATE_UNIT[program])).cast(pa.int64())
+        days = pc.subtract(days, _EPOCH[program])
+        return days.cast(pa.int32()).cast(kind)
     if str(kind) in _TIMES:
-        ms = pc.round(pc.multiply(numbers, float(_TIME_UNIT[program]))).cast(pa.int64())
+        ms: pa.Array[Any] = pc.round(pc.multiply(numbers, float(_TIME_UNIT[program]))).cast(
+            pa.int64()
+        )
         ms = pc.subtract(ms, _EPOCH[program] * _DAY_MS)
         return ms.cast(pa.timestamp("ms")).cast(kind)
     return numbers.cast(pa.int64()).cast(kind)

@@ -50,7 +50,7 @@ class DictionaryColumn:
     """
 
     codes: NDArray[Any]
-    dictionary: Any
+    dictionary: pa.Array[Any]
     counts: NDArray[np.int64]
 
     @property
@@ -58,7 +58,7 @@ class DictionaryColumn:
         """Memory in use."""
         return int(self.codes.nbytes + self.dictionary.nbytes + self.counts.nbytes)
 
-    def array(self) -> Any:
+    def array(self) -> pa.Array[Any]:
         """The values."""
         missing = self.codes == len(self.dictionary) if self.counts[-1] else None
         return self.dictionary.take(from_numpy(self.codes, missing))
@@ -76,14 +76,14 @@ class NumberColumn:
     low: int
     high: int
     missing: NDArray[np.bool_] | None
-    kind: Any
+    kind: pa.DataType
 
     @property
     def nbytes(self) -> int:
         """Memory in use."""
         return int(self.codes.nbytes + (0 if self.missing is None else self.missing.nbytes))
 
-    def array(self) -> Any:
+    def array(self) -> pa.Array[Any]:
         """The values."""
         return number_array(self.codes.astype(np.uint64), self.low, self.missing, self.kind)
 
@@ -97,14 +97,14 @@ class NumberColumn:
 class RawColumn:
     """The values as they are."""
 
-    values: Any
+    values: pa.Array[Any]
 
     @property
     def nbytes(self) -> int:
         """Memory in use."""
         return int(self.values.nbytes)
 
-    def array(self) -> Any:
+    def array(self) -> pa.Array[Any]:
         """The values."""
         return self.values
 
@@ -138,30 +138,29 @@ def some_rows(batches: Sequence[EncodedColumn], rows: NDArray[np.int64]) -> list
     ]
 
 
-def encode(array: Any, form: Form = Form.SMALLEST) -> EncodedColumn:
+def encode(array: pa.Array[Any], form: Form = Form.SMALLEST) -> EncodedColumn:
     """An array of some rows in this form."""
     if form is Form.RAW:
         return RawColumn(decoded(array))
     if form is Form.CODES:
         return encode_dictionary(array)
     if is_text(array.type):
-        encoded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        encoded = array if isinstance(array, pa.DictionaryArray) else array.dictionary_encode()
         if _hardly_repeats(len(encoded.dictionary), len(array)):
             return RawColumn(decoded(array))
         return encode_dictionary(encoded)
     return _encode_numbers(array) if is_number(array.type) else RawColumn(array)
 
 
-def encode_dictionary(array: Any) -> DictionaryColumn:
+def encode_dictionary(array: pa.Array[Any]) -> DictionaryColumn:
     """An array of any type as codes."""
-    if not pa.types.is_dictionary(array.type):
-        array = array.dictionary_encode()
-    missing = len(array.dictionary)
+    encoded = array if isinstance(array, pa.DictionaryArray) else array.dictionary_encode()
+    missing = len(encoded.dictionary)
     dtype: Any = np.uint8 if missing < 1 << 8 else np.uint16 if missing < 1 << 16 else np.uint32
-    return dictionary_column(to_numpy(array.indices, missing).astype(dtype), array.dictionary)
+    return dictionary_column(to_numpy(encoded.indices, missing).astype(dtype), encoded.dictionary)
 
 
-def dictionary_column(codes: NDArray[Any], dictionary: Any) -> DictionaryColumn:
+def dictionary_column(codes: NDArray[Any], dictionary: pa.Array[Any]) -> DictionaryColumn:
     """These codes, counted."""
     return DictionaryColumn(codes, dictionary, np.bincount(codes, minlength=len(dictionary) + 1))
 
@@ -190,7 +189,7 @@ def as_codes(column: EncodedColumn) -> DictionaryColumn:
     return column if isinstance(column, DictionaryColumn) else encode_dictionary(column.array())
 
 
-def is_number(kind: Any) -> bool:
+def is_number(kind: pa.DataType) -> bool:
     """Whether values of this type have at most 64 bits that can be read as a whole number."""
     types = pa.types
     return bool(
@@ -205,8 +204,8 @@ def is_number(kind: Any) -> bool:
 
 
 def number_array(
-    codes: NDArray[np.uint64], low: int, missing: NDArray[np.bool_] | None, kind: Any
-) -> Any:
+    codes: NDArray[np.uint64], low: int, missing: NDArray[np.bool_] | None, kind: pa.DataType
+) -> pa.Array[Any]:
     """Numbers less `low` as an array of their type again."""
     bits = codes + np.uint64(low % (1 << 64))
     if pa.types.is_boolean(kind):
@@ -218,7 +217,7 @@ def _hardly_repeats(different: int, rows: int) -> bool:
     return different > MOST_CODES or (rows > FEW_ROWS and different > _REPEATS * rows)
 
 
-def _encode_numbers(array: Any) -> NumberColumn:
+def _encode_numbers(array: pa.Array[Any]) -> NumberColumn:
     missing = missing_rows(array)
     whole = to_numpy(array)
     # As signed numbers whatever the type: their order does not matter here, only their range.

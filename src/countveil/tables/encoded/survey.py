@@ -52,8 +52,8 @@ class Survey:
         self.counts = np.zeros(0, np.int64)
         self._originals: Any = None
         self._recoding: NDArray[np.int64] | None = None
-        self._known: tuple[Any, NDArray[np.int64]] | None = None
-        self._dictionaries: list[tuple[Any, NDArray[np.int64]]] = []
+        self._known: tuple[pa.Array[Any], NDArray[np.int64]] | None = None
+        self._dictionaries: list[tuple[pa.Array[Any], NDArray[np.int64]]] = []
         self._n_dictionaries = 0
         self._text_bytes = 0
 
@@ -160,7 +160,7 @@ class Survey:
         codes[codes < 0] = len(known)
         return dictionary_column(codes, known)
 
-    def _merge(self) -> tuple[Any, NDArray[np.int64]]:
+    def _merge(self) -> tuple[pa.Array[Any], NDArray[np.int64]]:
         listed = self._dictionaries if self._known is None else [self._known, *self._dictionaries]
         together = pa.concat_arrays([dictionary for dictionary, _ in listed])
         counts = np.concatenate([counts[:-1] for _, counts in listed])
@@ -252,7 +252,7 @@ def coded_column(batches: Sequence[DictionaryColumn]) -> CodedColumn:
     return CodedColumn(np.concatenate(codes), missing, _examples(known))
 
 
-def column_profile(values: Any, counts: NDArray[np.int64]) -> ColumnProfile:
+def column_profile(values: pa.Array[Any], counts: NDArray[np.int64]) -> ColumnProfile:
     """How often each known value occurs, and the values where they are numbers or times."""
     known = values.drop_null()
     first = len(values) - len(known)
@@ -267,7 +267,7 @@ def repeats(histogram: Histogram) -> Repeats:
     return Repeats(missing, int((known > 1).sum()), int(known.max(initial=0)))
 
 
-def _numbers(values: Any) -> NDArray[np.float64] | None:
+def _numbers(values: pa.Array[Any]) -> NDArray[np.float64] | None:
     kind = values.type
     if pa.types.is_date32(kind):
         values = values.cast(pa.int32())
@@ -281,7 +281,7 @@ def _numbers(values: Any) -> NDArray[np.float64] | None:
     return numbers
 
 
-def _examples(values: Any) -> list[Any]:
+def _examples(values: pa.Array[Any]) -> list[Any]:
     try:
         return python_values(values)
     except (pa.ArrowInvalid, ValueError, OverflowError):

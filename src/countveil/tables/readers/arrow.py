@@ -51,18 +51,20 @@ def _whole_table(path: Path) -> pa.Table:
 
     try:
         with path.open("rb") as file:
-            return feather.read_table(file).replace_schema_metadata(None)
+            table: pa.Table = feather.read_table(file)
+            return table.replace_schema_metadata(None)
     except PermissionError:
         raise
     except (pa.ArrowException, OSError) as first:
         try:
             with path.open("rb") as file, pa.ipc.open_stream(file) as reader:
-                return reader.read_all().replace_schema_metadata(None)
+                table = reader.read_all()
+                return table.replace_schema_metadata(None)
         except (pa.ArrowException, OSError):
             raise InputError(f"{path} is not a readable Arrow file: damaged or cut off.") from first
 
 
-def _check_same_layout(paths: Sequence[Path], schemas: Sequence[Any]) -> None:
+def _check_same_layout(paths: Sequence[Path], schemas: Sequence[pa.Schema]) -> None:
     for path, schema in zip(paths, schemas, strict=True):
         if not schema.equals(schemas[0]):
             raise InputError(f"{path} has other columns or types than {paths[0]}.")
@@ -77,7 +79,7 @@ class ArrowBlocks:
     def __init__(self, paths: Sequence[Path], missing: Sequence[str] = ()) -> None:
         self._paths, self._missing = paths, missing
         files = []
-        schemas = []
+        schemas: list[pa.Schema] = []
         for path in paths:
             with _opened(path) as reader:
                 schemas.append(reader.schema.remove_metadata())
@@ -111,7 +113,7 @@ def _opened(path: Path, columns: Sequence[int] | None = None) -> Iterator[Any]:
         use_threads=False, included_fields=None if columns is None else list(columns)
     )
     try:
-        with pa.OSFile(str(path)) as raw, pa.ipc.open_file(raw, options=options) as reader:
+        with pa.OSFile(str(path), "r") as raw, pa.ipc.open_file(raw, options=options) as reader:
             yield reader
     except PermissionError:
         raise

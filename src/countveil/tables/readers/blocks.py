@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from countveil.tables.encoded.arrow_arrays import plain_array
 from countveil.tables.encoded.encoding import EncodedColumn, Form, encode
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 LEAST_SPAN, MOST_SPAN = 1 << 17, 1 << 20
 SPANS = 16
@@ -35,7 +38,7 @@ class Span:
 class Blocks(Protocol):
     """A source that can be read span by span, again and again."""
 
-    schema: Any
+    schema: pa.Schema
     rows: int
     spans: list[Span]
 
@@ -62,7 +65,7 @@ class TableBlocks:
     in_memory = False
     labels = NO_LABELS
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table: pa.Table) -> None:
         self._table = table
         self.schema = table.schema
         self.rows = int(table.num_rows)
@@ -83,7 +86,9 @@ class TableBlocks:
             yield {name: encode(array, form) for (name, form), array in arrays}
 
 
-def encode_batch(batch: Any, columns: Mapping[str, Form], missing: Sequence[str] = ()) -> Batch:
+def encode_batch(
+    batch: pa.RecordBatch, columns: Mapping[str, Form], missing: Sequence[str] = ()
+) -> Batch:
     """The columns of a record batch; texts in `missing` become null."""
     place = batch.schema.get_field_index
     return {

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -23,6 +23,9 @@ from countveil.sql.interruptible import InterruptibleCalls
 from countveil.sql.locked_duckdb import connect_to_file, is_duckdb_file
 from countveil.tables import DatabaseSource
 from countveil.tables.readers.sqlite import chosen_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _BATCH = 1 << 16
 LEAST_BYTES = 128 << 20
@@ -36,7 +39,9 @@ _TABLES = (
 
 
 @contextlib.contextmanager
-def duckdb_batches(source: DatabaseSource, room: int) -> Iterator[tuple[Any, Iterator[Any]]]:
+def duckdb_batches(
+    source: DatabaseSource, room: int
+) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema, and the batches while the database is open."""
     path = Path(source.place)
     if not path.is_file():

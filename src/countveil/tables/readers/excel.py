@@ -23,7 +23,7 @@ from countveil.tables.labels import code_text
 from countveil.tables.readers.blocks import TableBlocks
 
 _WHOLE_BELOW = 1 << 53
-_KINDS: dict[frozenset[type], Any] = {
+_KINDS: dict[frozenset[type], pa.DataType] = {
     frozenset({bool}): pa.bool_(),
     frozenset({dt.date}): pa.date32(),
     frozenset({dt.datetime}): pa.timestamp("us"),
@@ -83,7 +83,7 @@ def _check_header(path: Path, names: Sequence[str]) -> None:
         )
 
 
-def _column(cells: Sequence[Any]) -> Any:
+def _column(cells: Sequence[Any]) -> pa.Array[Any]:
     """A column of the one type that its cells have, or else of text."""
     values = [None if cell == "" else cell for cell in cells]
     known = [value for value in values if value is not None]
@@ -98,7 +98,9 @@ def _column(cells: Sequence[Any]) -> Any:
     return _converted(values, code_text, pa.string())
 
 
-def _converted(values: Sequence[Any], convert: Callable[[Any], Any], kind: Any) -> Any:
+def _converted(
+    values: Sequence[Any], convert: Callable[[Any], Any], kind: pa.DataType | None
+) -> pa.Array[Any]:
     return pa.array([None if value is None else convert(value) for value in values], kind)
 
 

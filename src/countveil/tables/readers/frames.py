@@ -40,7 +40,7 @@ def open_object(frame: Any, reading: Reading, kept: KeptColumns) -> Blocks:
         return StreamBlocks(schema, batches, reading, kept)
 
 
-def _in_memory(frame: Any) -> Any:
+def _in_memory(frame: Any) -> pa.Table | None:
     """The table, if it is one already."""
     if isinstance(frame, pa.Table):
         return frame
@@ -55,7 +55,7 @@ def _in_memory(frame: Any) -> Any:
     return None
 
 
-def _stream(frame: Any) -> tuple[Any, Iterator[Any]]:
+def _stream(frame: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     if is_polars_plan(frame):
         return _polars_plan(frame)
     if hasattr(frame, "to_reader") and hasattr(frame, "dataset_schema"):
@@ -67,10 +67,10 @@ def _stream(frame: Any) -> tuple[Any, Iterator[Any]]:
     return reader.schema, iter(reader)
 
 
-def _polars_plan(plan: Any) -> tuple[Any, Iterator[Any]]:
+def _polars_plan(plan: Any) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     schema = plan.head(0).collect().to_arrow().schema
 
-    def batches() -> Iterator[Any]:
+    def batches() -> Iterator[pa.RecordBatch]:
         for frame in plan.collect_batches(chunk_size=_BATCH, maintain_order=True):
             yield from frame.to_arrow().cast(schema).to_batches()
 

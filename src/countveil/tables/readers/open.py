@@ -6,13 +6,17 @@ the columns are for.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from countveil.errors import InputError, SettingsError
 from countveil.tables import DatabaseSource, FileSource, FrameSource, Reading, Source
 from countveil.tables.readers.blocks import Blocks
 from countveil.tables.storage.memory import KeptColumns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def open_blocks(source: Source, reading: Reading, kept: KeptColumns) -> Blocks:
@@ -60,7 +64,9 @@ def _open_files(source: FileSource, reading: Reading, kept: KeptColumns) -> Bloc
     return open_workbooks(source.paths, source.sheet, reading.missing)
 
 
-def _database(source: DatabaseSource, most_bytes: int) -> AbstractContextManager[Any]:
+def _database(
+    source: DatabaseSource, most_bytes: int
+) -> AbstractContextManager[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema and the batches of a table or query, while the database is open."""
     if source.kind == "sqlite":
         from countveil.tables.readers.sqlite import sqlite_batches

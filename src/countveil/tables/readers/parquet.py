@@ -66,7 +66,7 @@ class ParquetBlocks:
         for number in sorted({number for number, _ in span.groups}):
             path, metadata = self._paths[number], self._metadata[number]
             groups = [group for owner, group in span.groups if owner == number]
-            with _readable(path), pa.OSFile(str(path)) as raw:
+            with _readable(path), pa.OSFile(str(path), "r") as raw:
                 file = pq.ParquetFile(raw, metadata=metadata, read_dictionary=coded)
                 for group in groups:
                     for batch in file.iter_batches(

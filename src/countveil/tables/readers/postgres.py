@@ -33,7 +33,9 @@ _EARLIEST_DAY, _DAY_MICROSECONDS = -2_500_000, 86_400_000_000
 
 
 @contextlib.contextmanager
-def postgres_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any]]]:
+def postgres_batches(
+    source: DatabaseSource,
+) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema, and the batches while the connection is open."""
     try:
         import adbc_driver_postgresql  # noqa: F401 - imported here, where its absence is explained
@@ -65,7 +67,7 @@ def postgres_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any
         yield schema, _cast(link.batches(), schema)
 
 
-def _cast(batches: Iterator[Any], schema: Any) -> Iterator[Any]:
+def _cast(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for column, name in zip(batch.columns, schema.names, strict=True):
             _check_dates(column, name)
@@ -76,7 +78,7 @@ def _cast(batches: Iterator[Any], schema: Any) -> Iterator[Any]:
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _check_dates(column: Any, name: str) -> None:
+def _check_dates(column: pa.Array[Any], name: str) -> None:
     """Refuse dates and times that came out wrong because Arrow does not have them."""
     if pa.types.is_date32(column.type):
         least = pc.min(column.cast(pa.int32())).as_py()
@@ -94,15 +96,16 @@ def _check_dates(column: Any, name: str) -> None:
         )
 
 
-def _type(field: Any) -> str:
+def _type(field: pa.Field[Any]) -> str:
     return str((field.metadata or {}).get(b"POSTGRESQL:type", b"").decode())
 
 
-def _published_type(field: Any) -> Any:
+def _published_type(field: pa.Field[Any]) -> pa.DataType:
     """The type of a column: decimals as they are declared, or else floating point."""
     kind = _type(field)
     if kind in _AS_THEY_ARE:
-        return field.type
+        same: pa.DataType = field.type
+        return same
     if kind != "numeric":
         return pa.string()
     modifier = int((field.metadata or {}).get(b"POSTGRESQL:typmod", b"-1")) - 4

@@ -141,7 +141,7 @@ class _Condition:
         return to_numpy(result.column(0).combine_chunks()).astype(np.bool_)
 
 
-def _for_duckdb(array: Any) -> Any:
+def _for_duckdb(array: pa.Array[Any]) -> pa.Array[Any]:
     """An array of a type that DuckDB takes; times with a zone become those of UTC."""
     kind = array.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:

@@ -31,7 +31,7 @@ _STEPS = 200_000
 _ALLOWED = (
     sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE,
 )  # fmt: skip
-_KINDS: dict[frozenset[str], Any] = {
+_KINDS: dict[frozenset[str], pa.DataType] = {
     frozenset(): pa.string(),
     frozenset({"integer"}): pa.int64(),
     frozenset({"real"}): pa.float64(),
@@ -41,11 +41,11 @@ _KINDS: dict[frozenset[str], Any] = {
 }
 
 # How SQLite stores values of a type that it does not have.
-_STORED: dict[type, Any] = {bool: pa.int64(), str: pa.string()}
+_STORED: dict[type, pa.DataType] = {bool: pa.int64(), str: pa.string()}
 
 
 @contextlib.contextmanager
-def sqlite_batches(source: DatabaseSource) -> Iterator[tuple[Any, Iterator[Any]]]:
+def sqlite_batches(source: DatabaseSource) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema, and the batches while the database is open."""
     path = Path(source.place)
     if not path.is_file():
@@ -109,7 +109,7 @@ def _declared(connection: sqlite3.Connection, source: DatabaseSource) -> dict[st
 
 def _field(
     connection: sqlite3.Connection, asked: str, name: str, declared: str
-) -> tuple[Any, type | None]:
+) -> tuple[pa.Field[Any], type | None]:
     """The type of a column, and the Python type that its values are stored as, if another one."""
     column = quoted_name((name,))
     text = f"SELECT DISTINCT typeof({column}) FROM ({asked}\n) WHERE {column} IS NOT NULL"
@@ -135,7 +135,9 @@ def _field(
     return pa.field(name, stored), None
 
 
-def _batches(cursor: sqlite3.Cursor, schema: Any, turns: Sequence[type | None]) -> Iterator[Any]:
+def _batches(
+    cursor: sqlite3.Cursor, schema: pa.Schema, turns: Sequence[type | None]
+) -> Iterator[pa.RecordBatch]:
     while rows := cursor.fetchmany(_BATCH):
         arrays = []
         for field, turn, values in zip(schema, turns, zip(*rows, strict=True), strict=True):

@@ -30,7 +30,7 @@ _READERS = {
     ".sav": ("read_sav", SPSS), ".zsav": ("read_sav", SPSS), ".por": ("read_por", SPSS),
     ".dta": ("read_dta", STATA), ".sas7bdat": ("read_sas7bdat", SAS), ".xpt": ("read_xport", SAS),
 }  # fmt: skip
-_KINDS: Sequence[tuple[type, Any]] = (
+_KINDS: Sequence[tuple[type, pa.DataType]] = (
     (dt.datetime, pa.timestamp("us")),
     (dt.date, pa.date32()),
     (dt.time, pa.time64("us")),
@@ -82,7 +82,7 @@ class _StatFile:
         )
         return values, meta
 
-    def kind(self, name: str) -> Any:
+    def kind(self, name: str) -> pa.DataType:
         """The type of a column: text as the file declares, a time as its first value shows."""
         if self._meta.readstat_variable_types[name] == "string":
             return pa.string()
@@ -98,7 +98,7 @@ class _StatFile:
             start, size = start + size, BATCH_ROWS
         return pa.float64()
 
-    def batches(self, schema: Any) -> Iterator[Any]:
+    def batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """All rows."""
         values, start = self._first, 0
         while self.names and (size := len(values[self.names[0]])):
@@ -109,12 +109,13 @@ class _StatFile:
                 break
             values = self._rows(start)[0]
 
-    def _array(self, values: Sequence[Any], field: Any) -> Any:
+    def _array(self, values: Sequence[Any], field: pa.Field[Any]) -> pa.Array[Any]:
         if pa.types.is_string(field.type):
             return pa.array([value or None for value in values], field.type)
         if pa.types.is_temporal(field.type):
             return times_of(values, field.name, field.type, self._counting)
-        return pa.array(values, field.type)
+        array: pa.Array[Any] = pa.array(values, field.type)
+        return array
 
     def labels(self) -> Mapping[str, Mapping[str, str]]:
         """What codes stand for; where two codes share a label, each code is added to it."""

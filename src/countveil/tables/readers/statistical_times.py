@@ -9,6 +9,7 @@ counts seconds since 1582, into 999 microseconds. Here a time has as many digits
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +44,9 @@ STATA = Counting(epoch=3_653, date=_DAY, time=1_000, only_shown=True)
 SAS = Counting(epoch=3_653, date=_DAY, time=1)
 
 
-def times_of(values: Any, name: str, kind: Any, counting: Counting) -> Any:
+def times_of(
+    values: Sequence[Any], name: str, kind: pa.DataType, counting: Counting
+) -> pa.Array[Any]:
     """Numbers, some of them missing, as dates, moments or times of day."""
     given = pa.array(values, pa.float64())
     missing = np.array([value is None for value in values], np.bool_)

@@ -30,8 +30,8 @@ class StreamBlocks:
 
     def __init__(
         self,
-        schema: Any,
-        batches: Iterable[Any],
+        schema: pa.Schema,
+        batches: Iterable[pa.RecordBatch],
         reading: Reading,
         kept: KeptColumns,
         *,
@@ -45,7 +45,7 @@ class StreamBlocks:
         self.schema = plain_schema(schema.remove_metadata())
         self._kept = kept
         self._whole = {f.name for f in self.schema if whole_numbers and f.type == pa.float64()}
-        pending: list[list[Any]] = []
+        pending: list[list[pa.Array[Any]]] = []
         rows = size = 0
         for batch in batches:
             columns = [plain_array(column, reading.missing) for column in batch.columns]
@@ -81,7 +81,7 @@ class StreamBlocks:
             batch[name] = in_form(column, form)
         yield batch
 
-    def _add(self, batches: Sequence[Sequence[Any]], rows: int) -> None:
+    def _add(self, batches: Sequence[Sequence[pa.Array[Any]]], rows: int) -> None:
         columns = []
         for field, arrays in zip(self.schema, zip(*batches, strict=True), strict=True):
             if field.name in self._whole and not _all_whole(arrays):
@@ -92,7 +92,7 @@ class StreamBlocks:
         self.rows += rows
 
 
-def _encoded(arrays: Sequence[Any]) -> EncodedColumn:
+def _encoded(arrays: Sequence[pa.Array[Any]]) -> EncodedColumn:
     """Neighbouring arrays as one encoded column."""
     plain = [decoded(array) for array in arrays]
     if pa.types.is_string(plain[0].type):
@@ -101,7 +101,7 @@ def _encoded(arrays: Sequence[Any]) -> EncodedColumn:
     return encode(pa.concat_arrays(plain))
 
 
-def _all_whole(arrays: Sequence[Any]) -> bool:
+def _all_whole(arrays: Sequence[pa.Array[Any]]) -> bool:
     column = pa.chunked_array(arrays)
     sound = pc.and_(pc.equal(pc.floor(column), column), pc.less(pc.abs(column), _WHOLE_BELOW))
     return bool(pc.all(sound).as_py() is not False)

@@ -168,7 +168,7 @@ def _spill_column(spill: Spill, column: EncodedColumn) -> Callable[[], EncodedCo
     return numbers
 
 
-def _put_array(spill: Spill, array: Any) -> int:
+def _put_array(spill: Spill, array: pa.Array[Any]) -> int:
     sink = pa.BufferOutputStream()
     batch = pa.record_batch([array], ["c"])
     with pa.ipc.new_stream(sink, batch.schema) as writer:
@@ -176,6 +176,7 @@ def _put_array(spill: Spill, array: Any) -> int:
     return spill.put(sink.getvalue().to_pybytes())
 
 
-def _get_array(spill: Spill, number: int) -> Any:
+def _get_array(spill: Spill, number: int) -> pa.Array[Any]:
     with pa.ipc.open_stream(pa.py_buffer(spill.get(number))) as reader:
-        return reader.read_next_batch().column(0)
+        batch: pa.RecordBatch = reader.read_next_batch()
+        return batch.column(0)

@@ -84,7 +84,7 @@ def _read(connection: duckdb.DuckDBPyConnection, name: str) -> InMemoryColumn:
     return InMemoryColumn(rank[places], python_values(ordered["v"]), table, whole)
 
 
-def _encoded(batches: Iterable[pa.Array]) -> tuple[NDArray[np.uint32], pa.Array]:
+def _encoded(batches: Iterable[pa.Array[Any]]) -> tuple[NDArray[np.uint32], pa.Array[Any]]:
     """The different values in the order in which they come, and the place of every row's."""
     chunks, values = [], None
     for batch in batches:
@@ -104,7 +104,7 @@ def _encoded(batches: Iterable[pa.Array]) -> tuple[NDArray[np.uint32], pa.Array]
     return codes, values
 
 
-def _batches(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[pa.Array]:
+def _batches(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[pa.Array[Any]]:
     reader = connection.sql(f"SELECT {name} FROM release").to_arrow_reader(_BATCH)
     kind = reader.schema.field(0).type
     if not _can_be_read(kind):
@@ -135,7 +135,7 @@ def _can_be_read(kind: pa.DataType) -> bool:
     )
 
 
-def _with_new(values: pa.Array | None, others: pa.Array) -> pa.Array:
+def _with_new(values: pa.Array[Any] | None, others: pa.Array[Any]) -> pa.Array[Any]:
     """The values so far, then those of the others that are new."""
     if values is not None:
         new = others.filter(pc.invert(pc.is_in(others, values)))
@@ -145,6 +145,6 @@ def _with_new(values: pa.Array | None, others: pa.Array) -> pa.Array:
     return others
 
 
-def _numpy(array: pa.Array) -> NDArray[Any]:
+def _numpy(array: pa.Array[Any]) -> NDArray[Any]:
     """The numbers of an array without a missing one, not copied."""
     return np.from_dlpack(array)

@@ -49,7 +49,7 @@ class Chunk:
 
     rows: int
     columns: list[DictionaryColumn]
-    fits: list[frozenset[Any]]
+    fits: list[frozenset[pa.DataType]]
     passed: int
 
 
@@ -134,7 +134,7 @@ class CsvFile:
                 # The last record may lack its line end.
                 yield _Unparsed(number, [rest, b"\n"], raw.tell())
 
-    def _parsed(self, text: bytes, *, first: bool) -> list[Any]:
+    def _parsed(self, text: bytes, *, first: bool) -> list[pa.DictionaryArray[Any, Any]]:
         # The header, if there is one, is in the first chunk.
         first = first and self.style.header
         names = [str(place) for place in range(len(self.header))]
@@ -223,13 +223,15 @@ class CsvFile:
         raise InputError(f"{where}: {why}.") from None
 
 
-def _chunk(columns: Sequence[Any], passed: int, *, decimal_comma: bool) -> Chunk:
+def _chunk(
+    columns: Sequence[pa.DictionaryArray[Any, Any]], passed: int, *, decimal_comma: bool
+) -> Chunk:
     encoded = [encode_dictionary(column) for column in columns]
     fits = [fitting(column.dictionary, decimal_comma=decimal_comma) for column in encoded]
     return Chunk(len(columns[0]), encoded, fits, passed)
 
 
-def _without_mark(column: Any) -> Any:
+def _without_mark(column: pa.DictionaryArray[Any, Any]) -> pa.DictionaryArray[Any, Any]:
     """All rows but the last, whose text no other row has."""
     indices, texts = column.indices, column.dictionary
     return pa.DictionaryArray.from_arrays(

@@ -18,7 +18,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -56,7 +56,10 @@ def csv_bytes(path: Path, encoding: str | None = None) -> Iterator[tuple[Any, An
 
 def native(stream: Any) -> Any:
     """A stream that Arrow can read from its own threads."""
-    return pa.PythonFile(stream, mode="r") if isinstance(stream, Transcoded | _Unzipped) else stream
+    if isinstance(stream, Transcoded | _Unzipped):
+        # They have all that Arrow asks for, without being an IOBase.
+        return pa.PythonFile(stream, mode="r")  # type: ignore[arg-type]
+    return stream
 
 
 def not_the_encoding(path: Path, encoding: str, byte: int, line: int) -> InputError:
@@ -163,9 +166,10 @@ def _decompressed(path: Path) -> Iterator[tuple[Any, Any]]:
         with _unzipped(path) as stream_and_file:
             yield stream_and_file
         return
-    method = {".gz": "gzip", ".zst": "zstd"}.get(ending)
+    methods: dict[str, Literal["gzip", "zstd"]] = {".gz": "gzip", ".zst": "zstd"}
+    method = methods.get(ending)
     # Not Python objects: Arrow's thread would wait forever for an interpreter that has ended.
-    with pa.OSFile(str(path)) as raw:
+    with pa.OSFile(str(path), "r") as raw:
         if method is None:
             yield raw, raw
         else:

@@ -77,7 +77,7 @@ class CsvBlocks:
     ) -> None:
         self._kept, self._decimal_comma = kept, decimal_comma
         self._names = list(header)
-        self._fits: list[list[frozenset[Any]]] = []
+        self._fits: list[list[frozenset[pa.DataType]]] = []
         self._n_texts: list[list[int]] = []
         self.schema: Any = None
         self.rows = 0
@@ -130,7 +130,7 @@ class CsvBlocks:
             batch[name] = in_form(column, form)
         yield batch
 
-    def _kind(self, place: int) -> Any:
+    def _kind(self, place: int) -> pa.DataType:
         n_texts = sum(sizes[place] for sizes in self._n_texts)
         if not n_texts:
             return TEXT
@@ -138,7 +138,7 @@ class CsvBlocks:
         return TEXT if kind == pa.float64() and self._merges(place, n_texts) else kind
 
     def _merges(self, place: int, n_texts: int) -> bool:
-        def dictionaries() -> Iterator[Any]:
+        def dictionaries() -> Iterator[pa.Array[Any]]:
             for number in range(len(self.spans)):
                 texts = self._texts(number, place).dictionary
                 yield with_point(texts) if self._decimal_comma else texts

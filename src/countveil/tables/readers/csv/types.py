@@ -33,7 +33,7 @@ _DIGITS, _WHOLE_DIGITS = 17, 15
 AT_ONCE = 1 << 22
 
 
-def fitting(texts: Any, *, decimal_comma: bool = False) -> frozenset[Any]:
+def fitting(texts: pa.Array[Any], *, decimal_comma: bool = False) -> frozenset[pa.DataType]:
     """The types that fit all of these texts; every type if there are none."""
     if not len(texts):
         return frozenset(_FITS)
@@ -44,9 +44,9 @@ def fitting(texts: Any, *, decimal_comma: bool = False) -> frozenset[Any]:
     return kinds
 
 
-def _fitting(texts: Any, kinds: frozenset[Any]) -> frozenset[Any]:
+def _fitting(texts: pa.Array[Any], kinds: frozenset[pa.DataType]) -> frozenset[pa.DataType]:
     # The first few texts rule most types out.
-    few = set(texts.slice(0, _SAMPLE).to_pylist())
+    few: set[Any] = set(texts.slice(0, _SAMPLE).to_pylist())
     return frozenset(
         kind
         for kind, (look, fits) in _FITS.items()
@@ -54,18 +54,19 @@ def _fitting(texts: Any, kinds: frozenset[Any]) -> frozenset[Any]:
     )
 
 
-def with_point(texts: Any) -> Any:
+def with_point(texts: pa.Array[Any]) -> pa.Array[Any]:
     """Numbers with a decimal comma rewritten with a point; what has a point is not a number."""
-    return pc.replace_substring(pc.replace_substring(texts, ".", "_"), ",", ".")
+    pointed: pa.Array[Any] = pc.replace_substring(pc.replace_substring(texts, ".", "_"), ",", ".")
+    return pointed
 
 
-def first_fitting(fits: Iterable[frozenset[Any]]) -> Any:
+def first_fitting(fits: Iterable[frozenset[pa.DataType]]) -> pa.DataType:
     """The type of a column, from the types that fit its chunks; text if there is no other."""
     common = frozenset(_FITS).intersection(*fits)
     return next((kind for kind in _FITS if kind in common), TEXT)
 
 
-def merges(chunks: Callable[[], Iterator[Any]], n_texts: int) -> bool:
+def merges(chunks: Callable[[], Iterator[pa.Array[Any]]], n_texts: int) -> bool:
     """Whether different texts would become one number: 250.0 and 250.00 are codes, not numbers.
 
     `chunks` gives the texts, chunk by chunk, `n_texts` in all, some of them several times. They are
@@ -86,17 +87,18 @@ def merges(chunks: Callable[[], Iterator[Any]], n_texts: int) -> bool:
     return False
 
 
-def _bits(texts: Any) -> NDArray[np.uint64]:
-    numbers = np.frombuffer(texts.cast(pa.float64()).buffers()[1], np.float64, len(texts))
+def _bits(texts: pa.Array[Any]) -> NDArray[np.uint64]:
+    buffer: Any = texts.cast(pa.float64()).buffers()[1]
+    numbers = np.frombuffer(buffer, np.float64, len(texts))
     # -0 and 0 are one number.
     return (numbers + 0.0).view(np.uint64)
 
 
-def _fits_whole(texts: Any) -> bool:
+def _fits_whole(texts: pa.Array[Any]) -> bool:
     return _all(pc.match_substring_regex(texts, _WHOLE)) and _castable(texts, pa.int64())
 
 
-def _fits_number(texts: Any) -> bool:
+def _fits_number(texts: pa.Array[Any]) -> bool:
     if not _all(pc.match_substring_regex(texts, _NUMBER)) or not _castable(texts, pa.float64()):
         return False
     digits = to_numpy(pc.utf8_length(pc.replace_substring_regex(texts, r"[^0-9]", "")))
@@ -105,22 +107,22 @@ def _fits_number(texts: Any) -> bool:
     return few and _all(pc.is_finite(texts.cast(pa.float64())))
 
 
-def _fits_date(texts: Any) -> bool:
+def _fits_date(texts: pa.Array[Any]) -> bool:
     if not _all(pc.match_substring_regex(texts, _DATE)):
         return False
     # There was no year 0.
     return not _any(pc.starts_with(texts, "0000")) and _castable(texts, pa.date32())
 
 
-def _fits_time(texts: Any) -> bool:
+def _fits_time(texts: pa.Array[Any]) -> bool:
     return _all(pc.match_substring_regex(texts, _TIME)) and _castable(texts, pa.timestamp("us"))
 
 
-def _fits_truth(texts: Any) -> bool:
+def _fits_truth(texts: pa.Array[Any]) -> bool:
     return _all(pc.is_in(texts, value_set=text_array(_TRUTHS)))
 
 
-def _castable(texts: Any, kind: Any) -> bool:
+def _castable(texts: pa.Array[Any], kind: pa.DataType) -> bool:
     try:
         texts.cast(kind)
     except pa.ArrowInvalid:
@@ -128,16 +130,16 @@ def _castable(texts: Any, kind: Any) -> bool:
     return True
 
 
-def _all(truths: Any) -> bool:
+def _all(truths: pa.Array[Any]) -> bool:
     return bool(pc.all(truths).as_py())
 
 
-def _any(truths: Any) -> bool:
+def _any(truths: pa.Array[Any]) -> bool:
     return bool(pc.any(truths).as_py())
 
 
 # The first type that fits is the column's. Each has a pattern that all of its texts match.
-_FITS: dict[Any, tuple[re.Pattern[str], Callable[[Any], bool]]] = {
+_FITS: dict[pa.DataType, tuple[re.Pattern[str], Callable[[pa.Array[Any]], bool]]] = {
     pa.int64(): (re.compile(r"-?[0-9]{1,19}"), _fits_whole),
     pa.float64(): (re.compile(r"-?[0-9]*([.][0-9]+)?([eE][+-]?[0-9]+)?"), _fits_number),
     pa.date32(): (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"), _fits_date),
