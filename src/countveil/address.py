@@ -79,8 +79,7 @@ def parse_release_address(text: str) -> DatabaseAddress | None:
         raise SettingsError(f"No table is named. An address in a database is written {DATABASES}.")
     if address is not None and address.kind == SQLITE and len(address.table) > 1:
         raise SettingsError(
-            'SQLite has no schemas: write sqlite:FILE#table, or #"my.table" if the name has a '
-            "point."
+            'SQLite has no schemas: write sqlite:FILE#table, or #"my.table" if the name has a dot.'
         )
     return address
 
@@ -115,7 +114,7 @@ def refuse_as_folder(folder: Path) -> None:
         raise SettingsError(
             "A folder on this machine is needed here, and this is an address. Other file systems "
             "are reached with --engine spark (in Python: engine='spark'); 'countveil export FOLDER "
-            "--to ADDRESS' puts a release into a database, where 'countveil query ADDRESS' asks it."
+            "--to ADDRESS' puts a release into a database that 'countveil query ADDRESS' reads."
         )
 
 
@@ -145,8 +144,8 @@ def _parts(name: str, error: type[CountveilError]) -> tuple[str, ...]:
         return ()
     if _TABLE.fullmatch(name) is None:
         raise error(
-            "The table behind # is not readable. It is written #table or #schema.table, and a name "
-            'with a point or another special character in double quotes: #"my.table".'
+            "The table after # is not readable. It is written #table or #schema.table, and a name "
+            'with a dot or another special character in double quotes: #"my.table".'
         )
     return tuple(
         part[1:-1].replace('""', '"') if part[0] == '"' else part

@@ -97,4 +97,4 @@ def nearest(name: str, existing: Iterable[str], most: int = 8) -> str:
         return "There are none."
     listed = ", ".join(repr(candidate) for candidate in names[:most])
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"There are: {listed}{more}."
+    return f"Available: {listed}{more}."

@@ -147,7 +147,7 @@ def test_what_is_refused(census: Path) -> None:
         cv.compare(census, {"salary": 4}, epsilon=0)
     with pytest.raises(SettingsError, match="number of queries"):
         cv.compare(census, {"salary": 4}, queries=0)
-    with pytest.raises(SettingsError, match="releases must be a whole number from 1 on"):
+    with pytest.raises(SettingsError, match="releases must be a whole number of at least 1"):
         cv.compare(census, {"salary": 4}, releases=0)
     with pytest.raises(SettingsError, match="one sensitive column at a time; 2 were named"):
         cv.compare(census, {"salary": 4, "occupation": 4})

@@ -169,7 +169,7 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
         (tmp_path, "is a folder"),
         (tmp_path / "none" / "x", "no folder"),
         (tmp_path / "old", "--force"),
-        (tmp_path / "a\0b", "not a possible one"),
+        (tmp_path / "a\0b", "not valid"),
     ):
         with pytest.raises(TargetError, match=words):
             check_file(place, "the page", replace=False)

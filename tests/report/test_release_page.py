@@ -79,7 +79,12 @@ def test_it_holds_what_it_must(release: Path) -> None:
     for paragraph in manifest.statement:
         head, _, rest = paragraph.partition(". ")
         assert f"<b>{html.escape(head)}.</b> {html.escape(rest)}" in text
-    for words in ("What was published", "How to ask it", "The manifest", manifest.files[0].sha256):
+    for words in (
+        "What was published",
+        "How to query it",
+        "The manifest",
+        manifest.files[0].sha256,
+    ):
         assert words in text
     root = ET.fromstring(re.sub(r"<!doctype html>|<meta[^>]*>", "", text))
     charts = [element for element in root.iter() if element.get("class") == "chart"]

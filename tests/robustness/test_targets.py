@@ -79,13 +79,13 @@ OCCUPIED: dict[str, tuple[Callable[[Path, Path], Path], list[str], tuple[str, ..
     "a foreign file in a release": (
         release_with("notes.txt"),
         ["--force"],
-        ("notes.txt", "move it away"),
+        ("notes.txt", "move it elsewhere"),
     ),
     "a hidden file in a release": (release_with(".notes"), ["--force"], (".notes",)),
     "a foreign file among the data": (
         release_with("data/notes.txt"),
         ["--force"],
-        ("notes.txt", "move it away"),
+        ("notes.txt", "move it elsewhere"),
     ),
     "a damaged release": (damaged_release, ["--force"], ("target", "not a release")),
     "a file": (a_file, [], ("target", "is a file")),

@@ -274,7 +274,7 @@ def test_years_that_python_has_not_cannot_be_groups_but_can_be_counted(tmp_path:
     # More often than a release answers from its files.
     for _ in range(6):
         assert release.count("day > DATE '2000-01-01'").estimate == 40
-        with pytest.raises(QueryError, match="outside of the years 1 to 9999"):
+        with pytest.raises(QueryError, match="outside the years 1 to 9999"):
             release.sql("SELECT day, count(*) FROM release GROUP BY day")
         found = release.sql(
             "SELECT day, count(*) FROM release WHERE day BETWEEN DATE '1900-01-01' AND "

@@ -167,7 +167,7 @@ class Release:
 
         if dialect not in DIALECTS:
             listed = ", ".join(DIALECTS)
-            raise SettingsError(f"There is no dialect {dialect!r}. There are: {listed}.")
+            raise SettingsError(f"There is no dialect {dialect!r}. Available: {listed}.")
         question = parse_question(query, self._columns)
         plan = plan_question(question, self._columns)
         views = self._channels(plan).views

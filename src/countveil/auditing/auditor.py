@@ -76,7 +76,7 @@ def run_audit(
 def _wanted(attacks: Sequence[str]) -> Collection[str]:
     for name in attacks:
         if name not in ATTACKS:
-            raise SettingsError(f"There is no attack {name!r}. There are: {', '.join(ATTACKS)}.")
+            raise SettingsError(f"There is no attack {name!r}. Available: {', '.join(ATTACKS)}.")
     return attacks or list(ATTACKS)
 
 

@@ -64,7 +64,7 @@ def not_run(adversary: str, attack: str, column: str, n_values: int, most: int) 
     """An attack that is left out because a column has too many values."""
     return Finding(
         adversary, attack, "-", "-", "-", float(n_values), "values of the column",
-        verdict=NOT_RUN, column=column, note=f"at most {most:,} can be looked at pair by pair",
+        verdict=NOT_RUN, column=column, note=f"at most {most:,} can be examined pair by pair",
     )  # fmt: skip
 
 
@@ -78,9 +78,9 @@ def too_few(adversary: str, rows: int, least: int) -> Finding:
 
 
 def too_few_cells(adversary: str, attack: str, column: str, cells: int, least: int) -> Finding:
-    """An attack that is left out because the other columns give no cells of a fitting size."""
+    """An attack that is left out because there are too few cells of a suitable size."""
     return Finding(
-        adversary, attack, "-", "-", "-", float(cells), "cells of a fitting size",
+        adversary, attack, "-", "-", "-", float(cells), "cells of a suitable size",
         verdict=NOT_RUN, column=column, note=f"at least {least:,} are needed",
     )  # fmt: skip
 

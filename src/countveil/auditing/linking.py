@@ -145,7 +145,7 @@ def _check_same_rows(ours: Codes, theirs: Codes, manifest: Manifest) -> None:
         raise ReleaseError(
             f"{strange:,} rows of the release have other non-sensitive values than any row of the "
             f"table. Is it a release of this table, and were --bins, --merge or --missing given "
-            f"when it was published? Give the same here."
+            f"when it was published? Give the same options here."
         )
 
 
@@ -189,7 +189,7 @@ def _translated(column: StoredColumn, places: Mapping[Any, int], name: str) -> C
         raise ReleaseError(
             f"Column {name!r} of the release holds a value that the table does not have. Is it a "
             f"release of this table, and were --bins, --merge or --missing given when it was "
-            f"published? Give the same here."
+            f"published? Give the same options here."
         ) from None
     return to[column.codes]
 

@@ -65,7 +65,7 @@ MasterOption = Annotated[
         "--master",
         metavar="URL",
         help="With --engine spark: spark://HOST:PORT, local[*], local-cluster[2,1,1024], yarn; "
-        "without it, what Spark is set up for, or this machine.",
+        "by default what Spark is configured for, or this machine.",
     ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]
@@ -106,7 +106,7 @@ GroupsOption = Annotated[
 ResidueOption = Annotated[
     Residue,
     typer.Option(
-        "--residue", help="Rows left over by ell: absorb them (none is lost) or drop them."
+        "--residue", help="Rows left over by groups of ell: absorb (none is lost) or drop them."
     ),
 ]
 ReportOption = Annotated[
@@ -135,11 +135,11 @@ _SOURCE: dict[str, tuple[Any, Any]] = {
     "delimiter": _text(
         "--delimiter",
         "CHAR",
-        "What separates the cells of a CSV, such as ';' or tab; without it, it is found in the "
+        "What separates the cells of a CSV, such as ';' or tab; by default detected in the "
         "first line.",
     ),
     "quote": _text(
-        "--quote", "CHAR", "What encloses cells of a CSV, or none; without it, the double quote."
+        "--quote", "CHAR", "What encloses cells of a CSV, or none; by default the double quote."
     ),
     "encoding": _text(
         "--encoding",

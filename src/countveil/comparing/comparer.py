@@ -49,7 +49,7 @@ def run_compare(
     progress: Progress = reading.progress or (lambda _stage, _done, _total: None)
     ColumnSettings(ell)
     if isinstance(releases, bool) or not isinstance(releases, int) or releases < 1:
-        raise SettingsError(f"releases must be a whole number from 1 on, got {releases!r}.")
+        raise SettingsError(f"releases must be a whole number of at least 1, got {releases!r}.")
     progress("reading", 0, 0)
     source = open_table(table, reading, shaping, [sensitive])
     prepared = shape(source, [sensitive], shaping)
@@ -104,7 +104,7 @@ def _workload(
     )
     if not predicates:
         raise InputError(
-            f"There is no column beside {sensitive!r} that counts could be asked about: at least "
+            f"There is no column besides {sensitive!r} to ask counts about: at least "
             f"one with two values or more, of which some occur several times, is needed."
         )
     return Workload(codes, counts.size, predicates)

@@ -103,14 +103,14 @@ class Comparison:
         return (
             f"Means over {self.releases} publications by each method{spread}; every one was "
             f"asked the same {self.predicates} predicates of one to three other columns, for each "
-            f"value (- where the table has too few counts of the size)."
+            f"value (- where the table has too few counts of that size)."
         )
 
     def terms(self) -> str:
         """What the columns of the second table mean."""
         return (
             "'belief': in the true value of a row, by somebody who links it to its person and "
-            "knows of the person only that, on average over the rows; 'top 1%': at least so much "
+            "knows of the person only that, on average over the rows; 'top 1%': at least this much "
             "for the 1% most exposed rows; 'candidates': among how many values the true one "
             "hides, for half of the rows; 'small counts': how likely a count of 1 to 10 is off by "
             "more than 30%."

@@ -24,9 +24,9 @@ ENGINES = (EMBEDDED, SPARK)
 def check_engine(name: str, master: str | None = None) -> None:
     """Refuse an unknown name, and a master for an engine that has none."""
     if name not in ENGINES:
-        raise SettingsError(f"There is no engine {name!r}. There are: {', '.join(ENGINES)}.")
+        raise SettingsError(f"There is no engine {name!r}. Available: {', '.join(ENGINES)}.")
     if master is not None and name != SPARK:
-        raise SettingsError("A master is the address of a Spark cluster; say --engine spark too.")
+        raise SettingsError("A master is the address of a Spark cluster; add --engine spark.")
 
 
 def chosen_engine(name: str, table: object, master: str | None = None) -> Engine:

@@ -107,7 +107,7 @@ def _key_values(column: pa.ChunkedArray[Any]) -> list[Any]:
     except (OverflowError, ValueError):
         # Databases know later years, earlier ones, and infinite times.
         raise QueryError(
-            "A date or time that the rows are grouped by is outside of the years 1 to 9999 and "
+            "A date or time that the rows are grouped by is outside the years 1 to 9999 and "
             "cannot be shown. Leave such rows out with WHERE, or group by a part of the date."
         ) from None
     if pa.types.is_floating(column.type):

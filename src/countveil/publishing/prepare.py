@@ -165,7 +165,7 @@ def _check_persons(repeats: Repeats, person: str) -> None:
     if repeats.missing:
         raise InputError(
             f"Column {person!r} identifies persons, but {repeats.missing:,} rows have no "
-            f"value in it. Complete it, or take these rows out first."
+            f"value in it. Complete it, or remove these rows first."
         )
     if repeats.several:
         raise UnsafeError(

@@ -138,7 +138,7 @@ def _check_possible(engine: Engine, reading: Reading, writing: Writing) -> None:
     for option, given in local_only.items():
         if given and not engine.local:
             raise SettingsError(
-                f"{option} is for tables on this machine; it does not go with --engine spark. "
+                f"{option} is for tables on this machine; it cannot be used with --engine spark. "
                 f"Leave it out."
             )
 

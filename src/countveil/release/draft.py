@@ -184,7 +184,7 @@ def check_target(target: Path, *, force: bool) -> Path:
     if foreign:
         raise TargetError(
             f"{target} holds something that is not part of the release ({foreign[0]}), which "
-            f"--force would lose. Please move it away first."
+            f"--force would delete. Please move it elsewhere first."
         )
     return path
 

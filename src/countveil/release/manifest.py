@@ -164,7 +164,7 @@ def read_manifest(folder: Path) -> Manifest:
     except UnicodeDecodeError as error:
         raise ReleaseError(f"{path} is damaged: it is not UTF-8 text.") from error
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "its name is not a possible one"
+        why = getattr(error, "strerror", None) or "its name is not valid"
         raise ReleaseError(f"{path} cannot be read: {why}.") from error
     try:
         return Manifest.from_json(text)
@@ -277,13 +277,13 @@ def _check(manifest: Manifest) -> None:
     ]
     for name, entry in manifest.sensitive.items():
         problems += [
-            (not _whole(entry.ell, 2), f"ell of {name!r} is not a whole number from 2 on"),
+            (not _whole(entry.ell, 2), f"ell of {name!r} is not a whole number of at least 2"),
             (entry.groups not in GROUP_METHODS, f"the group method of {name!r} is unknown"),
             (entry.residue not in RESIDUES, f"the residue of {name!r} is unknown"),
             (not entry.guarantee, f"{name!r} has no guarantee"),
             (len(set(entry.domain)) != len(entry.domain), f"{name!r} lists a value twice"),
             (not entry.domain, f"{name!r} has no values"),
-            (not isinstance(entry.declared, bool), f"{name!r} is neither declared nor not"),
+            (not isinstance(entry.declared, bool), f"'declared' of {name!r} is not a truth value"),
             (not _classes_fit(entry), f"the classes of {name!r} are not its values"),
             (
                 _whole(entry.ell, 2) and _whole(manifest.rows, 1) and entry.ell > manifest.rows,

@@ -80,12 +80,12 @@ def privacy_figure(error: float, ell: int) -> Chart:
         ),
     ]
     return Chart(
-        f"Privacy of small counts: published outside of {low:.4g} f to {high:.4g} f",
+        f"Privacy of small counts: published outside {low:.4g} f to {high:.4g} f",
         "true count f",
         "probability of a larger error",
         lines,
         description=f"The probability (vertical) that the published count of a value that f rows "
-        f"have (horizontal) lies outside of {low:.4g} f to {high:.4g} f, for ell = "
+        f"have (horizontal) lies outside {low:.4g} f to {high:.4g} f, for ell = "
         f"{_listed(ells)}. Solid: exact, one minus the sum of binomial probabilities; it goes up "
         f"and down because counts are whole. Dashed: what the paper's inequality (4) would say, "
         f"far below.",

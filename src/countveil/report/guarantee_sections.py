@@ -37,7 +37,7 @@ _COMBINED = (
 )
 _VERDICTS = (
     "Hidden: the standard error is more than half of the count. Reliable: it is within 10%; "
-    "in between an answer is indicative. 'At most': so many of these rows can have the value."
+    "in between an answer is indicative. 'At most': how many of these rows can have the value."
 )
 
 
@@ -70,7 +70,7 @@ def _whole_table(columns: Sequence[Protected]) -> Section:
     ells = sorted({column.ell for column in columns})
     charts = [
         Chart(
-            f"Off by more than so much, ell = {ell}",
+            f"Probability of a larger error, ell = {ell}",
             "rows that truly have the value",
             "probability",
             [
@@ -81,7 +81,7 @@ def _whole_table(columns: Sequence[Protected]) -> Section:
                 )
                 for error in _ERRORS
             ],
-            "Up and down because counts are whole.",
+            "The lines go up and down because counts are whole numbers.",
             f"How likely the published count of a value over the whole table is off by more than "
             f"10%, 30% or 50%, by the number of rows that truly have it. Of 5 rows it is off by "
             f"more than 30% with probability {chance_off(5, ell, 0.3):.2f}, of 100 rows with "

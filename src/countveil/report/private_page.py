@@ -30,10 +30,10 @@ _MEASURED = (
     "Random predicates over the other columns (people who agree with a random row in one to three "
     "columns), each combined with every value of {name}: {cells:,} counts of {predicates:,} "
     "predicates, answered from this release by the default method and compared with the truth. The "
-    "error is |estimate - truth| / truth; covered are the truths inside of their 95% intervals."
+    "error is |estimate - truth| / truth; 'covered': true counts inside their 95% intervals."
 )
 _NOT_MEASURED = (
-    "Not measured: no other column can be asked about by value (there is none, all have very many "
+    "Not measured: no other column can be used for predicates (there is none, all have very many "
     "values, or the table is too large to keep in memory beside its release)."
 )
 
@@ -90,7 +90,7 @@ def _eligibility(rows: int, dropped: int, columns: Sequence[PrivateColumn]) -> S
             (column.name, column.ell, column.largest_ell, groups, published_text(value), count,
              f"{count / rows:.2%}", groups - count)
         )  # fmt: skip
-    lost = f" {dropped:,} rows were dropped so that the rest divides by ell." if dropped else ""
+    lost = f" {dropped:,} rows were dropped so that a multiple of ell is left." if dropped else ""
     return Section(
         "Eligibility",
         [f"No value may have more rows than there are groups.{lost}"],

@@ -62,8 +62,8 @@ def release_page(manifest: Manifest, published: Mapping[str, Mapping[Any, int]])
         ],
         warning=_SEEDED if manifest.randomness == "seeded" else "",
         lead=f"Large counts in it are right, small counts are hidden. Protected: {names}. Every "
-        f"row's protected value was drawn from a secret group of rows with different values; ask "
-        f"with countveil, which gives estimates of the true counts with their errors.",
+        f"row's protected value was drawn from a secret group of rows with different values. Query "
+        f"it with countveil, which gives estimates of the true counts with their errors.",
     )
 
 
@@ -123,7 +123,7 @@ def _questions(manifest: Manifest, columns: Sequence[Protected]) -> Section:
         f"--rows {first.rows} --size {max(1, first.rows // 10)} --share {share:.4g}"
     )
     return Section(
-        "How to ask it",
+        "How to query it",
         [_HOW],
         commands=[
             "\n".join(shell),

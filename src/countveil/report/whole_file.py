@@ -29,7 +29,7 @@ def check_file(path: Path, what: str, *, replace: bool, outside: Path | None = N
     except FileNotFoundError:
         there = False
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "its name is not a possible one"
+        why = getattr(error, "strerror", None) or "its name is not valid"
         raise TargetError(f"{path} cannot be used for {what}: {why}.") from error
     if path.is_dir():
         raise TargetError(f"{path} is a folder. Name a file for {what}.")

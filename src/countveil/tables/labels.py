@@ -21,12 +21,12 @@ def read_labels(given: Mapping[Any, str] | str | os.PathLike[str]) -> dict[str, 
     else:
         labels, where = read_pairs(given, "a code and its label"), os.fspath(given)
     if not labels:
-        raise InputError(f"{where} label nothing. Lines of code,label are needed.")
+        raise InputError(f"{where}: there are none. Lines of code,label are needed.")
     codes: dict[str, str] = {}
     for code, label in labels.items():
         if label in codes:
             raise InputError(
-                f"{where}: the codes {codes[label]!r} and {code!r} have one label, {label!r}. To "
+                f"{where}: the codes {codes[label]!r} and {code!r} share the label {label!r}. To "
                 f"make them one value, use --merge."
             )
         codes[label] = code

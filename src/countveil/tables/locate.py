@@ -106,7 +106,7 @@ def is_spark_frame(table: object) -> bool:
 
 def _describe_database(address: DatabaseAddress, query: str | None) -> DatabaseSource:
     if query is not None and address.table:
-        raise SettingsError("Both a table (behind #) and --query are given. Leave one of them out.")
+        raise SettingsError("Both a table (after #) and --query are given. Leave one of them out.")
     # The query becomes part of a larger statement, where a semicolon at its end would be an error.
     query = None if query is None else query.rstrip().rstrip(";")
     return DatabaseSource(address.kind, address.place, address.table, query)

@@ -155,7 +155,7 @@ class Shaping:
         if both:
             raise SettingsError(
                 f"Column {min(both)!r} is put into classes, which are its domain; --merge and "
-                f"--domain do not go with --bins."
+                f"--domain cannot be used with --bins."
             )
 
     @property

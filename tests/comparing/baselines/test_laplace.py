@@ -76,7 +76,7 @@ def test_epsilon_is_positive(epsilon: float) -> None:
 
 @pytest.mark.parametrize("queries", [0, -3, 2.5, True])
 def test_queries_are_counted_in_whole_numbers(queries: int) -> None:
-    with pytest.raises(SettingsError, match="whole number from 1 on"):
+    with pytest.raises(SettingsError, match="whole number of at least 1"):
         Laplace(1.0, queries)
 
 

@@ -60,7 +60,7 @@ def test_the_same_seed_publishes_the_same() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(SettingsError, match="goes with method 'bayes' only"):
+    with pytest.raises(SettingsError, match="needs method 'bayes'"):
         DecoyGroups(5, channel="printed")
     with pytest.raises(SettingsError, match="groups must be one of"):
         DecoyGroups(5, "random")

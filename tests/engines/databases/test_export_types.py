@@ -124,7 +124,7 @@ def test_dates_that_sqlite_has_no_form_for_are_refused(place: Path, postgres: st
     address = parse_address(f"sqlite:{path}#t")
     assert address is not None
     with (
-        pytest.raises(TargetError, match="outside of the years 1 to 9999"),
+        pytest.raises(TargetError, match="outside the years 1 to 9999"),
         connection_class(address).writing(address.place) as database,
     ):
         database.write(address.table, far.schema, [far])

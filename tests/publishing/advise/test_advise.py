@@ -113,7 +113,7 @@ def test_refusals(quick: Quick, census: Path, tmp_path: Path) -> None:  # noqa: 
     assert_refused(
         quick("advise", census, "-s", "education", "--accuracy", "200%:10%"), "between 0 and 1"
     )
-    assert_refused(quick("advise", census, "-s", "education", "--hide", "0"), "from 1 on")
+    assert_refused(quick("advise", census, "-s", "education", "--hide", "0"), "at least 1")
     assert_refused(quick("advise", tmp_path / "none.csv", "-s", "x"), "There is no file")
     (tmp_path / "empty.csv").write_text("a,b\n")
     assert_refused(quick("advise", tmp_path / "empty.csv", "-s", "a"), "no rows")

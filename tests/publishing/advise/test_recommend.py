@@ -54,5 +54,5 @@ def test_nothing_feasible_and_nothing_to_try() -> None:
 def test_wishes_out_of_range(accuracy: tuple[float, float]) -> None:
     with pytest.raises(SettingsError, match="such as 1%:10%"):
         Goal(accuracy)
-    with pytest.raises(SettingsError, match="from 1 on"):
+    with pytest.raises(SettingsError, match="at least 1"):
         Goal(hide=0)

@@ -33,7 +33,7 @@ _PURPOSE = (
 )
 _SEVERAL = (
     "Counts of combinations of several sensitive columns carry the standard error of their row "
-    "weights, and none where it would come out as nothing."
+    "weights, and none where it would be zero."
 )
 
 

@@ -75,7 +75,7 @@ def attack_content(notes: FileNotes, stored: Mapping[str, Codes]) -> Outcome:
     return Outcome([
         none_expected(
             NAME, "statistics and metadata of the files", KNOWS,
-            "read what is stored beside the rows", beside,
+            "read what is stored besides the rows", beside,
             "entries that reveal something about rows",
             f"{len(notes.row_groups):,} row groups; found: {', '.join(notes.metadata) or '-'}",
         ),
@@ -101,7 +101,7 @@ def attack_times(times: Mapping[str, int], of_source: Sequence[int], *, planned:
     if planned:
         first = none_expected(
             NAME, "order and duration by the times of files", KNOWS, "read the times",
-            different - 1, "times beside that of the publication", note,
+            different - 1, "times other than that of the publication", note,
         )  # fmt: skip
     else:
         first = Finding(

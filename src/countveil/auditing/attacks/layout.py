@@ -77,10 +77,10 @@ def _near_in_source(ranks: Codes) -> Finding:
         near.append(int((step <= window).sum()))
     return Finding(
         NAME, "source order of neighbouring rows", _KNOWS,
-        f"bet on neighbours that stood within {', '.join(map(str, _WINDOWS))} rows",
+        f"bet on neighbours that were within {', '.join(map(str, _WINDOWS))} rows",
         "2 (random order)", near[0], "neighbours that stay neighbours",
         p_value=min(1.0, len(tests) * min(tests)),
-        note=f"{near[-1]:,} neighbours stood within {_WINDOWS[-1]}, about {2 * _WINDOWS[-1]:,} "
+        note=f"{near[-1]:,} neighbours were within {_WINDOWS[-1]}, about {2 * _WINDOWS[-1]:,} "
         "by chance",
     )  # fmt: skip
 

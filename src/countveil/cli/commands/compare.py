@@ -46,7 +46,7 @@ def command(
     releases: Annotated[
         int,
         typer.Option(
-            "--releases", help="How often each method publishes; more give more exact figures."
+            "--releases", help="How often each method publishes; more give more precise figures."
         ),
     ] = 5,
     report: ReportOption = None,

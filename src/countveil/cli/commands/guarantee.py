@@ -66,7 +66,7 @@ def utility(
     plot: PlotOption = None,
     style: FormatOption = Format.TABLE,
 ) -> None:
-    """From which count on the published count is right enough.
+    """Find the count from which the published count is accurate enough.
 
     Give two of --error, --probability and --count; the third is computed. From that count on, the
     probability of a relative error of E or more is at most T. It is computed exactly (binomial), by
@@ -93,7 +93,7 @@ def privacy(
     plot: PlotOption = None,
     style: FormatOption = Format.TABLE,
 ) -> None:
-    """How likely the published count of a small number of rows is far off.
+    """Find how likely the published count of a small number of rows is to be far off.
 
     Give two of --count, --error and --probability; the third is computed. The published count is
     off by more than the relative error E with at least probability T. A computed count is the
@@ -110,8 +110,8 @@ def privacy(
 
 _EXPLAINED = {
     "utility": (
-        "From the count on, and for every larger one: an error this large or larger has at most "
-        "this probability. 'printed' is the paper's formula, which is no bound; 'truly' is the "
+        "For this count and every larger one: an error this large or larger has at most "
+        "this probability. 'printed' is the paper's formula, which is not a bound; 'truly' is the "
         "exact probability at the count and error of each line."
     ),
     "privacy": (

@@ -36,7 +36,7 @@ def command(
     """Look at a table: who could be recognised, what gives sensitive values away.
 
     For every column: what it holds, how many different values, how many rows without one, the
-    largest ell it is eligible for, a little histogram, and a role. Then follow, in words, columns
+    largest ell it is eligible for, a small histogram, and a role. Then follow, in words, columns
     that look like direct identifiers, columns or pairs of columns that reveal a sensitive value,
     and how many rows have a unique combination of values. The last line is a command to copy.
     Nothing is written.

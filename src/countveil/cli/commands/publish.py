@@ -95,7 +95,7 @@ def command(
         typer.Option(
             "--memory",
             metavar="SIZE",
-            help="How much memory to use, such as 1GB; without it, half of what is free. Rows that "
+            help="How much memory to use, such as 1GB; by default half of what is free. Rows that "
             "do not fit go through an encrypted file.",
         ),
     ] = None,
@@ -104,7 +104,7 @@ def command(
         typer.Option(
             "--spill",
             metavar="DIR",
-            help="Folder for that file, which nobody else can open; without it, beside the "
+            help="Folder for that file, which nobody else can open; by default next to the "
             "release.",
         ),
     ] = None,
@@ -178,7 +178,7 @@ def _print_done(done: Publication, seconds: float, private_report: Path | None) 
     print(visible(f"Published {done.rows:,} rows to {done.folder} in {seconds:.1f} s."))
     print(f"Protected: {visible(protected)}.")
     if done.dropped:
-        print(f"Dropped: {done.dropped} rows, so that the rest divides by ell.")
+        print(f"Dropped: {done.dropped} rows, so that a multiple of ell is left.")
     if done.seeded:
         print_paragraph(
             "SEEDED: this release was drawn with a seed and is for experiments only. Anybody who "
@@ -202,7 +202,7 @@ def _print_plan(done: Publication) -> None:
     print(visible(f"Nothing was written. {done.rows:,} rows would be published to {done.folder}:"))
     print_manifest(done.manifest)
     if done.dropped:
-        print(f"{done.dropped} rows would be dropped, so that the rest divides by ell.")
+        print(f"{done.dropped} rows would be dropped, so that a multiple of ell is left.")
     print("To publish, run the same command without --dry-run.")
 
 

@@ -33,7 +33,7 @@ class GlobalRandomisation:
     def __post_init__(self) -> None:
         if not 0 <= self.keep <= 1:
             raise SettingsError(
-                f"The probability to keep a value must lie between 0 and 1, got {self.keep!r}."
+                f"The probability of keeping a value must lie between 0 and 1, got {self.keep!r}."
             )
         check_estimate(self.estimate)
 

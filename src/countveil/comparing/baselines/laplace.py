@@ -41,7 +41,7 @@ class Laplace:
             )
         if isinstance(self.queries, bool) or not isinstance(self.queries, int) or self.queries < 1:
             raise SettingsError(
-                f"The number of queries must be a whole number from 1 on, got {self.queries!r}."
+                f"The number of queries must be a whole number of at least 1, got {self.queries!r}."
             )
 
     @property

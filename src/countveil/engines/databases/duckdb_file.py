@@ -42,12 +42,12 @@ class DuckdbFile:
         if not path.is_file():
             raise ReleaseError(f"There is no DuckDB file at {place}.")
         if not is_duckdb_file(path):
-            raise ReleaseError(f"{place} cannot be read: it is no DuckDB file.")
+            raise ReleaseError(f"{place} cannot be read: it is not a DuckDB file.")
         try:
             return cls(connect_to_file(path), place)
         except duckdb.Error:
             raise ReleaseError(
-                f"{place} cannot be read: it is no DuckDB file, or another program writes to it."
+                f"{place} cannot be read: it is not a DuckDB file, or another program has it open."
             ) from None
 
     @classmethod
@@ -57,7 +57,7 @@ class DuckdbFile:
         path = Path(place).absolute()
         new = not path.exists()
         if path.is_file() and not is_duckdb_file(path):
-            raise TargetError(f"{place} is a file, and no DuckDB file. Name another one.")
+            raise TargetError(f"{place} is not a DuckDB file. Name another file.")
         try:
             with connect_to_file(path, read_only=False) as connection:
                 connection.begin()

@@ -32,7 +32,7 @@ def open_release(address: DatabaseAddress) -> OpenedRelease:
     texts = connection.fetch(f"SELECT manifest FROM {name}")
     if texts.num_rows != 1:
         raise ReleaseError(
-            f"{address} is no release: {texts.num_rows:,} manifests are beside it instead of one."
+            f"{address} is not a release: it has {texts.num_rows:,} manifests instead of one."
         )
     manifest = Manifest.from_json(str(texts.column(0)[0].as_py()))
     table = DatabaseRelease(connection, address, manifest)

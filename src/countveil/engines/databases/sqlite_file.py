@@ -34,8 +34,8 @@ class SqliteFile:
     def reading(cls, place: str) -> SqliteFile:  # noqa: ARG003 - the same for every place
         """Nothing is tallied in SQLite: it lacks functions that questions need."""
         raise ReleaseError(
-            "A release in SQLite can be asked with the SQL that 'countveil sql --dialect sqlite' "
-            "prints; 'countveil query' asks folders, PostgreSQL and DuckDB."
+            "A release in SQLite can be queried with the SQL that 'countveil sql --dialect sqlite' "
+            "prints; 'countveil query' reads folders, PostgreSQL and DuckDB."
         )
 
     @classmethod
@@ -110,7 +110,7 @@ def _listed(column: pa.ChunkedArray[Any]) -> list[Any]:
         return [_stored(value) for value in column.to_pylist()]
     except OverflowError:
         raise TargetError(
-            "A date or time outside of the years 1 to 9999 has no usual form in SQLite. DuckDB "
+            "A date or time outside the years 1 to 9999 has no usual form in SQLite. DuckDB "
             "keeps it (duckdb:FILE#table)."
         ) from None
 
@@ -121,5 +121,5 @@ def _stored(value: Any) -> Any:
     if isinstance(value, dt.date):
         return value.isoformat()
     if isinstance(value, float) and math.isnan(value):
-        raise TargetError("SQLite has no number that is not a number (NaN); it would be missing.")
+        raise TargetError("SQLite has no NaN (not a number); it would become missing.")
     return value

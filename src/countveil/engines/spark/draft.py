@@ -140,8 +140,8 @@ def open_draft(session: Any, target: str, *, force: bool) -> Iterator[SparkDraft
         yield draft
     except jobs.java_errors() as error:
         raise TargetError(
-            f"The release could not be written to {target} ({jobs.condition(error)}). May you "
-            f"write there, and is there room? Nothing was left behind."
+            f"The release could not be written to {target} ({jobs.condition(error)}). Do you "
+            f"have permission to write there, and is there space? Nothing was left behind."
         ) from None
     finally:
         if draft is not None:
@@ -200,7 +200,7 @@ def _check_replaceable(files: Files, target: str, inside: set[str], *, force: bo
     if foreign:
         raise TargetError(
             f"{target} holds something that is not part of the release ({min(foreign)}), which "
-            f"--force would lose. Please move it away first."
+            f"--force would delete. Please move it elsewhere first."
         )
 
 

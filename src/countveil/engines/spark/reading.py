@@ -82,7 +82,7 @@ def _read_csv(
     session: Any, address: str, style: CsvStyle, missing: Sequence[str], *, tabs: bool
 ) -> Any:
     if style.decimal_comma:
-        raise SettingsError("--decimal-comma does not go with --engine spark. Convert the file.")
+        raise SettingsError("--decimal-comma cannot be used with --engine spark. Convert the file.")
     options = {
         "header": str(style.header).lower(),
         "sep": style.delimiter or ("\t" if tabs else ","),

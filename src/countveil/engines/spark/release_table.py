@@ -40,7 +40,7 @@ def open_release(address: str, master: str | None = None) -> OpenedRelease:
             f"There is no release that Spark can read at {address} ({why})."
         ) from None
     if format_of(manifest.files[0].path) != PARQUET:
-        raise ReleaseError("Spark asks releases in Parquet files; this one is in another format.")
+        raise ReleaseError("Spark queries Parquet files; this release is in another format.")
     table = SparkRelease(session, files.root, manifest)
     table.check()
     return OpenedRelease(manifest, lambda: table)

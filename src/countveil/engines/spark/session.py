@@ -25,9 +25,7 @@ from countveil.engines.spark.jobs import condition, java_errors
 from countveil.errors import EngineError, MissingExtraError, SettingsError
 
 _LOOPBACK = re.compile(r"^(local(-cluster)?(\[.*)?$|spark://(127\.|localhost|\[::1\]))")
-_JAVA = (
-    "Install Java 17 or newer, such as Debian's openjdk-17-jre-headless, or let JAVA_HOME name it."
-)
+_JAVA = "Install Java 17 or newer, such as Debian's openjdk-17-jre-headless, or set JAVA_HOME."
 _LOCAL_CLUSTER = re.compile(r"^local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]$")
 # Rows per batch of a task: more would not be faster, fewer cost a call each.
 _BATCH_ROWS = 1 << 16
@@ -66,8 +64,8 @@ def find_session(master: str | None = None) -> Any:
 def _check_master(master: str | None) -> None:
     if master is not None and not re.match(r"[a-z0-9-]+(\[|:|$)", master):
         raise SettingsError(
-            f"{master!r} is no address of a Spark master. What works: spark://HOST:PORT, local[*], "
-            f"local-cluster[WORKERS,CORES,MEGABYTES], yarn, k8s://URL."
+            f"{master!r} is not the address of a Spark master. What works: spark://HOST:PORT, "
+            f"local[*], local-cluster[WORKERS,CORES,MEGABYTES], yarn, k8s://URL."
         )
 
 
@@ -116,7 +114,7 @@ def _start(master: str | None) -> Any:
         # The texts of such errors are Java's stack traces.
         raise EngineError(
             f"Spark could not be started at {master or 'this place'} ({condition(error)}). Is the "
-            f"master running, is its address right, has its Spark the version of this one, and is "
+            f"master running, is its address right, is its Spark of the same version, and is "
             f"the Java of this machine 17 or newer?"
         ) from None
 

@@ -55,7 +55,7 @@ _MOST_COUNTS = 1 << 24
 _MOST_VALUES = 100_000
 _SAMPLED_PARTITIONS = 64
 _NOT_ENCRYPTED = (
-    "This Spark writes the rows that it exchanges to the disks of its workers as they are. Start "
+    "This Spark writes the rows that it exchanges to the disks of its workers unencrypted. Start "
     "it with spark.io.encryption.enabled=true."
 )
 Counts = NDArray[np.int64]

@@ -164,7 +164,7 @@ def check_method(method: str, channel: str, level: float) -> None:
         raise SettingsError(f"channel must be one of {', '.join(CHANNELS)}, got {channel!r}.")
     if method != "bayes" and channel != "exact":
         raise SettingsError(
-            "channel 'printed' goes with method 'bayes' only: it reproduces the paper's iteration. "
+            "channel 'printed' needs method 'bayes': it reproduces the paper's iteration. "
             "With it no other estimate would be right."
         )
     if not 0 < level < 1:

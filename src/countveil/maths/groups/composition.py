@@ -37,7 +37,7 @@ class ColumnSettings:
 
     def __post_init__(self) -> None:
         if isinstance(self.ell, bool) or not isinstance(self.ell, int):
-            raise SettingsError(f"ell must be a whole number from 2 on, got {self.ell!r}.")
+            raise SettingsError(f"ell must be a whole number of at least 2, got {self.ell!r}.")
         if self.ell < 2:
             raise SettingsError(
                 f"ell must be at least 2, got {self.ell}: a group of one hides nobody."
@@ -58,7 +58,7 @@ def largest_ell(counts: NDArray[np.int64]) -> int:
 
 
 def rows_over(rows: int, ells: Iterable[int]) -> int:
-    """How many rows to delete so that the rest divides by every ell."""
+    """How many rows to delete so that a multiple of every ell is left."""
     return rows % math.lcm(*ells)
 
 
@@ -93,8 +93,8 @@ def check_eligible(
     share = counts[top] / total
     if rows is not None and int(counts[top]) <= total // ell:
         raise IneligibleError(
-            f"Column {column!r}: deleting {total - left:,} rows so that the rest divides by ell "
-            f"leaves room for {groups:,} groups, but {name_value(top)} occurs {counts[top]:,} "
+            f"Column {column!r}: deleting {total - left:,} rows so that a multiple of ell is left "
+            f"gives {groups:,} groups, but {name_value(top)} occurs {counts[top]:,} "
             f"times. residue 'absorb' deletes nothing and works here."
         )
     raise IneligibleError(

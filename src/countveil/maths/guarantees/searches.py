@@ -45,7 +45,7 @@ _LEEWAY = 1e-12
 def check_ell(ell: int) -> int:
     """A whole number of 2 or more."""
     if isinstance(ell, bool) or not isinstance(ell, int):
-        raise SettingsError(f"ell must be a whole number from 2 on, got {ell!r}.")
+        raise SettingsError(f"ell must be a whole number of at least 2, got {ell!r}.")
     if not 2 <= ell <= MOST_ELL:
         raise SettingsError(
             f"ell must be from 2 to {MOST_ELL:,}, got {ell:,}: a group of one hides nobody."

@@ -99,9 +99,9 @@ def basis_sentence(advice: ColumnAdvice) -> str:
     return (
         f"Errors are means over counts of about that share of the table, estimated by the default "
         f"method from trial releases; they are based on this many predicates, {by_share} "
-        f"(- where the table has too few counts of the size).{sampled} 'hidden up to': the largest "
-        f"count, of those that combine columns, whose answer is off by more than 30% in half of "
-        f"the cases or more."
+        f"(- where the table has too few counts of that size).{sampled} 'hidden up to': the "
+        f"largest count, of those that combine columns, whose answer is off by more than 30% in "
+        f"half of the cases or more."
     )
 
 

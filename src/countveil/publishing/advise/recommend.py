@@ -34,7 +34,7 @@ class Goal:
                     f"0 and 1, such as 1%:10%; got {share:g} and {error:g}."
                 )
         if self.hide is not None and self.hide < 1:
-            raise SettingsError(f"Counts to hide go from 1 on, got {self.hide}.")
+            raise SettingsError(f"Counts to hide must be at least 1, got {self.hide}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def check_kept(columns: Sequence[tuple[str, str]], output_format: str) -> None:
     """Refuse a format that would not keep every type (of name and type) exactly."""
     if output_format not in OUTPUT_FORMATS:
         listed = ", ".join(OUTPUT_FORMATS)
-        raise SettingsError(f"There is no output format {output_format!r}. There are: {listed}.")
+        raise SettingsError(f"There is no output format {output_format!r}. Available: {listed}.")
     if output_format in (PARQUET, ARROW):
         return
     if output_format in (STATA, SPSS):

@@ -169,7 +169,7 @@ def _plain(values: Any, name: str, kind: str, program: str) -> Any:
         return values.cast(pa.string()).fill_null("")
     if kind in _FLOATS:
         numbers = values.cast(pa.float64())
-        refuse(pc.any(pc.invert(pc.is_finite(numbers))), "a number that is infinite or none (NaN)")
+        refuse(pc.any(pc.invert(pc.is_finite(numbers))), "a number that is infinite or NaN")
         refuse(pc.any(pc.greater(pc.abs(numbers), _LARGEST)), "a number beyond 8.9e307")
         return numbers
     if kind == "bool":

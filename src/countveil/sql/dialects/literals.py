@@ -29,7 +29,7 @@ def table_text(table: str) -> str:
     """The name of a table, of a schema and a table, or of a database, a schema and a table."""
     names = table.split(".")
     if not 1 <= len(names) <= 3 or not all(names):
-        raise QueryError(f"{table!r} is not the name of a table, such as release or own.release.")
+        raise QueryError(f"{table!r} is not the name of a table, such as release or a.release.")
     return ".".join(map(name_text, names))
 
 

@@ -78,8 +78,8 @@ class TranslatedDialect(LiteralDialect):
     def refuse(self, operation: str) -> str:
         """Refuse an operation that would mean something else there."""
         raise QueryError(
-            f"{operation.replace('_', ' ')} is not the same in {self.title} as here. Ask without "
-            f"it, or in DuckDB, or with 'countveil query'."
+            f"{operation.replace('_', ' ')} is not the same in {self.title} as here. Leave it "
+            f"out, or ask in DuckDB or with 'countveil query'."
         )
 
     def _operand(self, part: Expression, operation: str) -> str:

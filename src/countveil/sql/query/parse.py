@@ -166,7 +166,7 @@ class _Reader:
 
         for item in self._items:
             if isinstance(item.unalias(), exp.Star):
-                refuse("SELECT * would print rows; a release is asked for counts.")
+                refuse("SELECT * would print rows; a release answers counts.")
         self._keys = self._group_by()
         outputs = [self._output(item) for item in self._items]
         measured = [output for output in outputs if output.what == "measure"]

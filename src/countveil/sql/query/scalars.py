@@ -129,12 +129,12 @@ class ScalarReader:
         from sqlglot import exp
 
         if isinstance(node.this, exp.Star):
-            refuse("* is not allowed here; a release is asked for counts.")
+            refuse("* is not allowed here; a release answers counts.")
         column = self.column(node)
         if column.role == "sensitive":
             refuse(
                 f"Column {column.name!r} is sensitive and cannot be part of an expression.",
-                "On it, supported are =, <>, IN, NOT IN, IS NULL and GROUP BY.",
+                "It supports =, <>, IN, NOT IN, IS NULL and GROUP BY.",
             )
         return ColumnReference(column.name, self.columns.kind(column))
 
@@ -262,7 +262,7 @@ class ScalarReader:
     def _boolean(self, node: exp.Expr, depth: int) -> Expression:
         condition = self.expression(node, depth + 1)
         if condition.kind not in (BOOLEAN, MISSING):
-            refuse(f"{excerpt(node)} stands where a condition is expected.")
+            refuse(f"{excerpt(node)} is used where a condition is expected.")
         return condition
 
     def _call(
@@ -289,7 +289,7 @@ def _refuse_node(node: exp.Expr) -> NoReturn:
     if isinstance(node, exp.AggFunc):
         refuse(f"The aggregate {excerpt(node)} is not allowed here.")
     if isinstance(node, exp.Func):
-        refuse(f"The function {excerpt(node)} is not supported.", f"Supported are {FUNCTIONS}.")
+        refuse(f"The function {excerpt(node)} is not supported.", f"Supported: {FUNCTIONS}.")
     if isinstance(node, exp.Query | exp.Subquery):
         refuse("Subqueries are not supported.")
     refuse(f"{excerpt(node)} is not supported.")
@@ -318,7 +318,7 @@ def _operands(node: exp.Expr) -> list[exp.Expr]:
     known = {"this", "expression", "expressions", "start", "length", "decimals"} | ignorable
     extra = [part for part, value in node.args.items() if value and part not in known]
     if extra:
-        refuse(f"{excerpt(node)} is not supported.", f"Supported are {FUNCTIONS}.")
+        refuse(f"{excerpt(node)} is not supported.", f"Supported: {FUNCTIONS}.")
     return operands
 
 

@@ -43,7 +43,7 @@ SWAPPED = {
     "less": "greater", "at_most": "at_least", "greater": "less", "at_least": "at_most",
 }  # fmt: skip
 _DEEPEST = 60
-_AGGREGATES = "Supported aggregates are count(*), count(x), sum(x) and avg(x), each with FILTER."
+_AGGREGATES = "Supported aggregates: count(*), count(x), sum(x) and avg(x), each with FILTER."
 
 
 class Translator(ScalarReader):
@@ -67,7 +67,7 @@ class Translator(ScalarReader):
             return test
         condition = self.expression(inner, depth + 1)
         if condition.kind not in (BOOLEAN, MISSING):
-            refuse(f"{excerpt(inner)} stands where a condition is expected.")
+            refuse(f"{excerpt(inner)} is used where a condition is expected.")
         return Plain(condition)
 
     def _sensitive_test(self, node: exp.Expr) -> Formula | None:
@@ -129,13 +129,13 @@ class Translator(ScalarReader):
         if domain is None:
             refuse(
                 f"Column {column.name!r} is sensitive and its values have no order.",
-                "On it, supported are =, <>, IN, NOT IN, IS NULL and GROUP BY.",
+                "It supports =, <>, IN, NOT IN, IS NULL and GROUP BY.",
             )
         if isinstance(values[0], str):
             for value in values:
                 if value not in domain:
                     listed = ", ".join(repr(known) for known in domain[:12])
-                    refuse(f"{value!r} is not a class of {column.name!r}.", f"There are: {listed}.")
+                    refuse(f"{value!r} is not a class of {column.name!r}.", f"Available: {listed}.")
         return SensitiveTest(column.name, comparison, values)
 
     def _constant(self, column: PublishedColumn, node: exp.Expr) -> Any:
@@ -211,7 +211,7 @@ class MeasureReader:
     def _constant(self, node: exp.Expr) -> float:
         constant = self._translator.expression(node)
         if not isinstance(constant, Constant) or constant.kind != NUMBER:
-            refuse(f"{excerpt(node)} stands where a number is expected.", "")
+            refuse(f"{excerpt(node)} is used where a number is expected.", "")
         return float(constant.value)
 
     def _measure(self, node: exp.Expr) -> Measure:
