@@ -170,7 +170,7 @@ def test_labels_take_the_place_of_codes(tmp_path: Path) -> None:
     assert sorted(map(str, found)) == ["None"] * 40 + ["man"] * 40 + ["woman"] * 40
     with pytest.raises(InputError, match=r"1 value.s. without a label, such as '2'"):
         cv.inspect(codes, labels={"sex": {1: "woman"}})
-    with pytest.raises(InputError, match="'1' and '2' have one label"):
+    with pytest.raises(InputError, match="'1' and '2' share the label"):
         cv.inspect(codes, labels={"sex": {1: "x", 2: "x"}})
     with pytest.raises(SettingsError, match="labelled and put into classes"):
         cv.publish(codes, {"job": 2}, tmp_path / "r", labels={"sex": book}, bins={"sex": 2})
