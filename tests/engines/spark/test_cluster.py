@@ -557,7 +557,7 @@ class TestRefusals:
             ("no_such_table", {}, InputError, "There is nothing at"),
             ("{census}", {"sensitive": {"occupation": 500}}, SettingsError, "largest ell"),
             ("{census}", {"where": "lower(gender) = 'f'"}, SettingsError, "--where"),
-            ("{census}", {"where": "age > 1000"}, InputError, "no rows"),
+            ("{census}", {"where": "age > 1000"}, InputError, "No row of the table"),
             ("{census}", {"memory": "1GB"}, SettingsError, "--memory"),
             ("{census}", {"output_format": "csv"}, SettingsError, "--output-format"),
             ("{census}", {"query": "SELECT 1"}, SettingsError, "--query"),
