@@ -153,7 +153,7 @@ def test_what_is_refused(census: Path) -> None:
         cv.compare(census, {"salary": 4, "occupation": 4})
     with pytest.raises(UnknownColumnError, match="'salery'"):
         cv.compare(census, {"salery": 4})
-    with pytest.raises(InputError, match="no column beside 'value'"):
+    with pytest.raises(InputError, match="no column besides 'value'"):
         cv.compare(pa.table({"value": np.arange(90) % 6}), {"value": 3})
     many = pa.table(
         {"plain": np.arange(6_000) % 2, "value": [f"v{n % 2_001}" for n in range(6_000)]}

@@ -226,9 +226,9 @@ def test_only_a_file_of_the_database_is_written_to(
     Path("other.sqlite").write_bytes(b"SQLite format 3\0" + bytes(84))
     for name in ("in.parquet", "in.csv", "other.sqlite"):
         before = Path(name).read_bytes()
-        with pytest.raises(TargetError, match="no DuckDB file"):
+        with pytest.raises(TargetError, match="not a DuckDB file"):
             cv.export(release.folder, f"duckdb:{name}#own")
-        with pytest.raises(ReleaseError, match="no DuckDB file"):
+        with pytest.raises(ReleaseError, match="not a DuckDB file"):
             cv.open(f"duckdb:{name}#own")
         with pytest.raises(InputError, match="not a readable DuckDB file"):
             cv.inspect(f"duckdb:{name}#own")

@@ -43,7 +43,7 @@ def test_large_numbers_are_easy_to_read() -> None:
     counts = np.array([1_000, 4_000, 3_000, 2_000], np.int64)
     with pytest.raises(IneligibleError, match=r"4,000 times in 10,000 rows .* \(3,333\)"):
         check_eligible("job", counts, 3, named)
-    told = r"deleting 1,000 rows .* room for 3,000 groups, but .* occurs 3,300 times"
+    told = r"deleting 1,000 rows .* gives 3,000 groups, but .* occurs 3,300 times"
     with pytest.raises(IneligibleError, match=told):
         check_eligible("job", np.array([3_300, 3_300, 3_300, 100], np.int64), 3, named, rows=9_000)
 

@@ -17,7 +17,6 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from countveil.release.values import python_values
@@ -86,6 +85,9 @@ def _read(connection: duckdb.DuckDBPyConnection, name: str) -> InMemoryColumn:
 
 def _encoded(batches: Iterable[pa.Array[Any]]) -> tuple[NDArray[np.uint32], pa.Array[Any]]:
     """The different values in the order in which they come, and the place of every row's."""
+    # Only here: an answer from the files does without it.
+    import pyarrow.compute as pc
+
     chunks, values = [], None
     for batch in batches:
         coded = batch.dictionary_encode()
@@ -137,6 +139,9 @@ def _can_be_read(kind: pa.DataType) -> bool:
 
 def _with_new(values: pa.Array[Any] | None, others: pa.Array[Any]) -> pa.Array[Any]:
     """The values so far, then those of the others that are new."""
+    # Only here: an answer from the files does without it.
+    import pyarrow.compute as pc
+
     if values is not None:
         new = others.filter(pc.invert(pc.is_in(others, values)))
         others = pa.concat_arrays([values, new])
