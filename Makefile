@@ -26,7 +26,7 @@ demo: setup  ## publish a made-up census and query it
 # the threads of BLAS; neighbouring tests, which share what they set up, stay together.
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
-test: setup  ## the tests (about four minutes on two cores)
+test: setup  ## the tests, with their coverage (minutes on two cores)
 	$(PYTEST) --dist worksteal -m "not slow" --cov --cov-report=
 
 test-slow: setup  ## the tests that take longer, and property tests with all of their examples
