@@ -18,11 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import countveil as cv
-from countveil.engines.contract import WrittenFile
 from countveil.engines.local.output_formats import rewrite
 from countveil.engines.local.release_rows import released_rows
 from countveil.errors import MissingExtraError, ReleaseError, SettingsError
 from countveil.release import PublishedColumn
+from countveil.release.draft import WrittenFile
 from countveil.release.formats.data_files import ENDINGS, OUTPUT_FORMATS, check_kept, read_rows
 from countveil.release.formats.stata_spss import write_dataset
 from tests.strategies import examples

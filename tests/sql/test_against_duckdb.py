@@ -19,6 +19,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import countveil as cv
+from countveil.engines.local import release_table
+from countveil.engines.pivot import pivot
 from countveil.maths.channel import ChannelView
 from tests.strategies import examples
 
@@ -192,15 +194,13 @@ def test_the_tally_is_one_statement(release: Noiseless, monkeypatch: pytest.Monk
         "FROM release WHERE grade > 1 OR insured GROUP BY ALL"
     )
     release.sql(query)
-    statements: list[str] = []
-    table_type = type(release._table)
-    run = table_type._run  # type: ignore[attr-defined]
+    statements: list[Any] = []
 
-    def counted(self: Any, text: str, parameters: Any = ()) -> Any:
-        statements.append(text)
-        return run(self, text, parameters)
+    def counted(rows: Any, tally: Any, domains: Any) -> Any:
+        statements.append(tally)
+        return pivot(rows, tally, domains)
 
-    monkeypatch.setattr(table_type, "_run", counted)
+    monkeypatch.setattr(release_table, "pivot", counted)
     release.sql(query)
     assert len(statements) == 1
     assert Path(release.folder).exists()

@@ -4,7 +4,7 @@ Enters: nothing. Leaves: the protocols that `publishing` and `asking` go through
 that only they pass on. Must not know: any engine library.
 
     to publish      an `Engine` opens a `SourceTable`, which is counted, recoded, looked at and
-                    published, and a `ReleaseDraft`, into which it is written
+                    published, and a `ReleaseDraft` (`release/draft.py`), into which it is written
     to query        a function `open_release(place)` gives an `OpenedRelease`: the manifest, and a
                     `ReleaseTable`, which is tallied
 
@@ -14,7 +14,7 @@ same tests against every engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     # Types only: an analyst who imports this contract loads nothing of the publisher's side.
     from countveil.maths.mechanism import PublishedTable
     from countveil.randomness import Randomness
-    from countveil.release import DataFile, Manifest, ReportFile, Signer
+    from countveil.release import Manifest
+    from countveil.release.draft import ReleaseDraft, WrittenFile
     from countveil.sql.query import Tally, TallyResult
     from countveil.sql.query.expressions import Expression
     from countveil.tables import Column, Reading, Shaping
@@ -36,14 +37,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 Rows = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenFile:
-    """A data file that an engine wrote into a draft."""
-
-    path: Path
-    rows: int
 
 
 class Engine(Protocol):
@@ -116,28 +109,6 @@ class SourceTable(Protocol):
         progress: Progress,
     ) -> Sequence[WrittenFile]:
         """Write these columns in random row order, with the sensitive values that were drawn."""
-
-
-class ReleaseDraft(Protocol):
-    """A release in the making, on whatever file system it will be."""
-
-    @property
-    def data(self) -> str | Path:
-        """The folder for data files."""
-
-    def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
-        """Data files (name and rows) as the manifest lists them."""
-
-    def add_report(self, page: str) -> ReportFile:
-        """Put the page for people beside the data; the manifest has to name the result."""
-
-    def commit(
-        self,
-        manifest: Manifest,
-        before: Callable[[], None] | None = None,
-        signer: Signer | None = None,
-    ) -> None:
-        """Write the manifest and put the release in its place."""
 
 
 class ReleaseTable(Protocol):

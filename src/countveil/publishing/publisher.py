@@ -18,7 +18,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import Engine, ReleaseDraft, SourceTable, WrittenFile
+from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.local.engine import LocalEngine
 from countveil.errors import SettingsError
 from countveil.maths.groups import check_eligible, form_groups, rows_over
@@ -33,6 +33,7 @@ from countveil.publishing.prepare import (
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
 from countveil.release import Manifest
+from countveil.release.draft import ReleaseDraft, WrittenFile
 from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
 from countveil.report.whole_file import PendingFile, check_file, pending_file

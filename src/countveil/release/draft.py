@@ -27,7 +27,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from countveil.address import refuse_as_folder
 from countveil.errors import CountveilError, ReleaseError, TargetError
@@ -47,6 +49,36 @@ from countveil.release.signature import Signer
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A data file that an engine wrote into a draft."""
+
+    path: Path
+    rows: int
+
+
+class ReleaseDraft(Protocol):
+    """A release in the making, on whatever file system it will be."""
+
+    @property
+    def data(self) -> str | Path:
+        """The folder for data files."""
+
+    def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
+        """Data files (name and rows) as the manifest lists them."""
+
+    def add_report(self, page: str) -> ReportFile:
+        """Put the page for people beside the data; the manifest has to name the result."""
+
+    def commit(
+        self,
+        manifest: Manifest,
+        before: Callable[[], None] | None = None,
+        signer: Signer | None = None,
+    ) -> None:
+        """Write the manifest and put the release in its place."""
 
 
 class Draft:

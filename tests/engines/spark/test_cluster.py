@@ -398,9 +398,9 @@ class TestSources:
     def test_a_large_domain_is_counted_in_fewer_parts(
         self, session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("countveil.engines.spark.source_table._MOST_VALUES", 500)
-        monkeypatch.setattr("countveil.engines.spark.source_table._MOST_COUNTS", 700)
-        monkeypatch.setattr("countveil.engines.spark.task_inputs._MOST_RUNS", 1)
+        monkeypatch.setattr("countveil.engines.spark.source_table.MOST_VALUES", 500)
+        monkeypatch.setattr("countveil.engines.spark.source_table.MOST_COUNTS", 700)
+        monkeypatch.setattr("countveil.engines.spark.task_inputs.MOST_RUNS", 1)
         for part in range(6):
             values = [f"v{i % 400}" for i in range(2_000)]
             pq.write_table(pa.table({"v": values}), tmp_path / f"{part}.parquet")
@@ -409,7 +409,7 @@ class TestSources:
         made = cv.publish(frame, {"v": 3}, tmp_path / "r")
         assert made.rows == 12_000
         assert cv.verify(tmp_path / "r") == []
-        monkeypatch.setattr("countveil.engines.spark.source_table._MOST_VALUES", 300)
+        monkeypatch.setattr("countveil.engines.spark.source_table.MOST_VALUES", 300)
         with pytest.raises(InputError, match="more than 300 different values"):
             cv.publish(frame, {"v": 3}, tmp_path / "s")
 
@@ -607,7 +607,7 @@ class TestRefusals:
         """As in object stores: the manifest comes last, and what is incomplete is taken away."""
         from countveil.engines.spark import files
 
-        monkeypatch.setattr(files, "_ONE_STEP", set())
+        monkeypatch.setattr(files, "RENAMED_IN_ONE_STEP", set())
         part = str(census / "part-1.parquet")
         on_spark(part, tmp_path / "r", seed=1)
         assert cv.verify(tmp_path / "r") == []

@@ -17,13 +17,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.contract import Result, WrittenFile
+from countveil.engines.contract import Result
 from countveil.engines.local.publish_rows import publish_rows
 from countveil.engines.local.surveyed_table import SurveyedTable
 from countveil.errors import InputError
 from countveil.maths.mechanism import PublishedTable
 from countveil.randomness import Randomness
-from countveil.release.draft import Draft, check_target, open_draft
+from countveil.release.draft import Draft, WrittenFile, check_target, open_draft
 from countveil.release.values import python_values
 from countveil.tables import Column, Reading, Shaping, describe_source
 from countveil.tables.encoded.encoding import as_codes, row_count, some_rows

@@ -16,9 +16,9 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from countveil.engines.contract import WrittenFile
 from countveil.engines.local.release_rows import parquet_rows
 from countveil.errors import SettingsError
+from countveil.release.draft import WrittenFile
 from countveil.release.formats.data_files import ENDINGS
 from countveil.release.formats.stata_spss import SPSS, STATA, write_dataset
 from countveil.release.values import ARROW, CSV_GZ, PARQUET

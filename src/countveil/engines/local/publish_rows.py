@@ -28,11 +28,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from countveil.engines.contract import WrittenFile
 from countveil.engines.local.row_layout import Layout, PackedCodes, make_layout
 from countveil.engines.local.surveyed_table import SurveyedTable, rows_inside
 from countveil.maths.mechanism import Dealer, PublishedTable
 from countveil.randomness import Randomness, Stream
+from countveil.release.draft import WrittenFile
 from countveil.tables.encoded.arrow_arrays import from_numpy
 from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Span

@@ -37,7 +37,7 @@ _PARTS = {MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, DATA_FOLDER}
 
 
 class SparkDraft:
-    """See `ReleaseDraft`."""
+    """See `ReleaseDraft` in `release/draft.py`."""
 
     def __init__(
         self, session: Any, files: Files, target: str, folder: str, *, force: bool

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 # Where renaming a folder is one step. Elsewhere (object stores) it is a copy, file by file.
-_ONE_STEP = {"file", "hdfs", "viewfs", "webhdfs", "swebhdfs"}
+RENAMED_IN_ONE_STEP = {"file", "hdfs", "viewfs", "webhdfs", "swebhdfs"}
 
 
 class Files:
@@ -30,7 +30,7 @@ class Files:
     @property
     def renames_in_one_step(self) -> bool:
         """Whether a folder can be put in its place as a whole."""
-        return self.scheme in _ONE_STEP
+        return self.scheme in RENAMED_IN_ONE_STEP
 
     def _path(self, address: str) -> Any:
         return self._java.org.apache.hadoop.fs.Path(address)

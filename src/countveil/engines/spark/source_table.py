@@ -4,7 +4,7 @@ Enters: a data frame; later what was drawn. Leaves: histograms and Parquet files
 groups, ell, where the release goes in the end.
 
 The driver's memory is bounded whatever the number of rows: counts by partition and value
-(`_MOST_COUNTS`; a table with more of them is read in fewer, larger partitions), and the shares of Y
+(`MOST_COUNTS`; a table with more of them is read in fewer, larger partitions), and the shares of Y
 (`task_inputs`).
 """
 
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import Result, WrittenFile
+from countveil.engines.contract import Result
 from countveil.engines.spark import jobs, writing
 from countveil.engines.spark.reading import columns_of, quoted
 from countveil.engines.spark.session import our_settings, session_of
@@ -41,6 +41,7 @@ from countveil.engines.spark.tasks import (
 from countveil.errors import InputError
 from countveil.maths.mechanism import PublishedTable
 from countveil.randomness import Randomness
+from countveil.release.draft import WrittenFile
 from countveil.release.values import python_values
 from countveil.tables import Column
 from countveil.tables.encoded.arrow_arrays import missing_rows, to_numpy
@@ -51,8 +52,8 @@ from countveil.tables.progress import Progress
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_MOST_COUNTS = 1 << 24
-_MOST_VALUES = 100_000
+MOST_COUNTS = 1 << 24
+MOST_VALUES = 100_000
 _SAMPLED_PARTITIONS = 64
 _NOT_ENCRYPTED = (
     "This Spark writes the rows that it exchanges to the disks of its workers unencrypted. Start "
@@ -236,9 +237,9 @@ class SparkSource:
         if table is not None:
             self._surveys = {name: _survey(table, n, name) for n, name in enumerate(names)}
         most = max((len(survey.values) for survey in self._surveys.values()), default=0)
-        if table is None or partitions * most > _MOST_COUNTS:
+        if table is None or partitions * most > MOST_COUNTS:
             # Too many values for this many partitions: fewer, larger ones.
-            self._frame = self._frame.coalesce(max(1, _MOST_COUNTS // _MOST_VALUES))
+            self._frame = self._frame.coalesce(max(1, MOST_COUNTS // MOST_VALUES))
             table, partitions = self._counted(names)
             self._surveys = {name: _survey(table, n, name) for n, name in enumerate(names)}
         for which, name in enumerate(names):
@@ -252,11 +253,11 @@ class SparkSource:
         """The lines of all partitions; None instead if there would be too many of them."""
         # Of a plan made now: the frame may remember an older one.
         partitions = int(self._frame.select("*").rdd.getNumPartitions())
-        most = max(1, min(_MOST_VALUES, _MOST_COUNTS // max(1, partitions)))
+        most = max(1, min(MOST_VALUES, MOST_COUNTS // max(1, partitions)))
         table = self._lines(CountTask(names, most), names, "counting")
         given_up = to_numpy(table.column(ROWS).combine_chunks()) < 0
         if np.any(given_up):
-            if most >= _MOST_VALUES:
+            if most >= MOST_VALUES:
                 which = to_numpy(table.column(WHICH).combine_chunks())[given_up]
                 raise _too_many(names[int(which[0])])
             return None, partitions
@@ -350,7 +351,7 @@ def _survey(table: pa.Table, which: int, name: str) -> Survey:
     survey.finish()
     if survey.values is None:
         survey.values = _empty(table, which)
-    if len(survey.values) > _MOST_VALUES:
+    if len(survey.values) > MOST_VALUES:
         raise _too_many(name)
     return survey
 
@@ -378,7 +379,7 @@ def _counts_of(survey: Survey, values: DictionaryColumn) -> Counts:
 
 def _too_many(name: str) -> InputError:
     return InputError(
-        f"Column {name!r} has more than {_MOST_VALUES:,} different values, which is the most that "
+        f"Column {name!r} has more than {MOST_VALUES:,} different values, which is the most that "
         f"can be protected or recoded. Put them into classes first."
     )
 

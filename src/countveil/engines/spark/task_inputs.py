@@ -26,7 +26,7 @@ from countveil.tables.encoded.survey import Survey
 
 # Runs of partitions that share a table, and cells of all their tables: what the driver and every
 # worker have in memory. Within a run, each task splits the table itself.
-_MOST_RUNS, _MOST_CELLS = 512, 1 << 22
+MOST_RUNS, _MOST_CELLS = 512, 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def seal_plan(
     """Split what was drawn; `rows[name][partition, value]` counts the rows to deal to."""
     entries, edges, shapes = {}, {}, {}
     for name, table in drawn.items():
-        most = max(1, min(_MOST_RUNS, _MOST_CELLS // max(1, table.counts.size)))
+        most = max(1, min(MOST_RUNS, _MOST_CELLS // max(1, table.counts.size)))
         firsts = []
         first = 0
         for run, shares in enumerate(share_out(table, rows[name], most, split_key(key, name))):

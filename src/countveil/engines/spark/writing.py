@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from countveil.engines.contract import WrittenFile
 from countveil.engines.spark.files import Files
 from countveil.engines.spark.reading import quoted
 from countveil.errors import EngineError
+from countveil.release.draft import WrittenFile
 from countveil.release.values import python_values
 from countveil.tables import Column
 

@@ -1,4 +1,4 @@
-"""What belongs to the paper alone: formulas as it prints them, and its Bayes iteration.
+"""What belongs to the paper alone: its printed formulas, its Bayes iteration, its curves.
 
 Enters: plain arrays. Leaves: the paper's numbers. Must not know: SQL, releases, other estimators.
 Everything here is kept for comparison and reproduction; docs/theory says where the paper is wrong
