@@ -1,0 +1,98 @@
+"""Arguments and options that several commands share, each declared once.
+
+Enters, leaves: nothing; these are declarations. Must not know: any command, any table.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from countveil.cli.output import Format
+
+
+class Groups(StrEnum):
+    """How decoy groups are formed."""
+
+    MIXED = "mixed"
+    ANATOMY = "anatomy"
+
+
+class Residue(StrEnum):
+    """What happens to the rows left over when N is not a multiple of ell."""
+
+    ABSORB = "absorb"
+    DROP = "drop"
+
+
+class EngineName(StrEnum):
+    """Where the work is done."""
+
+    EMBEDDED = "embedded"
+    SPARK = "spark"
+
+
+EngineOption = Annotated[
+    EngineName,
+    typer.Option(
+        "--engine",
+        help="Where the work is done: in this process, or on a Spark cluster (extra: spark).",
+    ),
+]
+MasterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="With --engine spark: spark://HOST:PORT, local[*], local-cluster[2,1,1024], yarn; "
+        "by default what Spark is configured for, or this machine.",
+    ),
+]
+FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+InputArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="INPUT",
+        help="CSV (also .gz, .zst, .zip), Parquet, Arrow, SPSS, Stata, SAS or Excel; a file, a "
+        "folder or a pattern; "
+        "sqlite:FILE#table, duckdb:FILE#table or postgresql://user@host/database#schema.table.",
+    ),
+]
+RELEASE_HELP = "The release: a folder, postgresql://user@host/db#table or duckdb:FILE#table"
+ReleaseArgument = Annotated[str, typer.Argument(metavar="DIR", help=f"{RELEASE_HELP}.")]
+QuestionArgument = Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")]
+_SENSITIVE = typer.Option(
+    "-s", "--sensitive", metavar="COL", help="A column to protect. May be repeated."
+)
+SensitiveOption = Annotated[list[str], _SENSITIVE]
+SensitiveIfAnyOption = Annotated[list[str] | None, _SENSITIVE]
+ProtectedOption = Annotated[
+    list[str],
+    typer.Option(
+        "-s",
+        "--sensitive",
+        metavar="COL[:ELL]",
+        help="A column to protect, with its own ell or that of --ell. May be repeated.",
+    ),
+]
+EllOption = Annotated[
+    int | None,
+    typer.Option("--ell", help="How many different values a row hides among (2 or more)."),
+]
+GroupsOption = Annotated[
+    Groups,
+    typer.Option("--groups", help="How decoy groups are formed; anatomy is the paper's rule."),
+]
+ResidueOption = Annotated[
+    Residue,
+    typer.Option(
+        "--residue", help="Rows left over by groups of ell: absorb (none is lost) or drop them."
+    ),
+]
+ReportOption = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="FILE", help="Also write an HTML page with charts."),
+]

@@ -1,0 +1,138 @@
+"""From what was typed to the values that functions take.
+
+Enters: the options of a command line. Leaves: values for the functions behind the commands.
+Must not know: any command.
+
+A command that reads a table has a parameter `source` (how it is read), and perhaps one of `shaping`
+and `recoding` (what is done to its columns). `with_table_options` puts the options of the group in
+the place of such a parameter; the command gets a dictionary of those that were given.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from countveil.cli.options.table_options import GROUPS
+
+if TYPE_CHECKING:
+    from countveil.tables import Reading, Shaping
+    from countveil.tables.progress import Progress
+
+Given = dict[str, Any]
+NOTHING_GIVEN: Given = {}
+
+
+def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Put the options of each group in the place of the parameter that is named after it."""
+    signature = inspect.signature(command, eval_str=True)
+    groups = {name: GROUPS[name] for name in signature.parameters if name in GROUPS}
+    parameters = list(_expanded(signature.parameters))
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        for group, options in groups.items():
+            values = {name: given.pop(name) for name in options}
+            given[group] = {n: v for n, v in values.items() if v != options[n].default}
+        command(**given)
+
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def _expanded(parameters: Mapping[str, inspect.Parameter]) -> Iterator[inspect.Parameter]:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    for name, parameter in parameters.items():
+        if name not in GROUPS:
+            yield parameter.replace(kind=keyword)
+            continue
+        for option, declared in GROUPS[name].items():
+            typed = typer.Option(declared.flag, metavar=declared.metavar, help=declared.explanation)
+            kind = Annotated[declared.kind, typed]  # type: ignore[name-defined]
+            yield inspect.Parameter(option, keyword, default=declared.default, annotation=kind)
+
+
+def reading_and_shaping(
+    source: Given,
+    shaping: Given,
+    progress: Progress,
+    *,
+    memory: str | None = None,
+    spill: Path | None = None,
+) -> tuple[Reading, Shaping]:
+    """How to read and shape a table, from the options that were given."""
+    from countveil.tables import table_options
+
+    given = {**source, **shaping}
+    for name, option in {**GROUPS["source"], **GROUPS["shaping"]}.items():
+        if option.mark is not None:
+            given[name] = pairs(given.get(name), option.mark, option.flag)
+    given["columns"] = _listed(given.get("columns"))
+    return table_options(memory=memory, spill=spill, progress=progress, **given)
+
+
+def pairs(given: list[str] | None, mark: str, option: str) -> dict[str, str]:
+    """COL=SPEC, COL=FILE or COL:FILE. A name may hold the mark too: a file that exists decides."""
+    values: dict[str, str] = {}
+    for text in given or ():
+        parts = text.split(mark)
+        splits = [(mark.join(parts[:i]), mark.join(parts[i:])) for i in range(1, len(parts))]
+        sound = [(name, value) for name, value in splits if name and value]
+        if not sound:
+            raise typer.BadParameter(f"{text!r} is not of the form COL{mark}...", param_hint=option)
+        files = [(name, value) for name, value in sound if Path(value).is_file()]
+        # The bins never hold the mark, so the name ends at the last one.
+        name, value = (files or sound)[0] if option != "--bins" else sound[-1]
+        if name in values:
+            raise typer.BadParameter(f"column {name!r} is named twice", param_hint=option)
+        values[name] = value
+    return values
+
+
+def _listed(given: list[str] | None) -> list[str]:
+    """Names separated by commas; a name with a comma is in double quotes."""
+    lines = csv.reader(given or (), skipinitialspace=True)
+    return [name for line in lines for name in line if name]
+
+
+def with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:
+    """COL:ELL or COL, by the last colon if a whole number follows it."""
+    chosen: dict[str, int] = {}
+    for text in sensitive:
+        name, _, number = text.rpartition(":")
+        has_ell = re.fullmatch(r"-?[0-9]+", number) is not None and bool(name)
+        if has_ell and len(number) > 9:
+            raise typer.BadParameter("ell is far too large", param_hint="-s")
+        column = name if has_ell else text
+        if column in chosen:
+            raise typer.BadParameter(f"column {column!r} is named twice", param_hint="-s")
+        if not has_ell and common is None:
+            raise typer.BadParameter(
+                f"{text!r} has no ell: write -s {text}:5, or add --ell 5", param_hint="-s"
+            )
+        chosen[column] = int(number) if has_ell else int(common or 0)
+    return chosen
+
+
+def as_typed(given: Given) -> list[str]:
+    """The options that were given, as they are written on a command line."""
+    words: list[str] = []
+    for name, value in given.items():
+        option = "--" + name.replace("_", "-")
+        if name == "header":
+            words.append("--no-header")
+        elif isinstance(value, bool):
+            words.append(option)
+        elif isinstance(value, list):
+            words += [word for each in value for word in (option, each)]
+        else:
+            words += [option, str(value)]
+    return words

@@ -1,0 +1,130 @@
+"""The options of every command that reads a table, in groups.
+
+Enters, leaves: nothing; these are declarations. Must not know: any command, any table.
+
+The name of an option is also that of the argument in Python. A group takes the place of a command's
+parameter of the same name (`countveil.cli.options.given`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class TableOption:
+    """One option: how it is written, what follows it, what it does.
+
+    `mark` is what stands between a column and what is said about it, if the option says something
+    about columns.
+    """
+
+    flag: str
+    metavar: str | None
+    explanation: str
+    kind: Any = str | None
+    default: Any = None
+    mark: str | None = None
+
+
+TEXTS = list[str] | None
+
+_SOURCE: dict[str, TableOption] = {
+    "missing": TableOption(
+        "--missing", "TEXT", "A text that means a missing value. Repeatable.", TEXTS
+    ),
+    "delimiter": TableOption(
+        "--delimiter",
+        "CHAR",
+        "What separates the cells of a CSV, such as ';' or tab; by default detected in the "
+        "first line.",
+    ),
+    "quote": TableOption(
+        "--quote", "CHAR", "What encloses cells of a CSV, or none; by default the double quote."
+    ),
+    "encoding": TableOption(
+        "--encoding",
+        "NAME",
+        "How a CSV is stored: utf-8 (the default), utf-16, latin-1, windows-1252, ...",
+    ),
+    "decimal_comma": TableOption(
+        "--decimal-comma", None, "Numbers in a CSV are written as 1,5.", bool, False
+    ),
+    "header": TableOption(
+        "--header/--no-header",
+        None,
+        "Whether the first line of a CSV names the columns; without names they are column1, "
+        "column2, ...",
+        bool,
+        True,
+    ),
+    "where": TableOption(
+        "--where",
+        "CONDITION",
+        "Only the rows that meet this condition, such as \"age >= 18 AND country = 'CA'\".",
+    ),
+    "columns": TableOption(
+        "--columns",
+        "COL",
+        "Only this column and the protected ones. May be repeated, or separated by commas.",
+        TEXTS,
+    ),
+    "labels": TableOption(
+        "--labels",
+        "COL=FILE",
+        "What the codes of a column stand for; the file has lines of code,label.",
+        TEXTS,
+        mark="=",
+    ),
+    "query": TableOption(
+        "--query",
+        "SELECT",
+        "For a database: the table is the result of this query, which can only read.",
+    ),
+}
+_DROP = {"drop": TableOption("--drop", "COL", "Leave a column out. May be repeated.", TEXTS)}
+_KEEP = {
+    "keep": TableOption(
+        "--keep",
+        "COL",
+        "Publish a column although it looks like an identifier or gives values away.",
+        TEXTS,
+    ),
+    "person": TableOption(
+        "--person",
+        "COL",
+        "The column that identifies the person of a row: each person must have one row. It is "
+        "not published.",
+    ),
+}
+_RECODE = {
+    "bins": TableOption(
+        "--bins",
+        "COL=SPEC",
+        "Put numbers into classes: COL=10 (rounded edges), COL=q10 (equally many rows in each) or "
+        "edges such as COL=18,30,45,65.",
+        TEXTS,
+        mark="=",
+    ),
+    "domain": TableOption(
+        "--domain",
+        "COL=FILE",
+        "The values that a column may have, one per line; any other value is refused.",
+        TEXTS,
+        mark="=",
+    ),
+    "merge": TableOption(
+        "--merge",
+        "COL:FILE",
+        "Give values a common label first; the file has lines of value,label.",
+        TEXTS,
+        mark=":",
+    ),
+}
+# The parameter of a command -> the options that take its place.
+GROUPS: dict[str, dict[str, TableOption]] = {
+    "source": _SOURCE,
+    "shaping": {**_DROP, **_KEEP, **_RECODE},
+    "recoding": {**_DROP, **_RECODE},
+}
