@@ -144,10 +144,23 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """A master and two workers; the session that countveil starts logs into the same folder."""
     if not java_is_there():
         pytest.skip("Spark needs Java, and this machine has none")
+    _be_the_only_one(tmp_path_factory.getbasetemp())
     folder = tmp_path_factory.mktemp("spark")
     with running_cluster(folder, _SETTINGS, workers=2, memory="1g") as made:
         yield made
         _stop_session()
+
+
+def _be_the_only_one(folder: Path) -> None:
+    """Fail where tests of one group run in two processes: two clusters at once starve each other.
+
+    The processes of a test run have folders of their own beside each other.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        try:
+            (folder.parent / "the-cluster").touch(exist_ok=False)
+        except FileExistsError:
+            raise RuntimeError("A second process starts a cluster: groups are ignored.") from None
 
 
 def _stop_session() -> None:

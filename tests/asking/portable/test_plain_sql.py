@@ -192,6 +192,22 @@ def test_every_condition_means_the_same(
     compare(query, release, dialect, databases[dialect])
 
 
+@pytest.mark.parametrize("keys", ["", "gender", "gender, grade"])
+@pytest.mark.parametrize("measure", ["2.5 * count(*)", "sum(pay)"])
+def test_conditions_that_no_value_meets(
+    measure: str, keys: str, release: cv.Release, databases: dict[str, Ask]
+) -> None:
+    where = "grade = 2 AND NOT grade BETWEEN 2 AND 4"
+    columns, by = (f"{keys}, ", f" GROUP BY {keys}") if keys else ("", "")
+    query = f"SELECT {columns}{measure} FROM release WHERE {where}{by}"
+    for dialect, ask in databases.items():
+        if "grade" not in keys:
+            compare(query, release, dialect, ask)
+            continue
+        with pytest.raises(QueryError, match="No value of the sensitive column"):
+            release.plain_sql(query, dialect=dialect)
+
+
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
 def test_having_order_and_limit(
     dialect: str, release: cv.Release, databases: dict[str, Ask]

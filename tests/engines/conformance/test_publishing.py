@@ -16,7 +16,13 @@ import countveil as cv
 from countveil.release.values import BOOLEAN, kind_of
 from countveil.tables import Bins, put_into_classes
 from tests.engines.conformance.people import CHOICES, REFUSED, people
-from tests.engines.conformance.places import SOURCES, Source, parametrized, rows_of
+from tests.engines.conformance.places import (
+    SOURCES,
+    Source,
+    parametrized,
+    rows_of,
+    with_choices,
+)
 
 SEED = 7
 
@@ -79,8 +85,7 @@ def linked(release: cv.Release, choice: str, name: str) -> Counter[tuple[Any, An
     return Counter((true[row["row"]], row[name]) for row in rows_of(release))
 
 
-@pytest.mark.parametrize("choice", CHOICES)
-@pytest.mark.parametrize("source", parametrized(SOURCES))
+@pytest.mark.parametrize(("source", "choice"), with_choices(CHOICES))
 def test_the_same_choices_publish_the_same(
     source: Source, choice: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

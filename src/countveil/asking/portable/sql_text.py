@@ -141,13 +141,18 @@ class _Select:
     def _rest(self) -> list[list[str]]:
         kinds, patterns = self._weights.exists.shape
         n_rest = next(iter(self._weights.aggregates.values())).weights.shape[2]
+        places = [
+            (kind, p, r)
+            for kind, p, r in np.ndindex(kinds, patterns, n_rest)
+            if self._weights.exists[kind, p] or self._totals.asks(kind, p)
+        ]
+        # Where no row can meet the conditions, a list with one place: SQL has no empty one.
         return [
             [
                 str(kind), str(p), str(r), str(int(self._weights.exists[kind, p])),
                 *self._totals.row(kind, p, r),
             ]
-            for kind, p, r in np.ndindex(kinds, patterns, n_rest)
-            if self._weights.exists[kind, p] or self._totals.asks(kind, p)
+            for kind, p, r in places or [(0, 0, 0)]
         ]  # fmt: skip
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
