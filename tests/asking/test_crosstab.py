@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import sys
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pyarrow as pa
 import pytest
 
 import countveil as cv
 from countveil.display import html_table, text_table, visible
-from countveil.errors import MissingExtraError, QueryError
+from countveil.errors import QueryError, TargetError
 
 HOSTILE = ["[red]x[/red]", "\x1b[31mred", "<script>alert(1)</script>", "two\nlines", "\u202eright"]
 
@@ -68,19 +70,41 @@ def test_many_counts_at_once(release: cv.Release) -> None:
     assert [release.count(where) for where in asked] == list(answer.estimates)
 
 
-def test_a_chart_has_a_bar_and_an_error_for_every_cell(release: cv.Release) -> None:
-    chart = release.crosstab("education", "gender", "occupation = 'nurse'").plot().to_dict()
-    (rows,) = chart["datasets"].values()
-    assert len(rows) == 16
-    assert [layer["mark"]["type"] for layer in chart["spec"]["layer"]] == ["bar", "rule"]
+def test_a_chart_has_a_bar_or_an_interval_for_every_cell(release: cv.Release) -> None:
+    table = release.crosstab("education", "gender", "occupation = 'nurse'")
+    svg = table.plot().svg
+    verdicts = [cell.verdict for cell in table.answer.estimates]
+    assert 0 < verdicts.count("hidden") < len(verdicts) == 16
+    root = ET.fromstring(svg)
+    groups = [g for g in root if g.tag.endswith("}g")]
+    assert len(groups) == 16
+    bars = [g for g in groups if any(part.tag.endswith("}rect") for part in g)]
+    assert len(bars) == 16 - verdicts.count("hidden")
+    assert all(any(part.tag.endswith("}path") for part in g) for g in groups)
+    # A hidden cell gives no number that could be taken for an answer.
+    titles = [g[0].text or "" for g in groups]
+    assert sum(": hidden, " in title for title in titles) == verdicts.count("hidden")
 
 
-def test_a_missing_chart_library_is_named(
-    release: cv.Release, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(MissingExtraError, match=r"countveil\[plot\]"):
-        release.crosstab("education", "gender").plot()
+def test_a_chart_in_a_notebook_loads_nothing(release: cv.Release, tmp_path: Path) -> None:
+    picture = release.crosstab("occupation", "country").plot()
+    assert picture._repr_html_() == picture._repr_svg_() == picture.svg
+    # The name of the SVG format is no address: nothing is loaded from it.
+    text = picture.svg.replace('xmlns="http://www.w3.org/2000/svg"', "")
+    assert not re.search(r"https?:|//|<script|<image|<link|href|src=|url\(|@import", text)
+    picture.save(tmp_path / "figure.svg")
+    assert (tmp_path / "figure.svg").read_text() == picture.svg + "\n"
+    with pytest.raises(TargetError, match="exists"):
+        picture.save(tmp_path / "figure.svg")
+
+
+def test_hostile_text_in_a_chart_is_text(tmp_path: Path) -> None:
+    rows = {"p": HOSTILE * 400, "a": ["x", "y", "</svg><script>", "z"] * 500}
+    release = cv.publish(pa.table(rows), {"a": 2}, tmp_path / "release", seed=3, keep="p")
+    root = ET.fromstring(release.crosstab("a", "p").plot().svg)
+    assert {part.tag.rpartition("}")[2] for part in root.iter()} == {
+        "svg", "title", "desc", "style", "rect", "text", "path", "g",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HOSTILE)

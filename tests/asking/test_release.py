@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -144,3 +145,50 @@ def test_missing_sensitive_values_are_counted(tmp_path: Path) -> None:
     whole = release.count(s=None)
     assert whole.estimate == next(answer.rows())[1]
     assert release.count("s IS NULL") == whole
+
+
+RATE = "count(*) FILTER (WHERE occupation = 'nurse') / count(*) AS rate"
+HIDDEN_LAST = [
+    f"SELECT education, {RATE} FROM release GROUP BY 1 ORDER BY rate {{}}",
+    "SELECT country, count(*) n FROM release WHERE occupation = 'nurse' GROUP BY 1 ORDER BY n {}",
+    "SELECT country, avg(age) a FROM release WHERE occupation = 'lawyer' GROUP BY 1 ORDER BY 2 {}",
+]
+
+
+@pytest.mark.parametrize("direction", ["ASC", "DESC"])
+@pytest.mark.parametrize("query", HIDDEN_LAST)
+def test_hidden_groups_come_last_in_either_order(
+    ordered: cv.Release, query: str, direction: str
+) -> None:
+    answer = ordered.sql(query.format(direction))
+    verdicts = [cell.verdict for cell in answer.estimates]
+    assert 0 < verdicts.count("hidden") < len(verdicts)
+    shown = len(verdicts) - verdicts.count("hidden")
+    assert "hidden" not in verdicts[:shown]
+    numbers = [cell.estimate or 0.0 for cell in answer.estimates][:shown]
+    assert numbers == sorted(numbers, reverse=direction == "DESC")
+    first = ordered.sql(query.format(f"{direction} NULLS FIRST"))
+    assert [cell.verdict for cell in first.estimates][-shown:] == verdicts[:shown]
+    assert list(ordered.sql(query.format(f"{direction} LIMIT {shown}")).groups) == list(
+        answer.groups[:shown]
+    )
+
+
+@pytest.mark.parametrize("direction", ["ASC", "DESC"])
+@pytest.mark.parametrize("query", HIDDEN_LAST)
+def test_plain_sql_puts_hidden_groups_last_too(
+    ordered: cv.Release, query: str, direction: str
+) -> None:
+    asked = query.format(direction) + ", 1"
+    text = ordered.plain_sql(asked, dialect="duckdb")
+    connection = duckdb.connect()
+    files = str(ordered.folder / "data" / "*.parquet")
+    connection.execute(f"CREATE TABLE release AS SELECT * FROM '{files}'")
+    theirs = [row[0] for row in connection.execute(text).fetchall()]
+    assert theirs == [group[0] for group in ordered.sql(asked, method="unbiased").groups]
+
+
+@pytest.fixture(scope="module")
+def ordered(tmp_path_factory: pytest.TempPathFactory) -> cv.Release:
+    folder = tmp_path_factory.mktemp("ordered") / "release"
+    return cv.publish(cv.generate(10_000, seed=1), {"occupation": 3}, folder, seed=5)

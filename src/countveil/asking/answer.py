@@ -27,6 +27,7 @@ from countveil.maths.estimate import (
     check_method,
     make_estimator,
 )
+from countveil.maths.estimate.estimates import HIDDEN
 from countveil.sql.query import TallyResult
 from countveil.sql.query.question import (
     Aggregate,
@@ -266,13 +267,19 @@ def _sorted(
     if by.what == "key":
         ranks = _ranks(keys[by.number], places.get(by.number))
     else:
-        estimate = columns[by.number].grid.estimate
-        ranks = np.where(np.isfinite(estimate), estimate, np.nan)
+        ranks = _ranks_of_estimates(columns[by.number])
     here = ranks[order]
     known, missing = order[~np.isnan(here)], order[np.isnan(here)]
     sign = -1 if by.descending else 1
     known = known[np.argsort(sign * ranks[known], kind="stable")]
     return np.concatenate([missing, known] if by.missing_first else [known, missing])
+
+
+def _ranks_of_estimates(cells: Cells) -> NDArray[np.float64]:
+    """The estimates; NaN where they are hidden, for such a number says nothing about the order."""
+    hidden = np.array([verdict == HIDDEN for verdict in cells.verdicts], bool)
+    estimate = cells.grid.estimate
+    return np.where(np.isfinite(estimate) & ~hidden, estimate, np.nan)
 
 
 def _ranks(values: Sequence[Any], places: Mapping[Any, int] | None) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
 """A cross-tab: the estimates of an answer with two group columns, laid out as a matrix.
 
-Enters: an answer. Leaves: tables and a chart. Must not know: how it was estimated.
+Enters: an answer. Leaves: tables and a picture. Must not know: how it was estimated.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from countveil.asking.result import Answer
-from countveil.display import html_table, text_table, visible
-from countveil.errors import MissingExtraError
+from countveil.display import html_table, text_table
 from countveil.maths.estimate import Estimate
 
 if TYPE_CHECKING:
-    import altair as alt
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+    from countveil.report.bars import Picture
 
 _WIDEST = 6
 
@@ -86,38 +86,20 @@ class Crosstab:
     def _repr_html_(self) -> str:
         return html_table(*self._matrix())
 
-    def plot(self) -> alt.Chart | alt.LayerChart | alt.FacetChart:
-        """Bars with error bars, one panel per value of the second column (needs Altair)."""
-        try:
-            import altair as alt
-        except ImportError as error:
-            raise MissingExtraError("Altair", "plot") from error
+    def plot(self) -> Picture:
+        """Bars with intervals, one panel per value of the second column, as a picture.
+
+        A notebook shows it, `.save("figure.svg")` keeps it. It is drawn here: nothing is loaded
+        from anywhere. A hidden cell has its interval and no bar.
+        """
+        from countveil.report.bars import Bar, BarChart, bar_picture
+
         side, top = self.answer.group_columns
-        rows = [
-            {
-                "row": visible(str(group[0]), 60),
-                "column": visible(str(group[1]), 60),
-                "estimate": cell.estimate,
-                "low": cell.low,
-                "high": cell.high,
-                "verdict": cell.verdict,
-            }
-            for group, cell in zip(self.answer.groups, self.answer.estimates, strict=True)
-        ]
-        base = alt.Chart().encode(y=alt.Y("row:N", title=visible(side, 60), sort=None))
-        shades = alt.Scale(
-            domain=["reliable", "indicative", "hidden"], range=["#1b5e8c", "#7fb2d6", "#dddddd"]
-        )
-        bars = base.mark_bar().encode(
-            x=alt.X(
-                "estimate:Q", title="estimated count", scale=alt.Scale(domainMin=0, clamp=True)
-            ),
-            color=alt.Color("verdict:N", scale=shades, title="verdict"),
-            tooltip=["row:N", "column:N", "estimate:Q", "low:Q", "high:Q", "verdict:N"],
-        )
-        errors = base.mark_rule(color="#333333").encode(x=alt.X("low:Q"), x2="high:Q")
-        facet = alt.Facet("column:N", title=visible(top, 60), sort=None)
-        chart: alt.FacetChart = alt.layer(bars, errors, data=alt.InlineData(rows)).facet(
-            facet, columns=3
-        )
-        return chart
+        panels: dict[str, list[Bar]] = {}
+        for (row, column), cell in zip(self.answer.groups, self.answer.estimates, strict=True):
+            name = "missing" if column is None else str(column)
+            label = "missing" if row is None else str(row)
+            panels.setdefault(name, []).append(
+                Bar(label, cell.estimate, cell.low, cell.high, cell.verdict)
+            )
+        return bar_picture(BarChart(f"Estimated counts by {side} and {top}", top, panels))

@@ -214,7 +214,8 @@ def test_having_order_and_limit(
 ) -> None:
     compare(
         "SELECT gender, job, count(*) AS n FROM release GROUP BY ALL "
-        "HAVING n > 15 AND NOT n BETWEEN 20 AND 25 ORDER BY gender DESC, n DESC LIMIT 7 OFFSET 2",
+        "HAVING n > 15 AND NOT n BETWEEN 20 AND 25 "
+        "ORDER BY gender DESC, n DESC, job LIMIT 7 OFFSET 2",
         release,
         dialect,
         databases[dialect],

@@ -16,6 +16,7 @@ import numpy as np
 
 from countveil.asking.portable.weights import QuestionWeights
 from countveil.maths.channel import ChannelView
+from countveil.maths.estimate.estimates import HIDDEN_ABOVE
 from countveil.sql.dialects.literals import LiteralDialect
 from countveil.sql.query import Question, TallyPlan
 from countveil.sql.query.question import (
@@ -127,7 +128,7 @@ class Totals:
                 error = f"CASE WHEN n_{j} = 0 THEN 0 WHEN q_{j} > 0 THEN SQRT(q_{j}) END"
             variance = f"CASE WHEN q_{j} > 0 THEN q_{j} ELSE 0 END"
             columns += [f"{estimate} AS t_{j}", f"{error} AS s_{j}"]
-            columns += [f"{variance} AS q_{j}", f"c_{j} AS c_{j}"]
+            columns += [f"{variance} AS q_{j}", f"c_{j} AS c_{j}", f"n_{j} AS n_{j}"]
         return columns
 
     def _single(self, j: int) -> tuple[str, str]:
@@ -157,7 +158,7 @@ class Totals:
 
 
 def measure_columns(question: Question, totals: Totals) -> list[str]:
-    """Estimate and error of every measure."""
+    """Estimate and error of every measure; the size of those that are sorted by."""
     columns = []
     for number, measure in enumerate(question.measures):
         estimate, error = _measure(measure, totals)
@@ -166,7 +167,25 @@ def measure_columns(question: Question, totals: Totals) -> list[str]:
         if measure.factor != 1:
             estimate, error = f"{scale} * {estimate}", f"{size} * {error}"
         columns += [f"{estimate} AS e_{number}", f"{error} AS se_{number}"]
+        if any(by.what == "measure" and by.number == number for by in question.order):
+            columns.append(f"{_size(measure, totals, estimate)} AS m_{number}")
     return columns
+
+
+def _size(measure: Measure, totals: Totals, estimate: str) -> str:
+    """What an error is compared with: no count exceeds the rows that it is taken from."""
+    is_count = measure.denominator is None and measure.numerator.argument is None
+    if not is_count or measure.factor != 1:
+        return f"ABS({estimate})"
+    rows = f"n_{totals.number(measure.numerator)}"
+    return f"CASE WHEN {estimate} > {rows} THEN {rows} ELSE {estimate} END"
+
+
+def rank_text(number: int) -> str:
+    """What a measure is sorted by: its estimate, missing where `verdicts` would call it hidden."""
+    size, error = f"m_{number}", f"se_{number}"
+    shown = f"{size} > 0 AND {error} <= {HIDDEN_ABOVE} * {size}"
+    return f"CASE WHEN {error} = 0 OR ({shown}) THEN e_{number} END"
 
 
 def _measure(measure: Measure, totals: Totals) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from countveil.asking.portable.measures import Totals, having_text, measure_columns
+from countveil.asking.portable.measures import Totals, having_text, measure_columns, rank_text
 from countveil.asking.portable.weights import QuestionWeights, question_weights
 from countveil.errors import QueryError
 from countveil.maths.channel import ChannelView
@@ -241,7 +241,7 @@ class _Select:
 
     def _ordered(self, by: Ordering) -> str:
         if by.what == "measure":
-            what = f"e_{by.number}"
+            what = rank_text(by.number)
         else:
             key = self._question.keys[by.number]
             what = self._key(by.number)

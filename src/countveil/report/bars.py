@@ -1,0 +1,196 @@
+"""Bars with intervals, in panels, as one SVG picture for a notebook or a file.
+
+Enters: bars by panel, their text from data that may be hostile. Leaves: a `Picture`, complete in
+itself: nothing in it is loaded from anywhere, and nothing in it runs. Must not know: what is
+counted, how it was estimated.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from countveil.display import readable, visible
+from countveil.report.chart import CHART_STYLE, Axis, around, tick_text
+
+_WIDTH, _LABEL, _GAP, _MOST_ACROSS = 760, 140, 30, 3
+_ROW, _HEAD, _FOOT, _TITLE = 18, 24, 30, 30
+_LETTER = 6.4
+_SHADES = {"reliable": "hue0", "indicative": "soft", "hidden": "none"}
+_STYLE = (
+    ".chart .soft{color:#7fb2d6}.chart .range{stroke:currentColor;stroke-width:1.5}"
+    ".chart .unsure{stroke-dasharray:2 3}.chart .ink{color:#222222}"
+    "@media screen and (prefers-color-scheme:dark){.chart .soft{color:#2f6f9c}"
+    ".chart .ink{color:#e8e8e8}}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """An estimate with its interval; a number is None where it is not known."""
+
+    label: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+    verdict: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BarChart:
+    """Bars by panel; `panels_of` is what the panels are the values of."""
+
+    title: str
+    panels_of: str
+    panels: Mapping[str, Sequence[Bar]]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawn chart: a notebook shows it; `svg` is its text."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_html_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"Picture({len(self.svg):,} characters of SVG; keep it with .save('figure.svg'))"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to an .svg file; a file that is there already stays as it is."""
+        from countveil.report.whole_file import check_file, write_file
+
+        check_file(Path(path), "the picture", replace=False)
+        write_file(Path(path), self.svg + "\n", "the picture")
+
+
+def bar_picture(chart: BarChart) -> Picture:
+    """Panels side by side, as many as fit; all have the same scale."""
+    across = max(1, min(_MOST_ACROSS, len(chart.panels)))
+    width = (_WIDTH - _LABEL - _GAP * (across + 1)) / across
+    most = [number for bars in chart.panels.values() for bar in bars for number in _numbers(bar)]
+    axis = around([0.0, *most, 1.0])
+    parts, top = [], float(_TITLE)
+    panels = list(chart.panels.items())
+    for first in range(0, len(panels), across):
+        line = panels[first : first + across]
+        labels = list(dict.fromkeys(bar.label for _, bars in line for bar in bars))
+        parts += _labels(labels, top)
+        for place, (name, bars) in enumerate(line):
+            left = _LABEL + _GAP + place * (width + _GAP)
+            panel = _Panel(left, top, width, labels, axis)
+            parts += panel.drawn(f"{chart.panels_of}: {name}", bars)
+        top += _HEAD + _ROW * len(labels) + _FOOT
+    height = math.ceil(top + _HEAD)
+    shown = [
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" '
+            f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
+            f'style="max-width:100%;height:auto">'
+        ),
+        f"<title>{_escaped(chart.title)}</title><desc>{_escaped(_described(chart))}</desc>",
+        f"<style>{CHART_STYLE}{_STYLE}</style>",
+        f'<rect class="paper" width="{_WIDTH}" height="{height}"/>',
+        f'<text class="head" x="8" y="20">{_escaped(chart.title, 90)}</text>',
+    ]
+    return Picture("".join([*shown, *parts, *_legend(top), "</svg>"]))
+
+
+class _Panel:
+    """One panel: where numbers and labels lie in it."""
+
+    def __init__(
+        self, left: float, top: float, width: float, labels: Sequence[str], axis: Axis
+    ) -> None:
+        self._left, self._top, self._width, self._axis = left, top + _HEAD, width, axis
+        self._bottom = self._top + _ROW * len(labels)
+        self._y = {label: self._top + _ROW * place for place, label in enumerate(labels)}
+
+    def drawn(self, name: str, bars: Sequence[Bar]) -> list[str]:
+        most = int(self._width / _LETTER)
+        parts = [_text(self._left, self._top - 8, name, "start", most)]
+        ticks = self._axis.ticks()
+        for value in ticks[:: max(1, math.ceil(len(ticks) * 46 / self._width))]:
+            x = self._x(value)
+            parts.append(f'<path class="rule" d="M{x:.1f} {self._top}V{self._bottom + 4}"/>')
+            parts.append(_text(x, self._bottom + 18, tick_text(value), "middle", 12))
+        for bar in bars:
+            parts += self._bar(bar)
+        return [*parts, f'<path class="axis" d="M{self._left:.1f} {self._top}V{self._bottom}"/>']
+
+    def _x(self, value: float) -> float:
+        return self._left + max(0.0, min(1.0, self._axis.place(value))) * self._width
+
+    def _bar(self, bar: Bar) -> list[str]:
+        y, parts = self._y[bar.label], [f"<g><title>{_escaped(_said(bar))}</title>"]
+        shade = _SHADES.get(bar.verdict or "", "soft")
+        if shade != "none" and bar.estimate is not None:
+            width = self._x(bar.estimate) - self._x(0.0)
+            parts.append(
+                f'<rect class="dot {shade}" x="{self._x(0.0):.1f}" y="{y + 3}" '
+                f'width="{max(0.0, width):.1f}" height="{_ROW - 6}"/>'
+            )
+        if bar.low is not None and bar.high is not None:
+            unsure = " unsure" if shade == "none" else ""
+            parts.append(
+                f'<path class="range ink{unsure}" '
+                f'd="M{self._x(bar.low):.1f} {y + _ROW / 2}H{self._x(bar.high):.1f}"/>'
+            )
+        return [*parts, "</g>"]
+
+
+def _labels(labels: Sequence[str], top: float) -> list[str]:
+    most = int(_LABEL / _LETTER)
+    return [
+        _text(_LABEL + _GAP - 8, top + _HEAD + _ROW * (place + 0.72), label, "end", most)
+        for place, label in enumerate(labels)
+    ]
+
+
+def _legend(top: float) -> list[str]:
+    parts, x = [], float(_LABEL + _GAP)
+    for word, text in (("reliable", "reliable"), ("indicative", "indicative")):
+        parts.append(
+            f'<rect class="dot {_SHADES[word]}" x="{x}" y="{top - 2}" width="22" height="12"/>'
+        )
+        parts.append(_text(x + 28, top + 8, text, "start", 20))
+        x += 110
+    parts.append(f'<path class="range ink unsure" d="M{x} {top + 4}H{x + 22}"/>')
+    parts.append(
+        _text(x + 28, top + 8, "hidden: its interval alone; lines are intervals", "start", 60)
+    )
+    return parts
+
+
+def _numbers(bar: Bar) -> list[float]:
+    numbers = (bar.high, None if bar.verdict == "hidden" else bar.estimate)
+    return [number for number in numbers if number is not None and math.isfinite(number)]
+
+
+def _said(bar: Bar) -> str:
+    if bar.verdict == "hidden" or bar.estimate is None:
+        return f"{bar.label}: hidden, {readable(bar.low)} to {readable(bar.high)}"
+    ends = f" ({readable(bar.low)} to {readable(bar.high)})" if bar.low is not None else ""
+    return f"{bar.label}: {readable(bar.estimate)}{ends}, {bar.verdict or 'no verdict'}"
+
+
+def _described(chart: BarChart) -> str:
+    """The bars in words, for those who cannot see them; the first of very many."""
+    parts = [f"{name}: {'; '.join(map(_said, bars[:20]))}" for name, bars in chart.panels.items()]
+    return f"{chart.title}. {'. '.join(parts[:20])}."
+
+
+def _text(x: float, y: float, text: str, anchor: str, most: int) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{_escaped(text, most)}</text>'
+
+
+def _escaped(text: str, most: int | None = None) -> str:
+    return html.escape(visible(text, most), quote=True)
