@@ -1,4 +1,4 @@
-"""countveil: publish microdata so that large counts stay right and small counts stay hidden.
+"""countveil: microdata with right large counts, uncertain single people and small combinations.
 
 The names, in the order of the flow:
 

@@ -31,9 +31,9 @@ from countveil.auditing.findings import (
     judged,
 )
 from countveil.auditing.linking import TrueColumn
-from countveil.auditing.model import cross_fitted
 from countveil.auditing.summary import Audit
-from countveil.auditing.target import AttackedColumn, KnownColumn, Target
+from countveil.auditing.target import AttackedColumn, Target
+from countveil.maths.adversary import KnownColumn, cross_fitted
 from countveil.maths.channel import channel_matrix, design_channel, greedy_templates
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.randomness import Randomness, Stream

@@ -21,6 +21,7 @@ WITH_ENGINE_LIBRARIES = ("engines", "sql", "tables.readers")
 PUBLISHER_ROOMS = (
     "maths.groups",
     "maths.mechanism",
+    "maths.adversary",
     "tables",
     "publishing",
     "auditing",

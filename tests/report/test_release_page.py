@@ -137,7 +137,7 @@ def test_a_signature_covers_it(tmp_path: Path) -> None:
     folder = tmp_path / "release"
     cv.publish(census(300), {"salary": 2}, folder, sign=tmp_path / "key")
     assert cv.verify(folder, signed_by=tmp_path / "public") == []
-    other = page_of(folder).replace("small counts are hidden", "nothing is hidden")
+    other = page_of(folder).replace("whose value is whose is uncertain", "all is certain")
     (folder / REPORT_NAME).write_text(other)
     assert [found.file for found in cv.verify(folder, signed_by=tmp_path / "public")] == [
         REPORT_NAME

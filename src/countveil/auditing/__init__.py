@@ -7,5 +7,5 @@ Enters: the publisher's table, and a release of it or the settings of a planned 
     case       what is audited: table and release, brought together (`linking`, `target`)
     attacks/   one file per adversary, and the table of all of them
     findings   what an attack returns, and the verdicts; `summary` shows them
-    chance     p-values and intervals; `beliefs` and `model` compute what an adversary believes
+    chance     p-values and intervals; `beliefs` computes what an adversary believes
 """

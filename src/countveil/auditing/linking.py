@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from countveil.auditing.target import AttackedColumn, Codes, KnownColumn, Target
+from countveil.auditing.target import AttackedColumn, Codes, Target
 from countveil.engines.local.release_rows import StoredColumn, stored_columns
 from countveil.errors import InputError, ReleaseError
+from countveil.maths.adversary import KnownColumn
 from countveil.maths.groups import ColumnSettings
 from countveil.publishing.prepare import LocalPreparedTable
 from countveil.publishing.publisher import run_publish

@@ -16,35 +16,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.maths.adversary import KnownColumn, published_chances
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-MOST_LEVELS = 48
 # With fewer linked rows an attack on them has no power.
 LEAST_LINKED = 50
-
-
-@dataclass(frozen=True)
-class KnownColumn:
-    """A column that the adversary knows: few levels, in the order of its values."""
-
-    name: str
-    codes: Codes
-    n_levels: int
-
-    @classmethod
-    def of(cls, name: str, codes: Codes) -> KnownColumn:
-        """Many values become classes of neighbours with about equally many rows."""
-        n_values = int(codes.max(initial=0)) + 1
-        if n_values <= MOST_LEVELS:
-            return cls(name, codes, n_values)
-        ends = np.cumsum(np.bincount(codes, minlength=n_values))
-        level_of = (ends - 1) * MOST_LEVELS // codes.size
-        used, levels = np.unique(level_of, return_inverse=True)
-        return cls(name, levels[codes], used.size)
 
 
 @dataclass(frozen=True)
@@ -99,15 +79,7 @@ class AttackedColumn:
     @cached_property
     def channel(self) -> Floats:
         """P(published | true) as the adversary works it out from the release alone."""
-        if self.view.whole is not None:
-            # A value that no row publishes has no row in the channel; take the average one.
-            empty = self.view.whole.sum(axis=1) == 0
-            share = self.published / max(1, self.rows)
-            return np.where(empty[:, None], share, self.view.whole)
-        whole = np.tile(self.view.b, (self.n_values, 1))
-        np.fill_diagonal(whole, self.view.keep)
-        channel: Floats = whole / whole.sum(axis=1, keepdims=True)
-        return channel
+        return published_chances(self.view, self.published)
 
     @property
     def shares(self) -> Floats:

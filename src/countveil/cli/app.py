@@ -28,7 +28,8 @@ from countveil.cli.commands import (
 
 app = typer.Typer(
     name="countveil",
-    help="Publish microdata so that large counts stay right and small counts stay hidden.",
+    help="Publish microdata so that large counts stay right, while single people and small "
+    "combinations stay uncertain.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -9,6 +9,7 @@ Start at `channel/` and `groups/`; docs/theory has the derivations.
     groups/       the publisher's decoy groups for a histogram
     mechanism/    which value each row publishes
     estimate/     true counts, estimated from published ones
-    guarantees/   how well small counts are hidden and large ones kept
+    guarantees/   how near published counts are to the true ones, and the promise in words
+    adversary/    what somebody believes about a person, without a release and with it
     paper/        what only the paper computes, kept for comparison
 """

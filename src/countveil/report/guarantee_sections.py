@@ -25,9 +25,11 @@ _COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 17, 20, 30, 50, 70, 100, 150, 
 _TABLE_COUNTS = (1, 2, 5, 10, 20, 50, 100, 1_000, 10_000)
 _PLACES = 40
 _WHOLE_TABLE = (
-    "How likely the published count of a value is off by more than 30%, by the number of rows that "
-    "truly have the value. This is exact, and about the published count; a guess that hedges "
-    "between neighbouring counts is off somewhat less often."
+    "How many rows of the whole table have a value is published nearly as it is, for rare values "
+    "too: if f rows have it, the published count is f on average, with a standard error of the "
+    "root of f (1 - 1/ell). The table has the exact probability that it is off by more than 30%. "
+    "It is about the published count; a guess that hedges between neighbouring counts is off "
+    "somewhat less often."
 )
 _COMBINED = (
     "carries the noise of all rows that meet the conditions. Here for a value as frequent as "
@@ -102,7 +104,7 @@ def _whole_table(columns: Sequence[Protected]) -> Section:
         for ell in ells
     ]
     return Section(
-        "How right, how hidden: counts over the whole table",
+        "How near to the truth: counts over the whole table",
         [
             _WHOLE_TABLE,
             " ".join(reached),
@@ -124,7 +126,7 @@ def _percent(chance: float) -> str:
 def _combined(column: Protected) -> Section:
     """Counts among the rows of a condition over other columns, for the median value."""
     value, count = column.median
-    title = f"How right, how hidden: {column.name} combined with other columns"
+    title = f"How near to the truth: {column.name} combined with other columns"
     answers = [
         (share, size, answer)
         for share in _SIZES

@@ -61,9 +61,11 @@ def release_page(manifest: Manifest, published: Mapping[str, Mapping[Any, int]])
             _manifest(manifest),
         ],
         warning=_SEEDED if manifest.randomness == "seeded" else "",
-        lead=f"Large counts in it are right, small counts are hidden. Protected: {names}. Every "
-        f"row's protected value was drawn from a secret group of rows with different values. Query "
-        f"it with countveil, which gives estimates of the true counts with their errors.",
+        lead=f"Protected: {names}. Every row's protected value was drawn from a secret group of "
+        f"rows with different values, so whose value is whose is uncertain, and so are small "
+        f"counts that combine a protected column with others. Large counts can be estimated well, "
+        f"and how many rows of the whole table have a value is published nearly as it is. Query it "
+        f"with countveil, which gives estimates of the true counts with their errors.",
     )
 
 

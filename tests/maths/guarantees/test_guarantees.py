@@ -64,7 +64,7 @@ def test_the_statement_says_the_promise_and_its_limits() -> None:
         (3, ("1/5 for job, 1/3 for illness", "multiplies the odds", "(N - f) / ((ell - 1) f)",
              "not differential privacy")),
         (4, ("the published count of a value that 5 rows have", "not of every guess",
-             f"with probability {chance_off(5, 3, 0.3):.2f}")),
+             f"with probability {1 - chance_off(5, 3, 0.3):.2f}")),
         (5, ("drawn independently", "the key, the seed, the groups", "closely associated",
              "gives the protected value away", "several rows of one person")),
     ):  # fmt: skip

@@ -19,8 +19,8 @@ from countveil.auditing.attacks.linkage import informed_findings, reliability
 from countveil.auditing.beliefs import attacked_rows, update
 from countveil.auditing.chance import interval
 from countveil.auditing.findings import BY_DESIGN, Finding, Outcome, not_run, tried_text
-from countveil.auditing.model import cross_fitted
 from countveil.auditing.target import AttackedColumn, Target
+from countveil.maths.adversary import cross_fitted
 from countveil.randomness import Stream
 
 NAME = "correlation"

@@ -28,8 +28,8 @@ from countveil.auditing.beliefs import (
 )
 from countveil.auditing.chance import interval
 from countveil.auditing.findings import Finding, Outcome, not_run, tried_text
-from countveil.auditing.model import cross_fitted
 from countveil.auditing.target import AttackedColumn, Codes, Target
+from countveil.maths.adversary import cross_fitted
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.guarantees.binomial import binomial_lower, binomial_upper
 from countveil.randomness import Stream

@@ -45,7 +45,11 @@ def command(
     ] = None,
     hide: Annotated[
         int | None,
-        typer.Option("--hide", metavar="COUNT", help="A goal: counts up to this one hidden."),
+        typer.Option(
+            "--hide",
+            metavar="COUNT",
+            help="A goal: counts that combine columns hidden up to this one.",
+        ),
     ] = None,
     recoding: Given = NOTHING_GIVEN,
     seed: Annotated[
@@ -57,9 +61,9 @@ def command(
     """Find an ell: what each one costs in accuracy and gains in protection.
 
     Every feasible ell is tried out on the table: how far counts of different sizes would be off,
-    which small counts stay hidden, how much a single published row reveals. Then follow, in words,
-    a recommendation for your goals, why no larger ell is feasible, and what would make it so.
-    Nothing is written.
+    which small counts that combine columns stay hidden, how much a single published row reveals.
+    Then follow, in words, a recommendation for your goals, why no larger ell is feasible, and what
+    would make it so. Nothing is written.
 
     Example: countveil advise census.csv -s occupation --accuracy 1%:10% --hide 20
     """

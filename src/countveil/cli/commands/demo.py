@@ -52,7 +52,7 @@ def command(
     """Publish a built-in census, query it, print estimates beside the truth.
 
     Among the made-up people are five women of 70 from Iceland, all of them watchmakers. Large
-    counts come out right; the five stay hidden.
+    counts come out right; the answer about the five is marked as hidden.
     """
     import pyarrow.parquet as pq
 
@@ -81,7 +81,7 @@ def command(
     _print_answers(census, folder)
     print_paragraph(
         "Only the release was asked; the truth is printed beside it for you. A hidden count is too "
-        "small or too uncertain to say anything about. The occupation in a single published row "
+        "uncertain to be used as a number. The occupation in a single published row "
         f"is the person's true one in about one of {_ELL} cases."
     )
     name = command_name()

@@ -129,7 +129,7 @@ def command(
     source: Given = NOTHING_GIVEN,
     style: FormatOption = Format.TABLE,
 ) -> None:
-    """Publish a table so that large counts stay right and small counts stay hidden.
+    """Publish a table: large counts stay right, single people and small combinations uncertain.
 
     Every row's sensitive value is put into a secret group of at least ELL rows with different
     values; each row publishes one of its group's values, all with the same probability. The other

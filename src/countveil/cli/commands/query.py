@@ -49,8 +49,8 @@ def command(
 
     SELECT [columns,] count(*), sum(x), avg(x) FROM release [WHERE ...] [GROUP BY ...]
     [HAVING ...] [ORDER BY ...] [LIMIT n]. Every answer is an estimate of the true number with its
-    standard error, an interval and a verdict: reliable, indicative or hidden (too small to say
-    anything, by design).
+    standard error, an interval and a verdict: reliable, indicative or hidden (too uncertain
+    to be used as a number).
 
     Example: countveil query census-release "SELECT gender, count(*) FROM release WHERE age >= 60
     AND occupation = 'nurse' GROUP BY gender"

@@ -33,7 +33,7 @@ class Estimate:
     """One estimated count. Errors are None where the chosen channel gives no honest ones.
 
     `verdict` is `reliable` (relative error within the requested bound), `indicative`, or `hidden`:
-    too small to say anything, by design.
+    too uncertain to be used as a number.
     """
 
     estimate: float | None

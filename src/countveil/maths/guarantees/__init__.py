@@ -1,4 +1,4 @@
-"""What is promised: how well small counts are hidden and large ones kept, and the promise in words.
+"""What is promised: how near counts are to the truth, and the promise in words.
 
 Enters: ell, sizes of counts. Leaves: exact probabilities, and sentences. Must not know: any table.
 Start at `guarantee`; `promise` has the words.

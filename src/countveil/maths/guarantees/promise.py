@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from countveil.maths.guarantees.binomial import chance_off, odds_factor
+from countveil.maths.guarantees.binomial import chance_within, odds_factor
 from countveil.maths.guarantees.searches import smallest_count
 
-_OFF, _WITHIN, _FAILING = 0.3, 0.1, 0.05
+_NEAR, _WITHIN, _FAILING = 0.3, 0.1, 0.05
 
 
 def statement(
@@ -89,16 +89,27 @@ def _factors(rows: int, ell: int, counts: list[int]) -> str:
 
 def _by_design(ells: Mapping[str, int]) -> str:
     sizes = "; ".join(
-        f"with ell = {ell}, the published count of a value that 5 rows have is off by more than "
-        f"{_OFF:.0%} with probability {chance_off(5, ell, _OFF):.2f}, and from "
+        f"with ell = {ell}, the published count of a value that 5 rows have is within {_NEAR:.0%} "
+        f"of it with probability {chance_within(5, ell, _NEAR):.2f}, that of a value that 100 rows "
+        f"have with probability {_rounded(chance_within(100, ell, _NEAR))}, and from "
         f"{smallest_count(ell, _WITHIN, _FAILING):,} rows on it is within {_WITHIN:.0%} with "
         f"probability {1 - _FAILING:.0%} or more"
         for ell in sorted(set(ells.values()))
     )
     return (
-        f"What is open by design. Large counts can be estimated well from the release, and are "
-        f"meant to be; small ones cannot: {sizes}. This is said of the published count, not of "
-        f"every guess: one that hedges between neighbouring counts is off somewhat less often. A "
-        f"small count that large counts already predict is not hidden. Neither is whether somebody "
-        f"is in the table, nor any unprotected value."
+        f"What is open by design. How many rows of the whole table have a value is published "
+        f"nearly as it is, for rare values too: if f rows have it, the published count is f on "
+        f"average, with a standard error of the root of f (1 - 1/ell): {sizes}. This is said of "
+        f"the published count, not of every guess: one that hedges between neighbouring counts is "
+        f"near somewhat more often. Large counts that combine a protected column with other "
+        f"columns can be estimated well, and are meant to be. What is uncertain is who has a "
+        f"value, and small counts that combine columns: they carry the noise of all rows that "
+        f"meet the conditions on the other columns. A small count that large counts already "
+        f"predict is not hidden. Neither is whether somebody is in the table, nor any unprotected "
+        f"value."
     )
+
+
+def _rounded(chance: float) -> str:
+    """Three digits, never rounded up to certainty."""
+    return "more than 0.999" if chance > 0.999 else f"{chance:.3f}"

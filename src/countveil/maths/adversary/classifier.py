@@ -13,14 +13,17 @@ batches (Adam).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.auditing.target import Codes, KnownColumn
 from countveil.randomness import Stream
 
+Codes = NDArray[np.int64]
 Floats32 = NDArray[np.float32]
+
+MOST_LEVELS = 48
 
 _BATCH, _RATE = 2048, 0.05
 _LEAST_STEPS, _MOST_STEPS, _EPOCHS = 60, 200, 16
@@ -29,6 +32,26 @@ _LEAST_STEPS, _MOST_STEPS, _EPOCHS = 60, 200, 16
 _PULL = 2.0
 _MOST_PARAMETERS = 600_000
 _PREDICTED = 1 << 14
+
+
+@dataclass(frozen=True)
+class KnownColumn:
+    """A column that the adversary knows: few levels, in the order of its values."""
+
+    name: str
+    codes: Codes
+    n_levels: int
+
+    @classmethod
+    def of(cls, name: str, codes: Codes) -> KnownColumn:
+        """Many values become classes of neighbours with about equally many rows."""
+        n_values = int(codes.max(initial=0)) + 1
+        if n_values <= MOST_LEVELS:
+            return cls(name, codes, n_values)
+        ends = np.cumsum(np.bincount(codes, minlength=n_values))
+        level_of = (ends - 1) * MOST_LEVELS // codes.size
+        used, levels = np.unique(level_of, return_inverse=True)
+        return cls(name, levels[codes], used.size)
 
 
 class Model:
