@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from countveil.errors import PASSWORDS, CountveilError, InputError, SettingsError
+from countveil.errors import PASSWORDS, CountveilError, InputError, SettingsError, option
 
 POSTGRES, DUCKDB, SQLITE = "postgresql", "duckdb", "sqlite"
 DATABASES = (
@@ -104,7 +104,7 @@ def refuse_url(text: str) -> None:
         raise InputError(
             f"Addresses that begin with {text.partition(':')[0].lower()}:// cannot be read here. "
             f"What works: {DATABASES}, or the name of a file; other file systems are reached with "
-            f"--engine spark."
+            f"{option('engine', 'spark')}."
         )
 
 
@@ -113,8 +113,8 @@ def refuse_as_folder(folder: Path) -> None:
     if _URL_OR_LOGIN.match(str(folder)):
         raise SettingsError(
             "A folder on this machine is needed here, and this is an address. Other file systems "
-            "are reached with --engine spark (in Python: engine='spark'); 'countveil export FOLDER "
-            "--to ADDRESS' puts a release into a database that 'countveil query ADDRESS' reads."
+            f"are reached with {option('engine', 'spark')}. A release goes into a database with "
+            f"'countveil export' (in Python: cv.export), and is queried there."
         )
 
 

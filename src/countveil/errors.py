@@ -16,11 +16,20 @@ Enters: nothing. Leaves: exceptions whose text says what, where, what was receiv
 work. Must not know: any data. A message may name a column, a file or a line number; it quotes a
 value of a sensitive column only where the publisher cannot act without it (eligibility), and that
 text reaches the publisher's screen alone.
+
+Messages name options with `option`: it writes them as whoever reads the message would.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+# Who reads messages, in this process: the command line says so as soon as it starts.
+reader: Literal["Python", "command line"] = "Python"
+# Options that are not written --name COL=VALUE on a command line.
+_FLAGS = {"sensitive": "-s"}
+_MARKS = {"sensitive": ":", "merge": ":"}
 
 
 class CountveilError(Exception):
@@ -82,6 +91,31 @@ class MissingExtraError(CountveilError):
             f"This needs {library}, which is not installed. "
             f"Install it with: pip install 'countveil[{extra}]'"
         )
+
+
+def option(name: str, value: object = None) -> str:
+    """An option in a message, as its reader would write it.
+
+    `option("bins", {"age": 10})` is `--bins age=10` on a command line, `bins={'age': 10}` in
+    Python; `option("bins")` is `--bins` or `bins=...`.
+    """
+    if reader == "Python":
+        return f"{name}=..." if value is None else f"{name}={value!r}"
+    flag = _FLAGS.get(name, "--" + name.replace("_", "-"))
+    if value is None or value is True:
+        return flag
+    if value is False:
+        return f"--no-{flag.lstrip('-')}"
+    import shlex
+
+    mark = _MARKS.get(name, "=")
+    pairs = value.items() if isinstance(value, Mapping) else ((None, value),)
+    texts = [
+        written if column is None else f"{column}{mark}{written}"
+        for column, each in pairs
+        for written in (",".join(map(str, each)) if isinstance(each, list) else str(each),)
+    ]
+    return " ".join(f"{flag} {shlex.quote(text)}" for text in texts)
 
 
 def nearest(name: str, existing: Iterable[str], most: int = 8) -> str:

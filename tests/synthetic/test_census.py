@@ -102,7 +102,7 @@ def test_targets_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="does not exist"):
         cv.generate(10, tmp_path / "none" / "a.csv")
     (tmp_path / "a.csv").write_text("precious")
-    with pytest.raises(TargetError, match="--force"):
+    with pytest.raises(TargetError, match="force=True"):
         cv.generate(10, tmp_path / "a.csv")
     assert (tmp_path / "a.csv").read_text() == "precious"
     cv.generate(10, tmp_path / "a.csv", force=True)

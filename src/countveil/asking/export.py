@@ -15,7 +15,7 @@ from countveil.engines.databases.connections import (
     connection_class,
     manifest_table,
 )
-from countveil.errors import ReleaseError, SettingsError, TargetError
+from countveil.errors import ReleaseError, SettingsError, TargetError, option
 from countveil.release import MANIFEST_NAME, Manifest, read_manifest, verify_release
 
 
@@ -64,7 +64,9 @@ def _load(
     names = [address.table, manifest_table(address.table)]
     existing = [connection.exists(name) for name in names]
     if any(existing) and not (force and all(existing)):
-        hint = "replace it with --force" if all(existing) else "it is not a release"
+        hint = (
+            f"replace it with {option('force', True)}" if all(existing) else "it is not a release"
+        )
         raise TargetError(f"{address} exists already: {hint}, or name another table.")
     if all(existing):
         for name in names:

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from countveil.auditing.target import AttackedColumn, Codes, Target
 from countveil.engines.local.release_rows import StoredColumn, stored_columns
-from countveil.errors import InputError, ReleaseError
+from countveil.errors import InputError, ReleaseError, option
 from countveil.maths.adversary import KnownColumn
 from countveil.maths.groups import ColumnSettings
 from countveil.publishing.prepare import LocalPreparedTable
@@ -145,8 +145,9 @@ def _check_same_rows(ours: Codes, theirs: Codes, manifest: Manifest) -> None:
     if strange:
         raise ReleaseError(
             f"{strange:,} rows of the release have other non-sensitive values than any row of the "
-            f"table. Is it a release of this table, and were --bins, --merge or --missing given "
-            f"when it was published? Give the same options here."
+            f"table. Is it a release of this table, and were {option('bins')}, "
+            f"{option('merge')} or {option('missing')} given when it was published? Give "
+            f"the same options here."
         )
 
 
@@ -189,8 +190,8 @@ def _translated(column: StoredColumn, places: Mapping[Any, int], name: str) -> C
     except KeyError:
         raise ReleaseError(
             f"Column {name!r} of the release holds a value that the table does not have. Is it a "
-            f"release of this table, and were --bins, --merge or --missing given when it was "
-            f"published? Give the same options here."
+            f"release of this table, and were {option('bins')}, {option('merge')} or "
+            f"{option('missing')} given when it was published? Give the same options here."
         ) from None
     return to[column.codes]
 

@@ -13,6 +13,8 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
+from countveil import errors
+
 
 class Interrupted(BaseException):
     """Ctrl-C or a request to terminate; not an Exception, so that nothing swallows it."""
@@ -55,6 +57,7 @@ def _unraisable(lost: sys.UnraisableHookArgs) -> None:
 def main() -> NoReturn:
     """Run the command line."""
     sys.unraisablehook = _unraisable
+    errors.reader = "command line"
     try:
         for number in _SIGNALS:
             signal.signal(number, _interrupt)
@@ -87,12 +90,11 @@ def main() -> NoReturn:
 
 def _explain(error: BaseException) -> int:
     from countveil.display import visible
-    from countveil.errors import CountveilError
 
     if isinstance(error, KeyboardInterrupt):
         # It came before our handler was in place.
         return 128 + signal.SIGINT
-    if isinstance(error, CountveilError):
+    if isinstance(error, errors.CountveilError):
         _say(f"Error: {visible(str(error))}")
         return 1
     if isinstance(error, BrokenPipeError):

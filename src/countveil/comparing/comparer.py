@@ -12,7 +12,7 @@ import numpy as np
 
 from countveil.comparing import Compared, Comparison, Entrant, lineup
 from countveil.comparing.baselines.measure import BINS, Workload, measure
-from countveil.errors import InputError, MissingExtraError, SettingsError
+from countveil.errors import InputError, MissingExtraError, SettingsError, option
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.groups import ColumnSettings, check_eligible
 from countveil.publishing.advise.advise import number_of_predicates, plain_codes
@@ -120,8 +120,8 @@ def _notes(prepared: LocalPreparedTable, sensitive: str) -> list[str]:
     listed = ", ".join(repr(name) for name in sorted(named))
     note = (
         f"publish would stop at {listed}, which identify people or give {sensitive!r} away. Drop "
-        f"them here as there (--drop): no method protects from them, and predicates over them are "
-        f"not typical."
+        f"them here as there ({option('drop')}): no method protects from them, and "
+        f"predicates over them are not typical."
     )
     return [note]
 

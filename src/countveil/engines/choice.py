@@ -13,7 +13,7 @@ from pathlib import Path
 
 from countveil.address import parse_release_address
 from countveil.engines.contract import Engine, OpenedRelease, ReleaseTable
-from countveil.errors import SettingsError
+from countveil.errors import SettingsError, option
 from countveil.release import Manifest, read_manifest
 from countveil.release.values import PARQUET, format_of
 
@@ -26,7 +26,9 @@ def check_engine(name: str, master: str | None = None) -> None:
     if name not in ENGINES:
         raise SettingsError(f"There is no engine {name!r}. Available: {', '.join(ENGINES)}.")
     if master is not None and name != SPARK:
-        raise SettingsError("A master is the address of a Spark cluster; add --engine spark.")
+        raise SettingsError(
+            f"A master is the address of a Spark cluster; add {option('engine', 'spark')}."
+        )
 
 
 def chosen_engine(name: str, table: object, master: str | None = None) -> Engine:

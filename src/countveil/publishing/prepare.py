@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from countveil.engines.contract import SourceTable
 from countveil.engines.local_table import LocalTable
-from countveil.errors import InputError, SettingsError, UnsafeError
+from countveil.errors import InputError, SettingsError, UnsafeError, option
 from countveil.publishing.safety import Concerns, check_safe, find_concerns, sample_size
 from countveil.release.values import NUMBER, kind_of
 from countveil.tables import (
@@ -173,7 +173,7 @@ def _check_persons(repeats: Repeats, person: str) -> None:
             f"than one row, up to {repeats.most:,}. Every row reveals a little about its person, "
             f"and that adds up. What works: make a table with one row per person (choose one row "
             f"of each, or summarise them), and publish that. If rows are not about persons, leave "
-            f"--person out."
+            f"{option('person')} out."
         )
 
 
@@ -214,8 +214,8 @@ def _check_not_measured(
         if distinct > MOST_NUMBERS:
             raise SettingsError(
                 f"Column {column.name!r} holds numbers with {distinct:,} different values. Put "
-                f"them into classes: --bins {column.name}=10 (rounded edges), "
-                f"--bins {column.name}=q10 (equally many rows in each) or edges, such as "
-                f"--bins {column.name}=18,30,45,65. "
-                f"If they are codes, declare them with --domain {column.name}=FILE."
+                f"them into classes: {option('bins', {column.name: 10})} (rounded edges), "
+                f"{option('bins', {column.name: 'q10'})} (equally many rows in each) or edges, "
+                f"such as {option('bins', {column.name: [18, 30, 45, 65]})}. If they are codes, "
+                f"declare them with {option('domain', {column.name: 'FILE'})}."
             )

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.local.engine import LocalEngine
-from countveil.errors import SettingsError
+from countveil.errors import SettingsError, option
 from countveil.maths.groups import check_eligible, form_groups, rows_over
 from countveil.maths.mechanism import PublishedTable, draw_published
 from countveil.publishing.manifest_making import make_manifest
@@ -130,17 +130,17 @@ def _check_possible(engine: Engine, reading: Reading, writing: Writing) -> None:
             outside=Path(writing.to),
         )
     local_only = {
-        "--private-report": writing.private_report is not None,
-        "--memory": reading.memory is not None,
-        "--spill": reading.spill is not None,
-        "--output-format": not replace(writing, rows_per_file=None).plain,
-        "--rows-per-file": writing.rows_per_file is not None,
+        "private_report": writing.private_report is not None,
+        "memory": reading.memory is not None,
+        "spill": reading.spill is not None,
+        "output_format": not replace(writing, rows_per_file=None).plain,
+        "rows_per_file": writing.rows_per_file is not None,
     }
-    for option, given in local_only.items():
+    for name, given in local_only.items():
         if given and not engine.local:
             raise SettingsError(
-                f"{option} is for tables on this machine; it cannot be used with --engine spark. "
-                f"Leave it out."
+                f"{option(name)} is for tables on this machine; it cannot be used with "
+                f"{option('engine', 'spark')}. Leave it out."
             )
 
 

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Protocol
 
 from countveil.address import refuse_as_folder
-from countveil.errors import CountveilError, ReleaseError, TargetError
+from countveil.errors import CountveilError, ReleaseError, TargetError, option
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
@@ -204,19 +204,20 @@ def check_target(target: Path, *, force: bool) -> Path:
     if not force:
         raise TargetError(
             f"{target} exists and is not empty. Name another folder, or replace the release "
-            f"in it with --force."
+            f"in it with {option('force', True)}."
         )
     try:
         manifest = read_manifest(path)
     except ReleaseError as error:
         raise TargetError(
-            f"{target} is not a release, so --force does not replace it. Name another folder."
+            f"{target} is not a release, so {option('force', True)} does not replace it. Name "
+            f"another folder."
         ) from error
     foreign = foreign_files(path, manifest)
     if foreign:
         raise TargetError(
             f"{target} holds something that is not part of the release ({foreign[0]}), which "
-            f"--force would delete. Please move it elsewhere first."
+            f"{option('force', True)} would delete. Please move it elsewhere first."
         )
     return path
 

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from countveil.errors import TargetError
+from countveil.errors import TargetError, option
 
 
 def check_file(path: Path, what: str, *, replace: bool, outside: Path | None = None) -> None:
@@ -45,7 +45,8 @@ def check_file(path: Path, what: str, *, replace: bool, outside: Path | None = N
         )
     if there and not replace:
         raise TargetError(
-            f"{path} exists. Name another file for {what}, or replace it with --force."
+            f"{path} exists. Name another file for {what}, or replace it with "
+            f"{option('force', True)}."
         )
 
 

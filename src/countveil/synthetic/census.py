@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from countveil.errors import SettingsError, TargetError
+from countveil.errors import SettingsError, TargetError, option
 from countveil.randomness import Randomness
 from countveil.synthetic.people import people
 
@@ -69,7 +69,9 @@ def generate(
             f"Cannot tell the format of {path} from its ending. What works: {', '.join(_ENDINGS)}."
         )
     if path.exists() and not force:
-        raise TargetError(f"{path} exists. Name another file, or replace it with --force.")
+        raise TargetError(
+            f"{path} exists. Name another file, or replace it with {option('force', True)}."
+        )
     with _written_aside(path) as aside, _writer(aside, path.name.lower()) as write:
         done = 0
         for batch in batches:

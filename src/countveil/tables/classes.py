@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.errors import InputError, SettingsError
+from countveil.errors import InputError, SettingsError, option
 
 _MOST_CLASSES = 1_000
 _ROUND_STEPS = (1, 2, 2.5, 5, 10)
@@ -94,8 +94,8 @@ def put_into_classes(
     for value, is_known in zip(values, known, strict=True):
         if is_known and not _is_number(value):
             raise SettingsError(
-                f"Column {column!r} holds no numbers, so --bins cannot put it into classes. "
-                f"--merge gives values of any kind a common label."
+                f"Column {column!r} holds no numbers, so {option('bins')} cannot put it into "
+                f"classes. {option('merge')} gives values of any kind a common label."
             )
     if not any(known):
         raise InputError(f"Column {column!r} has no values to put into classes.")
@@ -121,7 +121,7 @@ def _computed_edges(
     if not useful:
         raise InputError(
             f"The values of column {column!r} are too few or too much alike for {bins.count} "
-            f"classes. Give the edges: --bins {column}=18,30,45,65."
+            f"classes. Give the edges: {option('bins', {column: [18, 30, 45, 65]})}."
         )
     return useful
 

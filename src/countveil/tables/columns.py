@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from countveil.errors import InputError, SettingsError, UnknownColumnError
+from countveil.errors import InputError, SettingsError, UnknownColumnError, option
 
 _PUBLISHABLE = (
     "string", "large_string", "bool", "int8", "int16", "int32", "int64", "uint", "float", "double",
@@ -70,11 +70,11 @@ def _check_type(column: Column, sensitive: Sequence[str]) -> None:
     if not column.type.startswith(_PUBLISHABLE):
         raise InputError(
             f"Column {column.name!r} holds nested or special values ({column.type[:60]}), which "
-            f"cannot be published. Flatten it first, or leave it out with --drop."
+            f"cannot be published. Flatten it first, or leave it out with {option('drop')}."
         )
     if column.name in sensitive and not column.type.startswith(_PROTECTABLE):
         raise InputError(
             f"Column {column.name!r} holds {column.type} values and cannot be protected as it is. "
             f"Text, whole numbers, dates and true/false can; numbers can be put into classes: "
-            f"--bins {column.name}=10."
+            f"{option('bins', {column.name: 10})}."
         )

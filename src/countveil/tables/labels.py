@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countveil.errors import InputError
+from countveil.errors import InputError, option
 from countveil.tables.recode import read_pairs, value_text
 
 
@@ -27,7 +27,7 @@ def read_labels(given: Mapping[Any, str] | str | os.PathLike[str]) -> dict[str, 
         if label in codes:
             raise InputError(
                 f"{where}: the codes {codes[label]!r} and {code!r} share the label {label!r}. To "
-                f"make them one value, use --merge."
+                f"make them one value, use {option('merge')}."
             )
         codes[label] = code
     return labels
@@ -41,7 +41,7 @@ def labelled(column: str, values: Sequence[Any], labels: Mapping[str, str]) -> l
         raise InputError(
             f"Column {column!r} has {len(without):,} value(s) without a label, such as "
             f"{example!r}. Add them to the codebook, or name what stands for a missing value with "
-            f"--missing."
+            f"{option('missing')}."
         )
     return [None if value is None else labels[code_text(value)] for value in values]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from countveil.address import DATABASES, DatabaseAddress, parse_address, refuse_url, split_sheet
-from countveil.errors import InputError, SettingsError, nearest
+from countveil.errors import InputError, SettingsError, nearest, option
 
 _CSV, _PACKED = (".csv", ".tsv", ".txt", ".tab"), (".gz", ".zst", ".zip")
 _FORMATS = {
@@ -68,7 +68,7 @@ def describe_source(table: object, query: str | None = None) -> Source:
             return _describe_database(address, query)
         refuse_url(table)
     if query is not None:
-        raise SettingsError(f"--query is for a table in a database: {DATABASES}.")
+        raise SettingsError(f"{option('query')} is for a table in a database: {DATABASES}.")
     if isinstance(table, str | os.PathLike):
         return _describe_path(os.fspath(table))
     if type(table).__name__ == "Series":
@@ -106,7 +106,9 @@ def is_spark_frame(table: object) -> bool:
 
 def _describe_database(address: DatabaseAddress, query: str | None) -> DatabaseSource:
     if query is not None and address.table:
-        raise SettingsError("Both a table (after #) and --query are given. Leave one of them out.")
+        raise SettingsError(
+            f"Both a table (after #) and {option('query')} are given. Leave one of them out."
+        )
     # The query becomes part of a larger statement, where a semicolon at its end would be an error.
     query = None if query is None else query.rstrip().rstrip(";")
     return DatabaseSource(address.kind, address.place, address.table, query)

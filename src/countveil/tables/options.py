@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from countveil.errors import SettingsError
+from countveil.errors import SettingsError, option
 from countveil.tables.classes import Bins
 from countveil.tables.labels import read_labels
 from countveil.tables.progress import Progress
@@ -92,10 +92,9 @@ class CsvStyle:
 
     @property
     def given(self) -> list[str]:
-        """The options that differ from their defaults, by name."""
-        names = {"header": "--no-header"}
+        """The options that differ from their defaults, for a message."""
         return [
-            names.get(field.name, "--" + field.name.replace("_", "-"))
+            option(field.name, False if field.name == "header" else None)
             for field in fields(self)
             if getattr(self, field.name) != field.default
         ]
@@ -154,8 +153,8 @@ class Shaping:
         both = (set(self.bins) & set(self.merge)) | (set(self.bins) & set(self.domain))
         if both:
             raise SettingsError(
-                f"Column {min(both)!r} is put into classes, which are its domain; --merge and "
-                f"--domain cannot be used with --bins."
+                f"Column {min(both)!r} is put into classes, which are its domain; "
+                f"{option('merge')} and {option('domain')} cannot be used with {option('bins')}."
             )
 
     @property

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from countveil.errors import InputError, SettingsError
+from countveil.errors import InputError, SettingsError, option
 
 _LIMIT = 64 * 1024 * 1024
 _HEADERS = (["value", "label"], ["code", "label"], ["value"])
@@ -79,7 +79,7 @@ def declared_values(
         example = value_text(foreign[0])[:60]
         raise InputError(
             f"Column {column!r} has {len(foreign):,} value(s) outside its declared domain, such as "
-            f"{example!r}. Declare them too, or give them a declared label with --merge."
+            f"{example!r}. Declare them too, or give them a declared label with {option('merge')}."
         )
     known = {value_text(value): value for value in occurring if value is not None}
     return [known[text] if text in known else _typed(column, text, type_name) for text in declared]

@@ -79,7 +79,7 @@ def test_answers_are_those_of_the_folder(release: cv.Release, address: str) -> N
 
 def test_what_is_there_is_not_lost(release: cv.Release, address: str) -> None:
     cv.export(release.folder, address)
-    with pytest.raises(TargetError, match="exists already: replace it with --force"):
+    with pytest.raises(TargetError, match="exists already: replace it with force=True"):
         cv.export(release.folder, address)
     cv.export(release.folder, address, force=True)
     assert cv.open(address).rows == release.rows

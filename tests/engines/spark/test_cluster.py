@@ -591,7 +591,7 @@ class TestRefusals:
         part = str(census / "part-1.parquet")
         on_spark(part, tmp_path / "r", seed=1)
         first = (tmp_path / "r" / "manifest.json").read_text()
-        with pytest.raises(TargetError, match="--force"):
+        with pytest.raises(TargetError, match="force=True"):
             on_spark(part, tmp_path / "r")
         on_spark(part, tmp_path / "r", seed=2, force=True)
         assert (tmp_path / "r" / "manifest.json").read_text() != first

@@ -72,14 +72,14 @@ def test_without_pyspark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 def test_engines_and_masters_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="Available: embedded, spark"):
         cv.publish("t.parquet", {"a": 2}, tmp_path / "r", engine="flink")
-    with pytest.raises(SettingsError, match="add --engine spark"):
+    with pytest.raises(SettingsError, match="add engine='spark'"):
         cv.open(tmp_path, master="local[2]")
     with pytest.raises(SettingsError, match="not the address of a Spark master"):
         session._check_master("not a master")
 
 
 def test_an_address_elsewhere_needs_the_engine() -> None:
-    with pytest.raises(cv.CountveilError, match="--engine spark"):
+    with pytest.raises(cv.CountveilError, match="engine='spark'"):
         cv.open("hdfs://host/release")
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from countveil.engines.spark import jobs
 from countveil.engines.spark.files import Files
-from countveil.errors import ReleaseError, TargetError
+from countveil.errors import ReleaseError, TargetError, option
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
@@ -187,20 +187,21 @@ def _check_replaceable(files: Files, target: str, inside: set[str], *, force: bo
     if not force:
         raise TargetError(
             f"{target} exists and is not empty. Name another folder, or replace the release in it "
-            f"with --force."
+            f"with {option('force', True)}."
         )
     try:
         manifest = read_manifest(files, files.root)
     except ReleaseError:
         raise TargetError(
-            f"{target} is not a release, so --force does not replace it. Name another folder."
+            f"{target} is not a release, so {option('force', True)} does not replace it. Name "
+            f"another folder."
         ) from None
     listed = {file.path.rpartition("/")[2] for file in manifest.files}
     foreign = (inside - _PARTS) | (set(files.listing(f"{files.root}/{DATA_FOLDER}")) - listed)
     if foreign:
         raise TargetError(
             f"{target} holds something that is not part of the release ({min(foreign)}), which "
-            f"--force would delete. Please move it elsewhere first."
+            f"{option('force', True)} would delete. Please move it elsewhere first."
         )
 
 

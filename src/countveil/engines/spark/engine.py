@@ -19,7 +19,7 @@ from countveil.engines.spark.session import (
     session_of,
 )
 from countveil.engines.spark.source_table import SparkSource
-from countveil.errors import InputError
+from countveil.errors import InputError, option
 from countveil.tables import Reading, Shaping, check_named
 from countveil.tables.locate import is_spark_frame
 
@@ -53,7 +53,7 @@ class SparkEngine:
         counted = dict.fromkeys([*sensitive, *shaping.recoded])
         source = SparkSource(chosen, list(counted), reading.progress, own_zone=not self._given)
         if reading.where is not None and source.rows == 0:
-            raise InputError("No row of the table meets the condition of --where.")
+            raise InputError(f"No row of the table meets the condition of {option('where')}.")
         return source
 
     @contextlib.contextmanager

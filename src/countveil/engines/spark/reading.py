@@ -17,7 +17,7 @@ from typing import Any
 from countveil.engines.spark.csv_types import typed
 from countveil.engines.spark.files import Files
 from countveil.engines.spark.jobs import condition, java_errors
-from countveil.errors import InputError, QueryError, SettingsError
+from countveil.errors import InputError, QueryError, SettingsError, option
 from countveil.release import PublishedColumn
 from countveil.sql.dialects import SPARK, dialect_for
 from countveil.sql.query.parse import parse_condition
@@ -48,7 +48,10 @@ _DECIMAL = re.compile(r"^decimal\((\d+),(-?\d+)\)$")
 def open_frame(session: Any, table: object, reading: Reading) -> Any:
     """The data frame that was named."""
     if reading.query is not None:
-        raise SettingsError("--query is for databases; with --engine spark name a table or files.")
+        raise SettingsError(
+            f"{option('query')} is for databases; with {option('engine', 'spark')} name a table or "
+            f"files."
+        )
     if is_spark_frame(table):
         return table
     if not isinstance(table, str):
@@ -70,7 +73,9 @@ def _read_files(session: Any, address: str, style: CsvStyle, missing: Sequence[s
     if kind == "csv":
         return _read_csv(session, address, style, missing, tabs=".tsv" in name.lower())
     if style != PLAIN_CSV:
-        raise SettingsError("--delimiter, --quote, --encoding and --header are for CSV files.")
+        raise SettingsError(
+            f"{', '.join(style.given)} is for CSV files, and this table is not one."
+        )
     reader = session.read.format(kind)
     if kind == "json":
         # Otherwise a line that is not JSON becomes a value of an extra column.
@@ -82,7 +87,10 @@ def _read_csv(
     session: Any, address: str, style: CsvStyle, missing: Sequence[str], *, tabs: bool
 ) -> Any:
     if style.decimal_comma:
-        raise SettingsError("--decimal-comma cannot be used with --engine spark. Convert the file.")
+        raise SettingsError(
+            f"{option('decimal_comma')} cannot be used with {option('engine', 'spark')}. "
+            f"Convert the file."
+        )
     options = {
         "header": str(style.header).lower(),
         "sep": style.delimiter or ("\t" if tabs else ","),
@@ -186,13 +194,13 @@ def check_cases(frame: Any) -> None:
 def _condition(text: str, known: Sequence[Column]) -> str:
     """The condition in Spark's SQL, built from the parse."""
     if not text.strip():
-        raise SettingsError("The condition of --where is empty.")
+        raise SettingsError(f"The condition of {option('where')} is empty.")
     columns = [PublishedColumn(column.name, column.type, "plain") for column in known]
     try:
         parsed = parse_condition(text, ReleaseColumns(columns, where="the table"))
         return dialect_for(SPARK, columns).text(parsed)
     except QueryError as error:
-        raise SettingsError(f"--where: {error}") from error
+        raise SettingsError(f"{option('where')}: {error}") from error
 
 
 def quoted(name: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from countveil.engines.local_table import LocalTable
-from countveil.errors import InputError
+from countveil.errors import InputError, option
 from countveil.maths.groups import largest_ell
 from countveil.publishing.advise.inspection import (
     InspectedColumn,
@@ -189,7 +189,9 @@ def _hints(
     hints = []
     if marks:
         listed = ", ".join(repr(mark) for mark in marks[:5])
-        hints.append(f"Some values look like missing ones ({listed}): name them with --missing.")
+        hints.append(
+            f"Some values look like missing ones ({listed}): name them with {option('missing')}."
+        )
     hints += [
         f"{column.name!r} cannot be protected as it is: one value fills more than half of the "
         f"rows. Split the most frequent value into several, or protect another column."
@@ -199,11 +201,11 @@ def _hints(
     if guessed and sensitive:
         hints.append(
             f"Taken as sensitive because of the name: {', '.join(map(repr, sensitive))}. Name "
-            f"others, or more, with -s."
+            f"others, or more, with {option('sensitive')}."
         )
     if not sensitive:
         hints.append(
             "No column has a name that sounds sensitive, so giveaways were not looked for. Name "
-            "the columns to protect with -s."
+            f"the columns to protect with {option('sensitive')}."
         )
     return hints

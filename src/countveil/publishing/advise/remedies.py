@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.errors import option
 from countveil.maths.groups import largest_ell
 from countveil.maths.guarantees import chance_off, odds_factor
 
@@ -109,10 +110,10 @@ def about_frequent_values(counts: Counts, name: Namer) -> list[str]:
     )
     costs = (
         f"What each remedy costs. A smaller ell: {smaller}. Removing: {removing}. Splitting the "
-        f"frequent value into finer ones costs nothing, where the data have them. --merge does not "
-        f"help here: a common label is more frequent than the values that share it. --domain does "
-        f"not help either: it costs nothing and declares which values are public, but changes no "
-        f"count."
+        f"frequent value into finer ones costs nothing, where the data have them. "
+        f"{option('merge')} does not help here: a common label is more frequent than the values "
+        f"that share it. {option('domain')} does not help either: it costs nothing and declares "
+        f"which values are public, but changes no count."
     )
     return [
         f"Too frequent for ell = {USUAL_ELL}: {_named(limit.too_frequent, counts, name)}.",
@@ -131,13 +132,13 @@ def about_rare_values(counts: Counts, ell: int, hide: int | None) -> list[str]:
     others = counts[counts > few]
     allowed = total // ell
     merging = (
-        f"--merge gives them a common label of {merged:,} rows: the largest factor among them "
-        f"falls from {odds_factor(rarest / total, ell):,.0f} to "
+        f"{option('merge')} gives them a common label of {merged:,} rows: the largest factor "
+        f"among them falls from {odds_factor(rarest / total, ell):,.0f} to "
         f"{odds_factor(merged / total, ell):,.0f}, at the cost of not telling {rare.size:,} values "
         f"apart"
         if rare.size > 1 and merged <= allowed and others.size + 1 >= ell
-        else "--merge with a similar, more frequent value hides it, at the cost of not telling the "
-        "two apart"
+        else f"{option('merge')} with a similar, more frequent value hides it, at the cost of not "
+        f"telling the two apart"
     )
     off = chance_off(largest, ell, 0.3)
     sentence = (

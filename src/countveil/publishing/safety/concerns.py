@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.errors import UnsafeError
+from countveil.errors import UnsafeError, option
 from countveil.publishing.safety.identifiers import identifier_reason
 from countveil.release.values import kind_of
 from countveil.tables import Column
@@ -134,8 +134,9 @@ def check_safe(concerns: Concerns, keep: Collection[str]) -> list[str]:
         )
         raise UnsafeError(
             f"Nothing was published, because people could be harmed: {listed}{more}. Leave such a "
-            f"column out with --drop, or, if you have made sure that it harms nobody, publish it "
-            f"with --keep. To be named: {', '.join(map(repr, sorted(to_name)[:_MOST_LISTED]))}."
+            f"column out with {option('drop')}, or, if you have made sure that it harms nobody, "
+            f"publish it with {option('keep')}. To be named: "
+            f"{', '.join(map(repr, sorted(to_name)[:_MOST_LISTED]))}."
         )
     return warnings
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from countveil.errors import ReleaseError, SettingsError
+from countveil.errors import ReleaseError, SettingsError, option
 from countveil.release.formats import stata_spss
 from countveil.release.formats.stata_spss import SPSS, STATA, check_columns
 from countveil.release.values import ARROW, CSV, CSV_GZ, PARQUET, format_of
@@ -52,7 +52,8 @@ def check_kept(columns: Sequence[tuple[str, str]], output_format: str) -> None:
         if kind not in _AS_TEXT:
             raise SettingsError(
                 f"Column {name!r} has the type {kind}, which a CSV would not keep exactly. Use the "
-                f"output format parquet or arrow, or leave the column out with --drop {name}."
+                f"output format parquet or arrow, or leave the column out with "
+                f"{option('drop', name)}."
             )
 
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from countveil.errors import MissingExtraError, SettingsError
+from countveil.errors import MissingExtraError, SettingsError, option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,7 +80,7 @@ def check_columns(columns: Sequence[tuple[str, str]], program: str) -> None:
             raise SettingsError(
                 f"Column {name!r} has the type {kind}, which {PROGRAMS[program]} would not keep "
                 f"exactly. Use the output format parquet or arrow, or leave the column out with "
-                f"--drop {name}."
+                f"{option('drop', name)}."
             )
 
 
@@ -160,7 +160,7 @@ def _plain(values: Any, name: str, kind: str, program: str) -> Any:
         longest = pc.max(pc.binary_length(values)).as_py() or 0
         refuse(
             pc.any(pc.equal(pc.binary_length(values), 0)),
-            "an empty text (--missing '' reads empty texts as missing)",
+            f"an empty text ({option('missing', '')} reads empty texts as missing)",
         )
         refuse(pc.any(pc.match_substring(values, "\0")), "a text with a zero byte")
         refuse(longest > _LONGEST[program], f"a text of {longest:,} bytes, too many")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 
-from countveil.errors import QueryError
+from countveil.errors import QueryError, option
 
 
 def check_select(text: str, dialect: str) -> None:
@@ -22,9 +22,9 @@ def check_select(text: str, dialect: str) -> None:
         logging.getLogger("sqlglot").disabled = True
         statements = [s for s in sqlglot.parse(text, read=dialect) if s is not None]
     except (SqlglotError, RecursionError):
-        raise QueryError("--query is not readable SQL; one SELECT is needed.") from None
+        raise QueryError(f"{option('query')} is not readable SQL; one SELECT is needed.") from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):
-        raise QueryError("--query must be one SELECT.")
+        raise QueryError(f"{option('query')} must be one SELECT.")
     writes = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Into)
     if any(statements[0].find_all(*writes)):
-        raise QueryError("--query must be one SELECT; it may only read.")
+        raise QueryError(f"{option('query')} must be one SELECT; it may only read.")

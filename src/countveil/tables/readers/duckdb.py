@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from countveil.address import quoted_name
-from countveil.errors import InputError
+from countveil.errors import InputError, option
 from countveil.sql.interruptible import InterruptibleCalls
 from countveil.sql.locked_duckdb import connect_to_file, is_duckdb_file
 from countveil.tables import DatabaseSource
@@ -102,7 +102,7 @@ def _only_as_text(kind: Any) -> bool:
 def _check_select(connection: Any, text: str) -> None:
     statements = connection.extract_statements(text)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise InputError("--query must be one SELECT.")
+        raise InputError(f"{option('query')} must be one SELECT.")
 
 
 @contextlib.contextmanager
@@ -115,14 +115,14 @@ def _explained(path: Path) -> Iterator[None]:
     except duckdb.OutOfMemoryException:
         raise InputError(
             f"DuckDB needs more memory for the query on {path} than it may use, and may not put "
-            f"plain values on a disk. Allow more with --memory, or ask for less."
+            f"plain values on a disk. Allow more with {option('memory')}, or ask for less."
         ) from None
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
         reason = str(error).split("\n", 1)[0][:160]
         raise InputError(f"DuckDB does not understand the query: {reason}") from None
     except duckdb.PermissionException:
         raise InputError(
-            "--query may read the tables of its own database, and nothing else."
+            f"{option('query')} may read the tables of its own database, and nothing else."
         ) from None
     except duckdb.Error as error:
         if "lock" in str(error):

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from countveil.address import quoted_name
-from countveil.errors import InputError, MissingExtraError
+from countveil.errors import InputError, MissingExtraError, option
 from countveil.sql.postgres_errors import postgres_reason
 from countveil.sql.query.select import check_select
 from countveil.tables import DatabaseSource
@@ -48,7 +48,7 @@ def postgres_batches(
     elif not source.table:
         raise InputError(
             "No table is named. Write postgresql://user@host/database#schema.table, or ask with "
-            "--query."
+            f"{option('query')}."
         )
     with contextlib.ExitStack() as stack:
         stack.enter_context(_explained())
@@ -91,7 +91,7 @@ def _check_dates(column: pa.Array[Any], name: str) -> None:
     if least is not None and least < earliest:
         raise InputError(
             f"Column {name!r} holds an infinite date or time, or one too far away for Arrow. "
-            f"Replace it, with --query \"SELECT NULLIF({name}, 'infinity') "
+            f"Replace it, with {option('query')} \"SELECT NULLIF({name}, 'infinity') "
             f'AS {name}, ..." for instance.'
         )
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.errors import InputError, QueryError, SettingsError
+from countveil.errors import InputError, QueryError, SettingsError, option
 from countveil.release import PublishedColumn
 from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query.expressions import Expression, columns_named
@@ -89,14 +89,14 @@ class _Condition:
     def __init__(self, text: str, columns: Sequence[Column]) -> None:
         known = [PublishedColumn(column.name, column.type, "plain") for column in columns]
         if not text.strip():
-            raise SettingsError("The condition of --where is empty.")
+            raise SettingsError(f"The condition of {option('where')} is empty.")
         try:
             condition: Expression = parse_condition(text, ReleaseColumns(known, where="the table"))
         except QueryError as error:
-            raise SettingsError(f"--where: {error}") from error
+            raise SettingsError(f"{option('where')}: {error}") from error
         self._names = sorted(columns_named(condition))
         if not self._names:
-            raise SettingsError("The condition of --where names no column.")
+            raise SettingsError(f"The condition of {option('where')} names no column.")
         internal = {name: f"c{place}" for place, name in enumerate(self._names)}
         self._statement = DuckDB(internal)
         self._text = self._statement.text(condition)
@@ -115,7 +115,7 @@ class _Condition:
 
         kept = list(in_order(decide, blocks.spans))
         if blocks.rows and not any(np.any(bits) for bits in kept):
-            raise InputError("No row of the table meets the condition of --where.")
+            raise InputError(f"No row of the table meets the condition of {option('where')}.")
         return kept
 
     def _holds(self, connection: Any, batch: Batch) -> NDArray[np.bool_]:
@@ -135,8 +135,9 @@ class _Condition:
         except duckdb.Error:
             # Not chained: the cause may quote a value of the table.
             raise SettingsError(
-                "The condition of --where cannot be decided for every row: a value does not fit, "
-                "or a number becomes too large. Compare columns with values of their own kind."
+                f"The condition of {option('where')} cannot be decided for every row: a value does "
+                "not fit, or a number becomes too large. Compare columns with values of their own "
+                "kind."
             ) from None
         return to_numpy(result.column(0).combine_chunks()).astype(np.bool_)
 

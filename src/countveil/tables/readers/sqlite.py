@@ -21,7 +21,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from countveil.address import quoted_name
-from countveil.errors import InputError, nearest
+from countveil.errors import InputError, nearest, option
 from countveil.tables import DatabaseSource
 from countveil.tables.readers.csv.types import fitting
 
@@ -64,7 +64,7 @@ def sqlite_batches(source: DatabaseSource) -> Iterator[tuple[pa.Schema, Iterator
         connection.set_authorizer(_allow)
         cursor = connection.execute(asked)
         if cursor.description is None:
-            raise InputError("--query must be a SELECT: it gave no rows and no columns.")
+            raise InputError(f"{option('query')} must be a SELECT: it gave no rows and no columns.")
         names = [column[0] for column in cursor.description]
         cursor.close()
         if len(set(names)) < len(names):
@@ -92,7 +92,7 @@ def chosen_table(source: DatabaseSource, names: Sequence[str]) -> str:
             return names[0]
         raise InputError(
             f"{source.place} has {len(names)} tables. Name one, {source.kind}:{source.place}"
-            f"#table, or ask with --query. {nearest('', names)}"
+            f"#table, or ask with {option('query')}. {nearest('', names)}"
         )
     if name not in names:
         raise InputError(f"There is no table {name!r} in {source.place}. {nearest(name, names)}")
@@ -117,7 +117,7 @@ def _field(
     if kinds not in _KINDS:
         raise InputError(
             f"Column {name!r} mixes {' and '.join(sorted(kinds))}. Give every value one type, with "
-            f'--query "SELECT CAST({name} AS TEXT) AS {name}, ..." for instance.'
+            f'{option("query")} "SELECT CAST({name} AS TEXT) AS {name}, ..." for instance.'
         )
     stored = _KINDS[kinds]
     different = f"SELECT DISTINCT {column} FROM ({asked}\n) WHERE {column} IS NOT NULL"
@@ -164,9 +164,9 @@ def _explained(path: Path) -> Iterator[None]:
         elif "not a database" in message or "malformed" in message:
             why = f"{path} is not a readable SQLite file."
         elif "not authorized" in message or "prohibited" in message:
-            why = "--query may read the tables of its own database, and nothing else."
+            why = f"{option('query')} may read the tables of its own database, and nothing else."
         elif "one statement" in message:
-            why = "--query has more than one statement; one SELECT is needed."
+            why = f"{option('query')} has more than one statement; one SELECT is needed."
         elif "no such" in message or "syntax" in message or "incomplete" in message:
             why = f"SQLite does not understand the query: {_reason(str(error))}."
         elif "unable to open" in message:
@@ -178,7 +178,7 @@ def _explained(path: Path) -> Iterator[None]:
         raise InputError(why) from None
     except (sqlite3.ProgrammingError, sqlite3.Warning, OverflowError, pa.ArrowException):
         raise InputError(
-            f"{path}: --query must be one SELECT, and its values must fit their types."
+            f"{path}: {option('query')} must be one SELECT, and its values must fit their types."
         ) from None
 
 

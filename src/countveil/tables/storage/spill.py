@@ -17,7 +17,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from countveil.errors import TargetError
+from countveil.errors import TargetError, option
 from countveil.randomness import fresh_key
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -74,10 +74,10 @@ class Spill:
         if error.errno in _FULL:
             return TargetError(
                 f"The disk is full, or a size limit was reached, while rows were spilled to "
-                f"{self._folder}. Name another folder with --spill, or allow more --memory. "
-                f"Nothing was left behind."
+                f"{self._folder}. Name another folder with {option('spill')}, or allow more with "
+                f"{option('memory')}. Nothing was left behind."
             )
         return TargetError(
             f"Rows cannot be spilled to {self._folder}: {error.strerror or error}. Name another "
-            f"folder with --spill."
+            f"folder with {option('spill')}."
         )

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from countveil.errors import InputError
+from countveil.errors import InputError, option
 from countveil.randomness import fresh_key
 from countveil.tables import PLAIN_CSV, CsvStyle
 from countveil.tables.encoded.encoding import DictionaryColumn, encode_dictionary
@@ -212,8 +212,8 @@ class CsvFile:
             why = f"the line has {bad[0].actual_columns} cells, the {first} {len(self.header)}"
         elif "UTF8" in message:
             why = (
-                "it is not UTF-8 text. Name its encoding, such as --encoding latin-1, "
-                "windows-1252 or utf-16"
+                f"it is not UTF-8 text. Name its encoding, such as "
+                f"{option('encoding', 'latin-1')}, windows-1252 or utf-16"
             )
         elif "straddl" in message:
             why = f"a line is longer than {_LONGEST:,} bytes"

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from countveil.errors import InputError
+from countveil.errors import InputError, option
 
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _UTF32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
@@ -65,9 +65,9 @@ def native(stream: Any) -> Any:
 def not_the_encoding(path: Path, encoding: str, byte: int, line: int) -> InputError:
     """The error for a byte that no text of this encoding has."""
     hint = (
-        "Name its encoding, such as --encoding latin-1, windows-1252 or utf-16."
+        f"Name its encoding, such as {option('encoding', 'latin-1')}, windows-1252 or utf-16."
         if encoding.startswith("utf")
-        else "Name another one with --encoding."
+        else f"Name another one with {option('encoding')}."
     )
     return InputError(
         f"{path} is not {encoding.upper()} text: line {line:,}, byte {byte:,} of the file, does "
