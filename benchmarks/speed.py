@@ -121,7 +121,16 @@ def parquet(place: Path, options: argparse.Namespace) -> list[str]:
     name = f"{rows:,} rows"
 
     def publish(*more: str) -> Callable[[int], Cost]:
-        words = ("publish", source, "-s", "occupation:5", "--force", "--to", place / "release")
+        words = (
+            "publish",
+            source,
+            "-s",
+            "occupation:5",
+            "--force",
+            "--again",
+            "--to",
+            place / "release",
+        )
         return lambda _turn: run([installed_command(), *words, *more])
 
     copied, published, bounded = best(
@@ -160,7 +169,16 @@ def parquet(place: Path, options: argparse.Namespace) -> list[str]:
 def csv(place: Path, rows: int, times: int) -> list[str]:
     """CSV to Parquet, whole commands."""
     source = _table(place, rows, "csv")
-    words = ("publish", source, "-s", "occupation:5", "--force", "--to", place / "release")
+    words = (
+        "publish",
+        source,
+        "-s",
+        "occupation:5",
+        "--force",
+        "--again",
+        "--to",
+        place / "release",
+    )
     copied, published = best(
         times,
         lambda _turn: run([sys.executable, "-c", COPY, source, place / "copy.parquet", ""]),

@@ -127,7 +127,7 @@ def test_a_seed_that_is_not_confessed(table: pa.Table, monkeypatch: pytest.Monke
 
 def test_a_finished_release_is_attacked(table: pa.Table, tmp_path: Path) -> None:
     for _ in range(2):
-        cv.publish(table, {"job": ELL}, tmp_path / "release", drop="hobby", force=True)
+        cv.publish(table, {"job": ELL}, tmp_path / "release", drop="hobby", force=True, again=True)
         found = cv.audit(
             table, {"job": ELL}, release=tmp_path / "release", drop="hobby", attacks=TESTED
         )

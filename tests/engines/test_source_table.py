@@ -184,7 +184,7 @@ def test_a_value_of_a_dropped_row_is_nowhere(tmp_path: Path) -> None:
         names = {"row": range(rows), "text": [f"only {row}" for row in range(rows)]}
         source = pa.table({**names, "job": [f"j{row % 4}" for row in range(rows)]})
         wishes: Any = {"residue": "drop", "keep": ["row", "text"], "force": True}
-        release = cv.publish(source, {"job": 3}, tmp_path / "r", **wishes)
+        release = cv.publish(source, {"job": 3}, tmp_path / "r", again=True, **wishes)
         path = release.folder / "data" / "part-00000.parquet"
         stored = pq.read_table(path, read_dictionary=["text"])
         assert len(stored["text"].chunk(0).dictionary) == 201
@@ -207,7 +207,7 @@ def test_one_seed_gives_one_release_whatever_the_memory(
         monkeypatch.setattr(memory, "ROWS_SHARE", rows)
         sensitive = {"occupation": 5, "salary": 3}
         release = cv.publish(
-            tmp_path / "in.parquet", sensitive, tmp_path / "release", seed=4, force=True
+            tmp_path / "in.parquet", sensitive, tmp_path / "release", seed=4, force=True, again=True
         )
         found.append(pq.read_table(release.folder / "data"))
     assert found[0].num_rows == 20_000

@@ -131,11 +131,26 @@ def test_places_that_are_refused(quick: Quick, census: Path, tmp_path: Path) -> 
             tmp_path / "release" / ".." / "release" / "own.html",
         ):
             assert_refused(quick(*words, inside, "--force"), "would be published")
-        assert quick(*words, tmp_path / "dry.html", "--dry-run", "--force").code == 0
-    assert quick(*words, tmp_path / "own.html", "--force").code == 0
+    assert quick(*words, tmp_path / "own.html", "--force", "--again").code == 0
     assert {path.name for path in tmp_path.iterdir()} == {
         "release", "old.html", "own.html", "link"
     }  # fmt: skip
+
+
+def test_a_dry_run_writes_the_page_and_nothing_else(
+    quick: Quick,  # noqa: F811
+    census: Path,
+    tmp_path: Path,
+) -> None:
+    words = ("publish", census, "-s", "salary:3", "--to", tmp_path / "release", "--dry-run")
+    outcome = quick(*words, "--private-report", tmp_path / "dry.html", "--spill", tmp_path)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "dry.html" in outcome.out
+    assert [path.name for path in tmp_path.iterdir()] == ["dry.html"]
+    page = (tmp_path / "dry.html").read_text()
+    assert "This was a dry run: nothing was published." in page
+    assert "true" in page
+    assert (tmp_path / "dry.html").stat().st_mode & 0o077 == 0
 
 
 def test_a_publication_that_fails_leaves_no_page(

@@ -118,7 +118,9 @@ def test_one_seed_gives_one_release(tmp_path: Path) -> None:
     assert published(one).equals(published(two))
     assert not published(one).equals(published(other))
     assert one.manifest.randomness == "seeded"
-    fresh = [cv.publish(table, {"occupation": 5}, tmp_path / name) for name in ("f1", "f2")]
+    fresh = [
+        cv.publish(table, {"occupation": 5}, tmp_path / name, again=True) for name in ("f1", "f2")
+    ]
     assert fresh[0].manifest.randomness == "cryptographic"
     assert not published(fresh[0]).equals(published(fresh[1]))
 
@@ -167,3 +169,20 @@ def test_too_many_values_are_refused(tmp_path: Path) -> None:
     with pytest.raises(cv.CountveilError, match="200,002 different values"):
         cv.publish(table, {"x": 2}, tmp_path / "release")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_says_what_would_be_published(tmp_path: Path) -> None:
+    table = cv.generate(2_000, seed=3)
+    plan = cv.publish(table, {"occupation": 5}, tmp_path / "r", dry_run=True, drop="age")
+    assert not list(tmp_path.iterdir())
+    assert (plan.rows, plan.ell) == (2_000, {"occupation": 5})
+    assert "age" not in [column.name for column in plan.manifest.columns]
+    assert repr(plan) == f"PlannedRelease({str(tmp_path / 'r')!r}, 2,000 rows, occupation: ell 5)"
+    assert plan.manifest.statement[0] in str(plan)
+    with pytest.raises(cv.CountveilError, match="it was a dry run"):
+        plan.count("gender = 'F'")
+
+
+def test_a_misspelt_argument_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"no argument 'dorp'\. Did you mean 'drop'"):
+        cv.publish(cv.generate(500, seed=1), {"occupation": 5}, tmp_path, dorp="age")  # type: ignore[call-arg]

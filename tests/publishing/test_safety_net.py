@@ -74,7 +74,7 @@ def test_a_pair_stops_until_one_is_dropped_or_both_are_kept(to: Path) -> None:
     with pytest.raises(UnsafeError, match="named: 'key2'"):
         cv.publish(table, {"diagnosis": 3}, to, keep="key1")
     cv.publish(table, {"diagnosis": 3}, to, drop="key1")
-    cv.publish(table, {"diagnosis": 3}, to, keep=["key1", "key2"], force=True)
+    cv.publish(table, {"diagnosis": 3}, to, keep=["key1", "key2"], force=True, again=True)
 
 
 def test_two_protected_columns_that_tell_each_other_stop(to: Path) -> None:
@@ -106,8 +106,8 @@ class TestPerson:
     def test_the_column_is_not_published_unless_kept(self, to: Path) -> None:
         release = cv.publish(patients(), {"diagnosis": 3}, to, person="patient_id", drop="icd")
         assert "patient_id" not in published(release).column_names
-        kept: Any = {"person": "patient_id", "keep": "patient_id", "drop": "icd", "force": True}
-        release = cv.publish(patients(), {"diagnosis": 3}, to, **kept)
+        kept: Any = {"person": "patient_id", "keep": "patient_id", "drop": "icd"}
+        release = cv.publish(patients(), {"diagnosis": 3}, to, force=True, again=True, **kept)
         assert "patient_id" in published(release).column_names
 
     def test_several_rows_stop(self, to: Path) -> None:
@@ -292,7 +292,7 @@ def test_texts_that_stand_for_missing_values(to: Path, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("number,job\n" + "".join(f"{n},{n}?\n" for n in lines))
     table = pa.table({"number": lines, "job": [f"{n}?" for n in lines]})
     for source in (tmp_path / "in.csv", table):
-        wishes: Any = {"missing": ["NA", "NA?"], "keep": "number", "force": True}
+        wishes: Any = {"missing": ["NA", "NA?"], "keep": "number", "force": True, "again": True}
         release = cv.publish(source, {"job": 3}, to, **wishes)
         data = published(release)
         assert data["number"].null_count == lines.count("NA")

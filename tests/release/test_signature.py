@@ -48,8 +48,8 @@ def test_a_genuine_signature(tmp_path: Path, keys: tuple[Path, Path]) -> None:
     assert cv.verify(release, signed_by=keys[1]) == []
     assert (release / "manifest.sig").stat().st_size == 64
     assert cv.open(release).rows == 500
-    publish(tmp_path, sign=keys[0], force=True)
-    publish(tmp_path, force=True)
+    publish(tmp_path, sign=keys[0], force=True, again=True)
+    publish(tmp_path, force=True, again=True)
     assert not (release / "manifest.sig").exists()
 
 
@@ -57,7 +57,7 @@ def test_whoever_changes_the_manifest_needs_the_key(
     tmp_path: Path, keys: tuple[Path, Path]
 ) -> None:
     release = publish(tmp_path, sign=keys[0])
-    forged = publish(tmp_path / "release" / "..", force=True)
+    forged = publish(tmp_path / "release" / "..", force=True, again=True)
     assert forged.resolve() == release
     other = tmp_path / "other"
     other.mkdir()

@@ -168,11 +168,11 @@ def test_places_where_no_file_can_be(tmp_path: Path) -> None:
     for place, words in (
         (tmp_path, "is a folder"),
         (tmp_path / "none" / "x", "no folder"),
-        (tmp_path / "old", "--force"),
+        (tmp_path / "old", "force=True"),
         (tmp_path / "a\0b", "not valid"),
     ):
         with pytest.raises(TargetError, match=words):
-            check_file(place, "the page", replace=False)
-    check_file(tmp_path / "old", "the page", replace=True)
+            check_file(place, "the page", force=False)
+    check_file(tmp_path / "old", "the page", force=True)
     with pytest.raises(TargetError, match="cannot be written"):
         write_file(tmp_path / "none" / "x", "text", "the page")

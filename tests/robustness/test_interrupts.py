@@ -220,7 +220,7 @@ class TestAtFileOperations:
 
     @SOME_AND_ALL
     def test_sudden_death_while_replacing(self, tmp_path: Path, step: int) -> None:
-        ends = ends_at_operations(tmp_path, step, "SIGKILL", "job:2", "--force")
+        ends = ends_at_operations(tmp_path, step, "SIGKILL", "job:2", "--force", "--again")
         for end in ends:
             assert end["sound"], end
             assert end["rows"] in (SMALL_ROWS // 2, SMALL_ROWS), end
@@ -241,7 +241,7 @@ class TestAtFileOperations:
 
     @SOME_AND_ALL
     def test_interrupt_while_replacing(self, tmp_path: Path, step: int) -> None:
-        for end in ends_at_operations(tmp_path, step, "SIGINT", "job:2", "--force"):
+        for end in ends_at_operations(tmp_path, step, "SIGINT", "job:2", "--force", "--again"):
             assert (end["names"], end["sound"]) == (["release"], True), end
             assert (end["code"], end["rows"]) in ((0, SMALL_ROWS), (130, SMALL_ROWS // 2)), end
 
@@ -259,7 +259,9 @@ def assert_survives_kills(large: Path, old: Path, place: Path, cost: float, part
     fresh, replaced = place / "fresh", place / "replaced"
     shutil.copytree(old, replaced)
     for target in [fresh, replaced] * rounds:
-        process = start("publish", large, "-s", "occupation:5", "--to", target, "--force")
+        process = start(
+            "publish", large, "-s", "occupation:5", "--to", target, "--force", "--again"
+        )
         wait_until_computed(process, moments.uniform(0.3, 1.1) * cost)
         process.kill()
         process.communicate()
@@ -270,7 +272,10 @@ def assert_survives_kills(large: Path, old: Path, place: Path, cost: float, part
             shutil.rmtree(fresh, ignore_errors=True)
     # The next publication to the same place clears what the killed ones left.
     for target in (fresh, replaced):
-        assert run("publish", large, "-s", "occupation:5", "--to", target, "--force").code == 0
+        assert (
+            run("publish", large, "-s", "occupation:5", "--to", target, "--force", "--again").code
+            == 0
+        )
     assert names_in(place) == ["fresh", "replaced"]
 
 
@@ -289,14 +294,13 @@ def test_killed_a_hundred_times(
 
 
 def test_the_next_publication_removes_what_a_killed_one_left(small: Path, tmp_path: Path) -> None:
-    left = tmp_path / ".release.draft-x1y2z3"
-    (left / "data").mkdir(parents=True)
-    (left / "data" / "part-00000.parquet").write_bytes(b"half")
-    foreign = tmp_path / ".other.draft-x1y2z3"
-    foreign.mkdir()
+    for target in ("release", "other"):
+        left = tmp_path / f".{target}.draft-x1y2z3_4"
+        (left / "data").mkdir(parents=True)
+        (left / "data" / "part-00000.parquet").write_bytes(b"half")
     words = ("publish", small, "-s", "job:2", "--keep", "row")
     assert run(*words, "--to", tmp_path / "release").code == 0
-    assert names_in(tmp_path) == [".other.draft-x1y2z3", "release"]
+    assert names_in(tmp_path) == ["release"]
 
 
 def test_a_draft_in_the_making_is_private(tmp_path: Path) -> None:

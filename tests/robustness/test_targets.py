@@ -75,19 +75,23 @@ def below_nothing(place: Path, _published: Path) -> Path:
 OCCUPIED: dict[str, tuple[Callable[[Path, Path], Path], list[str], tuple[str, ...]]] = {
     "a release": (old_release, [], ("target", "not empty", "--force")),
     "another folder": (folder_with_notes, [], ("target", "not empty")),
-    "another folder, forced": (folder_with_notes, ["--force"], ("target", "not a release")),
+    "another folder, forced": (
+        folder_with_notes,
+        ["--force", "--again"],
+        ("target", "not a release"),
+    ),
     "a foreign file in a release": (
         release_with("notes.txt"),
-        ["--force"],
+        ["--force", "--again"],
         ("notes.txt", "move it elsewhere"),
     ),
-    "a hidden file in a release": (release_with(".notes"), ["--force"], (".notes",)),
+    "a hidden file in a release": (release_with(".notes"), ["--force", "--again"], (".notes",)),
     "a foreign file among the data": (
         release_with("data/notes.txt"),
-        ["--force"],
+        ["--force", "--again"],
         ("notes.txt", "move it elsewhere"),
     ),
-    "a damaged release": (damaged_release, ["--force"], ("target", "not a release")),
+    "a damaged release": (damaged_release, ["--force", "--again"], ("target", "not a release")),
     "a file": (a_file, [], ("target", "is a file")),
     "a file, forced": (a_file, ["--force"], ("target", "is a file")),
     "below a file": (below_a_file, [], ("target", "create it")),
@@ -127,7 +131,7 @@ def test_an_empty_folder_is_filled(quick: Quick, small: Path, tmp_path: Path) ->
 
 def test_force_replaces_a_release_and_leaves_nothing_else(small: Path, release: Path) -> None:
     before = snapshot(release)
-    assert run(*publish_small(small, release, "--force")).code == 0
+    assert run(*publish_small(small, release, "--force", "--again")).code == 0
     assert snapshot(release) != before
     assert cv.verify(release) == []
     assert names_in(release.parent) == [release.name]
@@ -138,7 +142,7 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(
 ) -> None:
     (tmp_path / "latest").symlink_to(release)
     before = snapshot(release)
-    assert quick(*publish_small(small, tmp_path / "latest", "--force")).code == 0
+    assert quick(*publish_small(small, tmp_path / "latest", "--force", "--again")).code == 0
     assert (tmp_path / "latest").readlink() == release
     assert snapshot(release) != before
     assert cv.verify(tmp_path / "latest") == []
@@ -207,7 +211,9 @@ class TestPermissions:
         target = shutil.copytree(published, locked / "release")
         locked.chmod(0o555)
         with unchanged(locked):
-            outcome = run(*publish_small(small, target, "--force"), through=without_privileges())
+            outcome = run(
+                *publish_small(small, target, "--force", "--again"), through=without_privileges()
+            )
         assert_refused(outcome, "permission", "write")
 
     @pytest.mark.parametrize(
@@ -254,7 +260,7 @@ class TestFullDisk:
         assert names_in(tmp_path) == []
 
     def test_old_release_survives(self, large: Path, release: Path) -> None:
-        words = ("publish", large, "-s", "occupation:5", "--to", release, "--force")
+        words = ("publish", large, "-s", "occupation:5", "--to", release, "--force", "--again")
         with unchanged(release.parent):
             outcome = run(*words, through=with_largest_file(300_000))
         assert_refused(outcome, "full", "limit")
@@ -282,7 +288,7 @@ class TestFullDisk:
         self, large: Path, published: Path, tiny_disk: Path
     ) -> None:
         target = shutil.copytree(published, tiny_disk / "release")
-        words = ("publish", large, "-s", "occupation:5", "--to", target, "--force")
+        words = ("publish", large, "-s", "occupation:5", "--to", target, "--force", "--again")
         with unchanged(tiny_disk):
             assert_refused(run(*words), "full")
         assert cv.verify(target) == []

@@ -99,7 +99,7 @@ def test_impossible_sizes_are_refused(rows: int) -> None:
 def test_targets_that_cannot_be_used(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="ending"):
         cv.generate(10, tmp_path / "a.xls")
-    with pytest.raises(TargetError, match="does not exist"):
+    with pytest.raises(TargetError, match="no folder"):
         cv.generate(10, tmp_path / "none" / "a.csv")
     (tmp_path / "a.csv").write_text("precious")
     with pytest.raises(TargetError, match="force=True"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from countveil.address import DATABASES, DatabaseAddress, parse_release_address
+from countveil.address import DATABASES, POSTGRES, DatabaseAddress, parse_release_address
 from countveil.engines.databases.connections import (
     Connection,
     connection_class,
@@ -17,6 +17,7 @@ from countveil.engines.databases.connections import (
 )
 from countveil.errors import ReleaseError, SettingsError, TargetError, option
 from countveil.release import MANIFEST_NAME, Manifest, read_manifest, verify_release
+from countveil.release.draft import check_not_input
 
 
 def export(folder: str | os.PathLike[str], to: str, *, force: bool = False) -> None:
@@ -36,6 +37,8 @@ def run_export(folder: Path, to: str, *, force: bool = False) -> Manifest:
     if address is None:
         raise SettingsError(f"A release is exported to {DATABASES}.")
     manifest = read_manifest(folder)
+    if address.kind != POSTGRES:
+        check_not_input(Path(address.place), "the database", [folder])
     findings = verify_release(folder)
     if findings:
         raise ReleaseError(

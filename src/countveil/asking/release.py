@@ -13,18 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from countveil.asking.answer import Channels, EstimationSettings, answer_question
 from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
 from countveil.asking.result import Answer, Block, Cells
 from countveil.engines.choice import EMBEDDED, open_release
-from countveil.engines.contract import ReleaseTable
-from countveil.errors import QueryError, SettingsError, nearest
+from countveil.engines.contract import OpenedRelease, ReleaseTable
+from countveil.errors import QueryError, ReleaseError, SettingsError, nearest
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.estimate import Estimate, Estimator
-from countveil.release import PublishedColumn
+from countveil.release import Manifest, PublishedColumn
 from countveil.release.values import BOOLEAN
 from countveil.sql.query import (
     ConditionReader,
@@ -55,10 +55,24 @@ class Release:
         engine: str = EMBEDDED,
         master: str | None = None,
     ) -> None:
+        self._open(folder, open_release(os.fspath(folder), engine, master))
+
+    @classmethod
+    def planned(cls, folder: str | os.PathLike[str], manifest: Manifest) -> Release:
+        """What a dry run would publish: it says what it would hold, and answers nothing."""
+
+        def refuse() -> NoReturn:
+            raise ReleaseError("Nothing was published: it was a dry run. There are no rows to ask.")
+
+        planned = cls.__new__(cls)
+        planned._open(folder, OpenedRelease(manifest, refuse))  # noqa: SLF001 - one of our own
+        return planned
+
+    def _open(self, folder: str | os.PathLike[str], opened: OpenedRelease) -> None:
         self.folder = Path(folder)
         self.place = os.fspath(folder)
-        self._opened = open_release(self.place, engine, master)
-        self.manifest = self._opened.manifest
+        self._opened = opened
+        self.manifest = opened.manifest
         domains = {name: entry.domain for name, entry in self.manifest.sensitive.items()}
         classes = {
             name: entry.classes
@@ -86,7 +100,15 @@ class Release:
 
     def __repr__(self) -> str:
         ells = ", ".join(f"{name}: ell {ell}" for name, ell in self.ell.items())
-        return f"Release({self.place!r}, {self.rows:,} rows, {ells})"
+        kind = "Release" if self.manifest.files else "PlannedRelease"
+        return f"{kind}({self.place!r}, {self.rows:,} rows, {ells})"
+
+    def __str__(self) -> str:
+        from countveil.display import text_table
+
+        columns = [(c.name, c.type, c.role, self.ell.get(c.name)) for c in self.columns]
+        table = text_table(("column", "type", "role", "ell"), columns)
+        return "\n\n".join([f"{self!r}\n{table.rstrip()}", *self.manifest.statement])
 
     def sql(
         self,

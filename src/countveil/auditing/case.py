@@ -66,7 +66,11 @@ def planned_case(audited: AuditedTable, protecting: Protecting, scratch: Path) -
     trial, twin = scratch / "trial", scratch / "twin"
     silent = replace(audited.reading, progress=None)
     run_publish(
-        audited.table, protecting, Writing.of(trial), reading=silent, shaping=audited.shaping
+        audited.table,
+        protecting,
+        Writing.of(trial, again=True),
+        reading=silent,
+        shaping=audited.shaping,
     )
     number = linking.publish_twin(audited.truth, protecting.columns, twin, protecting.seed)
     target = linking.linked_by_number(audited.truth, protecting.columns, twin, number)

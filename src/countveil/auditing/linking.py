@@ -75,7 +75,7 @@ def publish_twin(
     run_publish(
         pa.table(columns),
         Protecting(settings, seed),
-        Writing.of(folder),
+        Writing.of(folder, again=True),
         shaping=Shaping(keep=tuple(columns)),
     )
     return number

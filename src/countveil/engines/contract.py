@@ -52,11 +52,12 @@ class Engine(Protocol):
         """Open a table, or the rows and columns of it that were chosen."""
 
     def open_draft(
-        self, to: str, *, force: bool, dry_run: bool
+        self, to: str, *, force: bool, again: bool, dry_run: bool
     ) -> AbstractContextManager[ReleaseDraft | None]:
         """A draft of a release, removed if it is not committed; a dry run checks the target only.
 
-        TargetError if no release can be put there.
+        TargetError if no release can be put there: one that is there is replaced with `force` and
+        `again` alone.
         """
 
 

@@ -35,6 +35,8 @@ def publish(
     residue: str = "absorb",
     seed: int | None = None,
     force: bool = False,
+    again: bool = False,
+    dry_run: bool = False,
     sign: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     memory: str | int | None = None,
@@ -61,7 +63,13 @@ def publish(
     CSV file), `domain` declares a column's values (a list, or a file), `sign` is the file of an
     Ed25519 private key.
     `memory` ("1GB") limits the memory used; what does not fit goes to an encrypted file in `spill`.
+    A release in `to` is replaced with `force` and `again`. Two releases of the same people,
+    combined, reveal more than either allows: `again=True` says that nobody else has ever had the
+    other one, or that it is about other people. It is needed too where a release beside `to` seems
+    to be of the same people.
     `private_report` is an HTML file for you only: the truth beside what was published.
+    `dry_run=True` does everything but publish. What comes back has the `manifest`, `rows`,
+    `columns` and `ell` of what would be published, and answers no questions; print it.
     Data are written as `output_format` (parquet, csv, csv.gz, arrow, stata, spss), with
     `rows_per_file` rows each.
     With `engine="spark"` (the extra `spark`), and for a data frame of Spark, the rows stay on its
@@ -81,10 +89,12 @@ def publish(
         memory=memory, spill=spill, progress=progress, **options,
     )  # fmt: skip
     writing = Writing.of(
-        to, force=force, output_format=output_format, rows_per_file=rows_per_file, sign=sign,
-        private_report=private_report,
+        to, force=force, again=again, dry_run=dry_run, output_format=output_format,
+        rows_per_file=rows_per_file, sign=sign, private_report=private_report,
     )  # fmt: skip
     done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=chosen)
     for text in done.warnings:
         warn(text, stacklevel=2)
+    if dry_run:
+        return Release.planned(to, done.manifest)
     return open(to, engine="embedded" if chosen.local else "spark")

@@ -9,6 +9,7 @@ Must not know: how an engine reads, how groups are formed, how a draw is made.
 from __future__ import annotations
 
 import contextlib
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,12 +33,12 @@ from countveil.publishing.prepare import (
 )
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
-from countveil.release import Manifest
-from countveil.release.draft import ReleaseDraft, WrittenFile
+from countveil.release import MANIFEST_NAME, Manifest
+from countveil.release.draft import ReleaseDraft, WrittenFile, check_not_input
 from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
-from countveil.report.whole_file import PendingFile, check_file, pending_file
-from countveil.tables import Reading, Shaping
+from countveil.report.whole_file import PendingFile, check_file, pending_file, write_file
+from countveil.tables import Reading, Roles, Shaping, input_files
 from countveil.tables.encoded.survey import Histogram
 from countveil.tables.progress import Progress
 
@@ -76,14 +77,18 @@ def run_publish(
     engine: Engine | None = None,
     before_commit: Callable[[], None] | None = None,
 ) -> Publication:
-    """Publish `table`; in a dry run do everything but write."""
+    """Publish `table`; in a dry run do everything but write, except for the private report."""
     reading, shaping = reading or Reading(), shaping or Shaping()
     engine = engine or LocalEngine()
     stages = TimedStages(reading.progress)
-    _check_possible(engine, reading, writing)
+    inputs = [*input_files(table), *shaping.files, *writing.inputs]
+    _check_possible(engine, reading, writing, inputs)
     randomness = Randomness(protecting.seed)
     # The target comes first, so that nobody waits for one that cannot be written.
-    with engine.open_draft(writing.to, force=writing.force, dry_run=writing.dry_run) as draft:
+    with engine.open_draft(
+        writing.to, force=writing.force, again=writing.again, dry_run=writing.dry_run
+    ) as draft:
+        check_not_input(Path(writing.to.removeprefix("file://")), "the release", inputs)
         stages("reading", 0, 0)
         reading = _with_spill(replace(reading, progress=stages), engine, draft)
         source = engine.open_source(table, reading, shaping, protecting.names)
@@ -91,6 +96,7 @@ def run_publish(
         columns = prepared.roles.published
         if not writing.plain:
             check_kept([(column.name, column.type) for column in columns], writing.format)
+        _check_first(engine, source, prepared.roles, protecting, writing, shaping.recoded)
         counted = _count(source, protecting, randomness)
         drawn = _draw(counted, protecting, randomness, stages)
         published = _published_counts(counted, drawn)
@@ -114,19 +120,33 @@ def run_publish(
                 draft.commit(replace(manifest, report=report), before_commit, writing.sign)
                 if pending is not None:
                     pending.put_in_place()
+        elif writing.private_report is not None:
+            with tempfile.TemporaryDirectory(prefix="trial-", dir=reading.spill) as folder:
+                written = source.publish(
+                    columns, drawn, counted.left_out, randomness, folder, stages
+                )
+                local = cast("LocalPreparedTable", prepared)
+                page = _private_page(
+                    local, protecting, counted, drawn, written, randomness, stages, trial=True
+                )
+            write_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
     dropped = int(counted.left_out.size)
     return Publication(
         writing.to, counted.rows, dropped, protecting.ell, seeded, prepared.warnings, manifest
     )
 
 
-def _check_possible(engine: Engine, reading: Reading, writing: Writing) -> None:
-    """What is done in this process cannot be done where the rows are on other machines."""
+def _check_possible(
+    engine: Engine, reading: Reading, writing: Writing, inputs: Sequence[Path]
+) -> None:
+    """No output replaces an input; and some work cannot be done where rows are elsewhere."""
     if writing.private_report is not None:
         check_file(
             writing.private_report,
             _PRIVATE_REPORT,
-            replace=writing.force,
+            force=writing.force,
+            again=False,
+            inputs=inputs,
             outside=Path(writing.to),
         )
     local_only = {
@@ -142,6 +162,28 @@ def _check_possible(engine: Engine, reading: Reading, writing: Writing) -> None:
                 f"{option(name)} is for tables on this machine; it cannot be used with "
                 f"{option('engine', 'spark')}. Leave it out."
             )
+
+
+def _check_first(
+    engine: Engine,
+    source: SourceTable,
+    roles: Roles,
+    protecting: Protecting,
+    writing: Writing,
+    recoded: Sequence[str],
+) -> None:
+    """Stop if a release of the same people lies beside the new one. A seeded one is a trial."""
+    target = Path(writing.to.removeprefix("file://"))
+    if writing.again or protecting.seed is not None or not target.parent.is_dir():
+        return
+    if any(target.parent.glob(f"*/{MANIFEST_NAME}")):
+        from countveil.publishing.safety.same_people import check_not_published_before
+
+        drops = any(choice.residue == "drop" for choice in protecting.columns.values())
+        slack = max(protecting.ell.values()) if drops else 0
+        changed = {*roles.sensitive, *recoded}
+        plain = [column for column in roles.published if column.name not in changed]
+        check_not_published_before(source, plain, target, slack, local=engine.local)
 
 
 def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) -> Reading:
@@ -213,6 +255,8 @@ def _private_page(
     written: Sequence[WrittenFile],
     randomness: Randomness,
     stages: TimedStages,
+    *,
+    trial: bool = False,
 ) -> str:
     # Loaded only where a private report is wanted.
     from countveil.publishing.measuring import measured_columns
@@ -227,7 +271,7 @@ def _private_page(
         prepared, protecting.columns, pairs, counted.left_out, files, randomness
     )
     seconds["measuring"] = time.perf_counter() - started
-    return private_page(counted.rows, int(counted.left_out.size), columns, seconds)
+    return private_page(counted.rows, int(counted.left_out.size), columns, seconds, trial=trial)
 
 
 def _in_format(written: Sequence[WrittenFile], writing: Writing) -> Sequence[WrittenFile]:

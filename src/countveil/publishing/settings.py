@@ -69,16 +69,21 @@ class Protecting:
 class Writing:
     """Where the release is written, and how.
 
+    A release that is there is replaced with `force` and `again`; another release of the same people
+    with `again` alone.
     `private_report` is a file for the publisher's page: the truth beside what is published.
+    `inputs` are files that are read for it, and never written to.
     """
 
     to: str
     force: bool = False
+    again: bool = False
     dry_run: bool = False
     format: str = PARQUET
     rows_per_file: int | None = None
     sign: Signer | None = None
     private_report: Path | None = None
+    inputs: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         if self.rows_per_file is not None and self.rows_per_file < 1:
@@ -90,6 +95,7 @@ class Writing:
         to: str | os.PathLike[str],
         *,
         force: bool = False,
+        again: bool = False,
         dry_run: bool = False,
         output_format: str = PARQUET,
         rows_per_file: int | None = None,
@@ -100,11 +106,13 @@ class Writing:
         return cls(
             os.fspath(to),
             force,
+            again,
             dry_run,
             output_format,
             rows_per_file,
             None if sign is None else Signer.from_file(Path(sign)),
             None if private_report is None else Path(private_report),
+            () if sign is None else (Path(sign),),
         )
 
     @property

@@ -9,7 +9,7 @@ All its files and folders get the same time: the real times would reveal in whic
 were written, and how long the publisher's machine worked on them.
 An old release is exchanged with the new one in a single system call where the system has one;
 elsewhere it is moved aside first, and put back if the second step fails. A process that is killed
-leaves at most a hidden draft, which the next publish to the same target removes.
+leaves at most a hidden draft, which the next publish into the same folder removes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import contextlib
 import ctypes
 import errno
 import fcntl
-import glob
 import hashlib
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -49,6 +49,12 @@ from countveil.release.signature import Signer
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
+# A draft of a release, and a file beside its place, are named after what they will become.
+_DRAFT, PENDING = ".draft-", ".pending-"
+_LEFTOVER = re.compile(
+    rf"\.(?P<target>.+)({re.escape(_DRAFT)}|{re.escape(PENDING)})[a-z0-9_]{{8}}(?P<aside>\.previous)?"
+)
+_PARTS = {DATA_FOLDER, REPORT_NAME, SIGNATURE_NAME, MANIFEST_NAME}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +90,9 @@ class ReleaseDraft(Protocol):
 class Draft:
     """An open draft. Put data files into `data`, add the report, then `commit`."""
 
-    def __init__(self, target: Path, folder: Path, lock: int, *, force: bool) -> None:
+    def __init__(self, target: Path, folder: Path, lock: int, *, replaces: bool) -> None:
         self._target = target
-        self._force = force
+        self._replaces = replaces
         self._folder = folder
         self._lock = lock
         self.data = folder / DATA_FOLDER
@@ -141,7 +147,7 @@ class Draft:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
             # Something may have been put there since the draft was opened.
-            check_target(self._target, force=self._force)
+            check_target(self._target, force=self._replaces, again=self._replaces)
             _exchange(self._folder, self._target)
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -155,17 +161,19 @@ class Draft:
 
 
 @contextlib.contextmanager
-def open_draft(target: str | os.PathLike[str], *, force: bool = False) -> Iterator[Draft]:
-    """A draft for `target`, which must not exist, be empty or (with force) be a release."""
+def open_draft(
+    target: str | os.PathLike[str], *, force: bool = False, again: bool = False
+) -> Iterator[Draft]:
+    """A draft for `target`, which must not exist, be empty or (if allowed) be a release."""
     draft = None
     try:
-        path = check_target(Path(target), force=force)
+        path = check_target(Path(target), force=force, again=again)
         with _signals_deferred():
-            _remove_dead_drafts(path)
-            folder = Path(tempfile.mkdtemp(prefix=_prefix(path), dir=path.parent))
-            lock = os.open(folder, os.O_RDONLY)
-            draft = Draft(path, folder, lock, force=force)
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            remove_dead_leftovers(path.parent)
+            folder, lock = locked_leftover(
+                lambda: tempfile.mkdtemp(prefix=f".{path.name}{_DRAFT}", dir=path.parent)
+            )
+            draft = Draft(path, folder, lock, replaces=force and again)
             draft.data.mkdir()
         yield draft
     except OSError as error:
@@ -182,7 +190,7 @@ def set_one_time(folder: Path) -> None:
         os.utime(entry, (moment, moment))
 
 
-def check_target(target: Path, *, force: bool) -> Path:
+def check_target(target: Path, *, force: bool, again: bool) -> Path:
     """The folder that a release at `target` would be, if one may be put there."""
     try:
         str(target).encode()
@@ -201,18 +209,17 @@ def check_target(target: Path, *, force: bool) -> Path:
         raise TargetError(f"{target} is a file. Name a new folder for the release.")
     if not any(path.iterdir()):
         return path
-    if not force:
-        raise TargetError(
-            f"{target} exists and is not empty. Name another folder, or replace the release "
-            f"in it with {option('force', True)}."
-        )
     try:
         manifest = read_manifest(path)
     except ReleaseError as error:
         raise TargetError(
-            f"{target} is not a release, so {option('force', True)} does not replace it. Name "
-            f"another folder."
+            f"{target} exists and is not empty. It is not a release, so {option('force', True)} "
+            f"does not replace it. Name another folder."
         ) from error
+    if not (force and again):
+        from countveil.release.second_release import refuse_to_replace
+
+        refuse_to_replace(target, force=force, again=again)
     foreign = foreign_files(path, manifest)
     if foreign:
         raise TargetError(
@@ -222,20 +229,82 @@ def check_target(target: Path, *, force: bool) -> Path:
     return path
 
 
-def _prefix(target: Path) -> str:
-    return f".{target.name}.draft-"
+def check_not_input(path: Path, what: str, inputs: Iterable[Path]) -> None:
+    """Refuse to write where something is read: the same file under any name, or in its folder."""
+    real = Path(os.path.realpath(path))
+    for given in inputs:
+        read = Path(os.path.realpath(given))
+        if read.is_dir() and read != real and real.is_relative_to(read):
+            raise TargetError(
+                f"{path} lies in {given}, which is read here: {what} would become a part of it. "
+                f"Name a place elsewhere."
+            )
+        if _same(real, read):
+            raise TargetError(
+                f"{path} is read here, and {what} would replace it. Name another place for {what}; "
+                f"{option('force', True)} does not replace an input."
+            )
+        if read.is_relative_to(real):
+            raise TargetError(
+                f"{given} is read here and lies in {path}, which {what} would replace. Name "
+                f"another place for {what}."
+            )
 
 
-def _remove_dead_drafts(target: Path) -> None:
-    """Remove drafts whose process is gone: their lock is free."""
-    for folder in target.parent.glob(glob.escape(_prefix(target)) + "*"):
-        with contextlib.suppress(OSError):
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(handle)
+def _same(one: Path, other: Path) -> bool:
+    """Whether two names are those of one file, be it by a symbolic or a hard link."""
+    try:
+        return one.samefile(other)
+    except OSError:
+        return one == other
+
+
+def locked_leftover(make: Callable[[], str]) -> tuple[Path, int]:
+    """Something that would be left if we were killed, with a lock that shows that we live.
+
+    Before it is locked, another process may take it for dead and remove it; then another is made.
+    """
+    while True:
+        place = Path(make())
+        try:
+            lock = os.open(place, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            if os.path.samestat(place.stat(), os.fstat(lock)):
+                return place, lock
+        except FileNotFoundError:
+            pass
+        os.close(lock)
+
+
+def remove_dead_leftovers(folder: Path) -> None:
+    """Remove drafts and pending files whose process is gone: nobody has them locked."""
+    with contextlib.suppress(OSError):
+        for entry in sorted(folder.iterdir()):
+            if (named := _LEFTOVER.fullmatch(entry.name)) is None:
+                continue
+            # The old release was moved aside, and the new one may not be in its place yet.
+            if named["aside"] and not (folder / named["target"]).exists():
+                continue
+            with contextlib.suppress(OSError):
+                _remove_if_dead(entry)
+
+
+def _remove_if_dead(leftover: Path) -> None:
+    handle = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(handle).st_uid != os.geteuid():
+            return
+        if not leftover.is_dir():
+            leftover.unlink()
+        elif {inside.name for inside in leftover.iterdir()} <= _PARTS:
+            # Nothing but parts of a release: it is a draft, and not merely named like one.
+            shutil.rmtree(leftover, ignore_errors=True)
+    finally:
+        os.close(handle)
 
 
 def _exchange(new: Path, old: Path) -> None:

@@ -68,7 +68,7 @@ class Picture:
         """Write it to an .svg file; a file that is there already stays as it is."""
         from countveil.report.whole_file import check_file, write_file
 
-        check_file(Path(path), "the picture", replace=False)
+        check_file(Path(path), "the picture", force=False, again=False)
         write_file(Path(path), self.svg + "\n", "the picture")
 
 

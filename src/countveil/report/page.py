@@ -15,6 +15,7 @@ from typing import Any
 
 from countveil.display import readable, visible
 from countveil.report.chart import CHART_STYLE, Chart, draw
+from countveil.report.whole_file import GENERATOR
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #222; --paper: #fff; --soft: #555; --rule: #ddd;
@@ -87,6 +88,7 @@ def page(title: str, sections: Sequence[Section], *, warning: str = "", lead: st
     top += f'<p class="lead">{_escaped(lead)}</p>' if lead else ""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<meta {GENERATOR}>"
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'

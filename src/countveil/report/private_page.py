@@ -24,6 +24,10 @@ _WARNING = (
     "For the publisher only, because it shows true counts. Never publish this page, and keep it "
     "apart from the release."
 )
+_TRIAL = (
+    "This was a dry run: nothing was published. The published counts and the errors below are "
+    "those of one draw, which was deleted; a release draws anew."
+)
 _EDGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 _OFF, _LISTED, _DOTS = 0.3, 400, 1_500
 _MEASURED = (
@@ -61,9 +65,14 @@ class PrivateColumn:
 
 
 def private_page(
-    rows: int, dropped: int, columns: Sequence[PrivateColumn], seconds: Mapping[str, float]
+    rows: int,
+    dropped: int,
+    columns: Sequence[PrivateColumn],
+    seconds: Mapping[str, float],
+    *,
+    trial: bool = False,
 ) -> str:
-    """The whole page."""
+    """The whole page; of a `trial`, nothing was published."""
     sections = [_eligibility(rows, dropped, columns)]
     for column in columns:
         sections += [_true_counts(rows, column), _measured(column)]
@@ -77,8 +86,8 @@ def private_page(
             timings,
         )
     )
-    title = f"Private report: a release of {rows:,} rows"
-    return page(title, sections, warning=_WARNING)
+    title = f"Private report: a {'trial' if trial else 'release'} of {rows:,} rows"
+    return page(title, sections, warning=_WARNING, lead=_TRIAL if trial else "")
 
 
 def _eligibility(rows: int, dropped: int, columns: Sequence[PrivateColumn]) -> Section:

@@ -1,10 +1,11 @@
-"""A page or a picture put into a file: whole, or not at all.
+"""A page or a picture put into a file: whole, or not at all, and never in the place of an input.
 
-Enters: a path and a text. Leaves: the file. Must not know: what the text says.
+Enters: a path, a text, the files that the command reads. Leaves: the file. Must not know: what the
+text says.
 
 The text is written beside its place and synced to disk before it is renamed: whatever happens, the
 path holds the old content or the whole new text. A private file is readable by its owner only, from
-the first byte on.
+the first byte on. What a killed process left beside it is removed by the next one.
 """
 
 from __future__ import annotations
@@ -12,16 +13,37 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from countveil.errors import TargetError, option
+from countveil.errors import ReleaseError, TargetError, option
+from countveil.release.draft import (
+    PENDING,
+    check_not_input,
+    locked_leftover,
+    remove_dead_leftovers,
+)
+from countveil.release.manifest import MANIFEST_NAME, read_manifest
+
+# What a page or a picture of ours has in its first bytes.
+GENERATOR = 'name="generator" content="countveil"'
+_FIRST_BYTES = 400
 
 
-def check_file(path: Path, what: str, *, replace: bool, outside: Path | None = None) -> None:
+def check_file(
+    path: Path,
+    what: str,
+    *,
+    force: bool,
+    again: bool = True,
+    inputs: Iterable[Path] = (),
+    outside: Path | None = None,
+) -> None:
     """Refuse a path that cannot be written, before the work for the file begins.
 
-    `outside` is a folder that will be published: the file must not lie in it.
+    A file that exists is replaced with `force` alone, unless it is one of ours that may be written
+    `again`. Nothing replaces one of the `inputs` or changes a release; `outside` is a folder that
+    will be one.
     """
     try:
         path.lstat()
@@ -35,19 +57,39 @@ def check_file(path: Path, what: str, *, replace: bool, outside: Path | None = N
         raise TargetError(f"{path} is a folder. Name a file for {what}.")
     if not path.parent.is_dir():
         raise TargetError(f"There is no folder {path.parent} to write {what} to.")
-    inside = outside is not None and Path(os.path.realpath(path)).is_relative_to(
-        os.path.realpath(outside)
-    )
-    if inside:
-        raise TargetError(
-            f"{path} lies in the release {outside}, and would be published with it. Name a file "
-            f"elsewhere for {what}."
-        )
-    if there and not replace:
+    check_not_input(path, what, inputs)
+    _check_outside(path, what, outside)
+    if there and not force and not (again and _is_ours(path)):
         raise TargetError(
             f"{path} exists. Name another file for {what}, or replace it with "
             f"{option('force', True)}."
         )
+
+
+def _check_outside(path: Path, what: str, outside: Path | None) -> None:
+    real = Path(os.path.realpath(path))
+    if outside is not None and real.is_relative_to(os.path.realpath(outside)):
+        raise TargetError(
+            f"{path} lies in the release {outside}, and would be published with it. Name a file "
+            f"elsewhere for {what}."
+        )
+    for folder in (real.parent, real.parent.parent):
+        if (folder / MANIFEST_NAME).is_file():
+            with contextlib.suppress(ReleaseError):
+                read_manifest(folder)
+                raise TargetError(
+                    f"{path} lies in the release {folder}, which would be changed. Name a file "
+                    f"elsewhere for {what}."
+                )
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether the file is a page or a picture that we wrote."""
+    try:
+        with path.open("rb") as file:
+            return GENERATOR.encode() in file.read(_FIRST_BYTES)
+    except OSError:
+        return False
 
 
 def write_file(path: Path, text: str, what: str, *, private: bool = False) -> None:
@@ -59,13 +101,13 @@ def write_file(path: Path, text: str, what: str, *, private: bool = False) -> No
 class PendingFile:
     """A file that is written, but not yet in its place."""
 
-    def __init__(self, written: str, path: Path, what: str) -> None:
+    def __init__(self, written: Path, path: Path, what: str) -> None:
         self._written, self._path, self._what = written, path, what
 
     def put_in_place(self) -> None:
         """Rename it to its path."""
         try:
-            Path(self._written).replace(self._path)
+            self._written.replace(self._path)
         except OSError as error:
             raise _cannot(self._path, self._what, error) from error
 
@@ -77,12 +119,13 @@ def pending_file(
     """Write the text beside its path; it is removed at the end unless it was put in place."""
     # A symbolic link stays; the file that it points to is written.
     place = Path(os.path.realpath(path))
-    written = ""
-    try:
+    with contextlib.ExitStack() as stack:
         try:
-            # mkstemp makes it readable by its owner only.
-            handle, written = tempfile.mkstemp(prefix=f".{place.name[:60]}.", dir=place.parent)
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
+            remove_dead_leftovers(place.parent)
+            written, lock = locked_leftover(lambda: _empty_file_beside(place))
+            stack.callback(os.close, lock)
+            stack.callback(written.unlink, missing_ok=True)
+            with written.open("w", encoding="utf-8") as file:
                 file.write(text)
                 if not private:
                     os.fchmod(file.fileno(), 0o666 & ~_umask())
@@ -91,10 +134,13 @@ def pending_file(
         except OSError as error:
             raise _cannot(path, what, error) from error
         yield PendingFile(written, place, what)
-    finally:
-        if written:
-            with contextlib.suppress(OSError):
-                Path(written).unlink()
+
+
+def _empty_file_beside(place: Path) -> str:
+    """A new file that only its owner can read."""
+    handle, name = tempfile.mkstemp(prefix=f".{place.name[:60]}{PENDING}", dir=place.parent)
+    os.close(handle)
+    return name
 
 
 def _umask() -> int:

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from countveil.errors import SettingsError, TargetError, option
+from countveil.errors import SettingsError, TargetError
 from countveil.randomness import Randomness
+from countveil.report.whole_file import check_file
 from countveil.synthetic.people import people
 
 if TYPE_CHECKING:
@@ -68,10 +69,7 @@ def generate(
         raise SettingsError(
             f"Cannot tell the format of {path} from its ending. What works: {', '.join(_ENDINGS)}."
         )
-    if path.exists() and not force:
-        raise TargetError(
-            f"{path} exists. Name another file, or replace it with {option('force', True)}."
-        )
+    check_file(path, "the made-up table", force=force, again=False)
     with _written_aside(path) as aside, _writer(aside, path.name.lower()) as write:
         done = 0
         for batch in batches:
@@ -99,8 +97,6 @@ def _written_aside(path: Path) -> Iterator[Path]:
     """A file beside the target that replaces it when complete, and is removed otherwise."""
     aside = None
     try:
-        if not path.parent.is_dir():
-            raise TargetError(f"The folder {path.parent} does not exist. Create it first.")
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)
         aside = Path(name)

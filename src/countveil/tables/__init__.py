@@ -17,6 +17,7 @@ from countveil.tables.locate import (
     FrameSource,
     Source,
     describe_source,
+    input_files,
 )
 from countveil.tables.options import (
     PLAIN_CSV,
@@ -44,6 +45,7 @@ __all__ = [
     "assign_roles",
     "check_named",
     "describe_source",
+    "input_files",
     "put_into_classes",
     "table_options",
 ]

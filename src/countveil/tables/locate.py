@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from countveil.address import DATABASES, DatabaseAddress, parse_address, refuse_url, split_sheet
-from countveil.errors import InputError, SettingsError, nearest, option
+from countveil.errors import CountveilError, InputError, SettingsError, nearest, option
 
 _CSV, _PACKED = (".csv", ".tsv", ".txt", ".tab"), (".gz", ".zst", ".zip")
 _FORMATS = {
@@ -57,6 +57,7 @@ class DatabaseSource(DatabaseAddress):
 
 
 Source = FileSource | FrameSource | DatabaseSource
+_JOURNALS = ("-wal", "-shm", "-journal", ".wal")
 _EXPORTS = ("__arrow_c_stream__", "__arrow_c_array__")
 
 
@@ -84,6 +85,27 @@ def describe_source(table: object, query: str | None = None) -> Source:
         f"{DATABASES}, a pandas or Polars data frame, an Arrow table, reader or dataset, a DuckDB "
         f"relation, or anything else that exports Arrow."
     )
+
+
+def input_files(table: object) -> list[Path]:
+    """The files and folders that a table is read from, as far as its name says; else none.
+
+    They are never to be written to. What is wrong with the name is said when the table is read.
+    """
+    if not isinstance(table, str | os.PathLike):
+        # A dataset of Arrow knows its files.
+        files = getattr(table, "files", ())
+        return [Path(file) for file in files if isinstance(file, str)]
+    name = os.fsdecode(table).removeprefix("file://")
+    try:
+        address = parse_address(name)
+        if address is not None:
+            journals = [Path(address.place + ending) for ending in _JOURNALS]
+            return [Path(address.place), *filter(Path.exists, journals)]
+        files = list(_find_files(name).paths)
+        return [Path(name), *files] if os.path.isdir(name) else files  # noqa: PTH112
+    except (CountveilError, OSError, ValueError):
+        return [Path(name)] if os.path.isfile(name) else []  # noqa: PTH113 - never raises
 
 
 def is_polars_plan(table: object) -> bool:

@@ -10,10 +10,11 @@ import codecs
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from countveil.errors import SettingsError, option
+from countveil.errors import SettingsError, nearest, option
 from countveil.tables.classes import Bins
 from countveil.tables.labels import read_labels
 from countveil.tables.progress import Progress
@@ -130,7 +131,8 @@ class Shaping:
     """What is done to columns and values before they are published.
 
     Columns in `drop` are left out; those in `keep` are published although they look unsafe. Each
-    value of the column `person` must have one row.
+    value of the column `person` must have one row. `files` are those that the options were read
+    from.
     """
 
     drop: tuple[str, ...] = ()
@@ -140,6 +142,7 @@ class Shaping:
     merge: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     domain: Mapping[str, Sequence[str]] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         both = set(self.drop) & set(self.keep)
@@ -187,6 +190,8 @@ def table_options(
     **options: Unpack[SourceOptions],
 ) -> tuple[Reading, Shaping]:
     """How to read and shape a table, from what a caller may write; files are read here."""
+    files = _files_named({**locals(), **options})
+    _check_known(options)
     labels = options.get("labels")
     shaping = Shaping(
         drop=_names(drop),
@@ -196,6 +201,7 @@ def table_options(
         merge={name: read_merges(given) for name, given in (merge or {}).items()},
         domain={name: read_domain(given) for name, given in (domain or {}).items()},
         labels={name: read_labels(given) for name, given in (labels or {}).items()},
+        files=files,
     )
     reading = Reading(
         missing=_names(options.get("missing", ())),
@@ -246,6 +252,23 @@ def _codec_name(encoding: str) -> str:
     if codec.name.replace("_", "-") in _NOT_STORED:
         raise SettingsError(f"{encoding!r} is not how files are stored. Usual ones: {_EXAMPLES}.")
     return codec.name
+
+
+def _check_known(options: Mapping[str, object]) -> None:
+    """Refuse a keyword that is none of ours: where options are passed on, Python does not."""
+    for name in options:
+        if name not in SourceOptions.__annotations__:
+            known = [*signature(table_options).parameters, *SourceOptions.__annotations__]
+            raise TypeError(f"There is no argument {name!r}. {nearest(name, known)}")
+
+
+def _files_named(given: Mapping[str, object]) -> tuple[Path, ...]:
+    """The files that options name for columns."""
+    named = [
+        each for value in given.values() if isinstance(value, Mapping) for each in value.values()
+    ]
+    paths = [Path(each) for each in named if isinstance(each, str | os.PathLike)]
+    return tuple(path for path in paths if os.path.isfile(path))  # noqa: PTH113 - never raises
 
 
 def _names(given: Sequence[str] | str) -> tuple[str, ...]:

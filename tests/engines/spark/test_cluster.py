@@ -593,13 +593,13 @@ class TestRefusals:
         first = (tmp_path / "r" / "manifest.json").read_text()
         with pytest.raises(TargetError, match="force=True"):
             on_spark(part, tmp_path / "r")
-        on_spark(part, tmp_path / "r", seed=2, force=True)
+        on_spark(part, tmp_path / "r", seed=2, force=True, again=True)
         assert (tmp_path / "r" / "manifest.json").read_text() != first
         assert [path.name for path in tmp_path.iterdir()] == ["r"]
         assert cv.verify(tmp_path / "r") == []
         (tmp_path / "r" / "data" / "note.txt").write_text("mine")
         with pytest.raises(TargetError, match=r"note\.txt"):
-            on_spark(part, tmp_path / "r", force=True)
+            on_spark(part, tmp_path / "r", force=True, again=True)
 
     def test_where_folders_are_not_renamed_in_one_step(
         self, census: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -625,7 +625,7 @@ class TestRefusals:
         for to, force in (("s", False), ("r", True)):
             moved.clear()
             with pytest.raises(TargetError, match="could not be written"):
-                on_spark(part, tmp_path / to, force=force)
+                on_spark(part, tmp_path / to, force=force, again=True)
             assert {"data", "report.html"} <= set(moved[: moved.index("manifest.json")])
         assert [path.name for path in tmp_path.iterdir()] == ["r"]
         assert (tmp_path / "r" / "manifest.json").read_text() == first

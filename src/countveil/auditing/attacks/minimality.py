@@ -80,7 +80,7 @@ def _published(
     run_publish(
         pa.table(columns),
         Protecting(settings, seed),
-        Writing.of(folder),
+        Writing.of(folder, again=True),
         shaping=Shaping(keep=tuple(columns)),
     )
     stored = read_stored(folder, [number, *settings])

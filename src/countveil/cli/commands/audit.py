@@ -10,6 +10,7 @@ import typer
 from countveil.cli.options import (
     NOTHING_GIVEN,
     EllOption,
+    ForceReportOption,
     FormatOption,
     Given,
     Groups,
@@ -57,6 +58,7 @@ def command(
         ),
     ] = None,
     report: ReportOption = None,
+    force: ForceReportOption = False,
     shaping: Given = NOTHING_GIVEN,
     groups: GroupsOption = Groups.MIXED,
     residue: ResidueOption = Residue.ABSORB,
@@ -79,13 +81,15 @@ def command(
     from countveil.auditing.auditor import run_audit
     from countveil.publishing.settings import Protecting
     from countveil.report.whole_file import check_file, write_file
+    from countveil.tables import input_files
 
-    if report is not None:
-        check_file(report, "the report", replace=True)
     protecting = Protecting.of(with_ell(sensitive, ell), groups=groups, residue=residue)
     named = [name for text in attacks or () for name in text.split(",") if name]
     with progress_shown() as progress:
         reading, shape = reading_and_shaping(source, shaping, progress)
+        if report is not None:
+            read = [*input_files(table), *shape.files, *([] if release is None else [release])]
+            check_file(report, "the report", force=force, inputs=read)
         audit = run_audit(
             table, protecting, release=release, attacks=named, reading=reading, shaping=shape
         )

@@ -9,6 +9,7 @@ import typer
 from countveil.cli.options import (
     NOTHING_GIVEN,
     EllOption,
+    ForceReportOption,
     FormatOption,
     Given,
     InputArgument,
@@ -50,6 +51,7 @@ def command(
         ),
     ] = 5,
     report: ReportOption = None,
+    force: ForceReportOption = False,
     recoding: Given = NOTHING_GIVEN,
     seed: Annotated[
         int | None,
@@ -74,9 +76,8 @@ def command(
     """
     from countveil.comparing.comparer import run_compare
     from countveil.report.whole_file import check_file, write_file
+    from countveil.tables import input_files
 
-    if report is not None:
-        check_file(report, "the report", replace=True)
     if len(sensitive) > 1:
         raise SettingsError(
             f"Methods are compared on one sensitive column at a time; {len(sensitive)} were named. "
@@ -85,6 +86,9 @@ def command(
     ((column, number),) = with_ell(sensitive, ell).items()
     with progress_shown() as progress:
         reading, shaping = reading_and_shaping(source, recoding, progress)
+        if report is not None:
+            read = [*input_files(table), *shaping.files]
+            check_file(report, "the report", force=force, inputs=read)
         comparison = run_compare(
             table, column, number, epsilon=epsilon, queries=queries, releases=releases,
             reading=reading, shaping=shaping, seed=seed,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from countveil.randomness import Stream
 
 _ELL = 5
+# The made-up table says that it is one: what lies beside it was made by an earlier demo.
+_MARK = {"countveil": "demo"}
 _PLANTED = {"age": 70, "gender": "F", "country": "Iceland", "occupation": "watchmaker"}
 _N_PLANTED = 5
 
@@ -65,18 +66,18 @@ def command(
 
     if rows < 1_000:
         raise SettingsError(f"The demo needs at least 1,000 rows to show anything, got {rows}.")
-    to.mkdir(parents=True, exist_ok=True)
     census, folder = to / "census.parquet", to / "release"
+    _check_place(to, census, folder)
+    to.mkdir(parents=True, exist_ok=True)
     print(f"1. Making up a census of {rows:,} people, five of them very special.")
     table = generate(rows)
-    pq.write_table(plant(table, Randomness().stream("plant")), census)
+    planted = plant(table, Randomness().stream("plant"))
+    pq.write_table(planted.replace_schema_metadata(_MARK), census)
     print(f"2. Publishing it with ell = {_ELL}: occupation is the sensitive column.")
-    if folder.exists():
-        shutil.rmtree(folder)
     protecting = Protecting.of({"occupation": _ELL})
     with progress_shown() as progress:
         reading = Reading(progress=progress)
-        run_publish(census, protecting, Writing.of(folder), reading=reading)
+        run_publish(census, protecting, Writing.of(folder, force=True, again=True), reading=reading)
     print("3. Asking the release ten questions, from large to tiny:")
     _print_answers(census, folder)
     print_paragraph(
@@ -94,6 +95,26 @@ Try next:
     "SELECT gender, count(*) FROM release
      WHERE occupation = 'nurse' GROUP BY gender"
   {name} verify {folder}""")
+
+
+def _check_place(to: Path, census: Path, folder: Path) -> None:
+    """Refuse a folder in which the demo would replace what it has not made."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from countveil.errors import TargetError
+
+    try:
+        made_by_us = (pq.read_schema(census).metadata or {}) == {
+            key.encode(): value.encode() for key, value in _MARK.items()
+        }
+    except (OSError, pa.ArrowException):
+        made_by_us = not census.exists() and not folder.exists()
+    if not made_by_us:
+        raise TargetError(
+            f"{to} has a {census.name} or a {folder.name} that the demo did not make, and that it "
+            f"would replace. Name another folder with --to."
+        )
 
 
 def _print_answers(census: Path, folder: Path) -> None:

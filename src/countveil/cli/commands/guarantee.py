@@ -52,6 +52,13 @@ PlotOption = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE", help="Also draw the paper's figure, as an .svg file."),
 ]
+ForceOption = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace the file of --plot, whatever it is; a figure of ours is replaced anyway.",
+    ),
+]
 
 
 @app.command()
@@ -64,6 +71,7 @@ def utility(
     size: SizeOption = None,
     share: ShareOption = None,
     plot: PlotOption = None,
+    force: ForceOption = False,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Find the count from which the published count is accurate enough.
@@ -78,7 +86,7 @@ def utility(
     Example: countveil guarantee utility --ell 10 --error 0.2 --probability 0.02
     """
     parameters = _Parameters(ell, count, error, probability, rows, size, share)
-    parameters.answer("utility", plot, style)
+    parameters.answer("utility", plot, style, force=force)
 
 
 @app.command()
@@ -91,6 +99,7 @@ def privacy(
     size: SizeOption = None,
     share: ShareOption = None,
     plot: PlotOption = None,
+    force: ForceOption = False,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Find how likely the published count of a small number of rows is to be far off.
@@ -105,7 +114,7 @@ def privacy(
     Example: countveil guarantee privacy --ell 10 --count 5 --error 0.3
     """
     parameters = _Parameters(ell, count, error, probability, rows, size, share)
-    parameters.answer("privacy", plot, style)
+    parameters.answer("privacy", plot, style, force=force)
 
 
 _EXPLAINED = {
@@ -135,7 +144,7 @@ class _Parameters:
     size: int | None
     share: float | None
 
-    def answer(self, what: str, plot: Path | None, style: Format) -> None:
+    def answer(self, what: str, plot: Path | None, style: Format, *, force: bool) -> None:
         """Find the third number, draw, print."""
         from countveil.maths.guarantees import Guarantee
 
@@ -146,7 +155,8 @@ class _Parameters:
             count=self.count, error=self.error, probability=self.probability
         )
         if plot is not None:
-            _draw(plot, what, self.error if self.error is not None else float(answer), self.ell)
+            drawn = self.error if self.error is not None else float(answer)
+            _draw(plot, what, drawn, self.ell, force=force)
         _print(answer, style, predicate)
         if style is Format.TABLE and predicate is None:
             print_paragraph(_EXPLAINED[what])
@@ -198,11 +208,11 @@ def _digits(number: float | None) -> str | None:
     return None if number is None else f"{number:.4g}"
 
 
-def _draw(path: Path, what: str, error: float, ell: int) -> None:
+def _draw(path: Path, what: str, error: float, ell: int, *, force: bool) -> None:
     from countveil.errors import SettingsError
     from countveil.report import picture
     from countveil.report.guarantee_figures import privacy_figure, utility_figure
-    from countveil.report.whole_file import check_file, write_file
+    from countveil.report.whole_file import GENERATOR, check_file, write_file
 
     if path.suffix.lower() != ".svg":
         raise SettingsError(
@@ -212,6 +222,7 @@ def _draw(path: Path, what: str, error: float, ell: int) -> None:
         raise SettingsError(
             f"The figure can be drawn for errors from 0.001 to less than 1; here it is {error:.4g}."
         )
-    check_file(path, "the picture", replace=True)
+    check_file(path, "the picture", force=force)
     figure = {"utility": utility_figure, "privacy": privacy_figure}[what]
-    write_file(path, picture(figure(error, ell)), "the picture")
+    marked = picture(figure(error, ell)).replace(">", f"><!-- {GENERATOR} -->", 1)
+    write_file(path, marked, "the picture")

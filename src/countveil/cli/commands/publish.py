@@ -80,11 +80,26 @@ def command(
     ] = None,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Replace the release in DIR, and the private report."),
+        typer.Option(
+            "--force",
+            help="Replace the release in DIR (with --again), and the private report. No input is "
+            "ever replaced.",
+        ),
+    ] = False,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again",
+            help="Publish although a release of these people seems to exist. Two releases of the "
+            "same people, combined, reveal more than either: only if nobody else has ever had "
+            "the other one, or it is about other people.",
+        ),
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Do everything but write, and say what would be published."),
+        typer.Option(
+            "--dry-run", help="Do everything but publish, and say what would be published."
+        ),
     ] = False,
     sign: Annotated[
         Path | None,
@@ -155,7 +170,7 @@ def command(
         progress("starting", 0, 0)
         chosen = chosen_engine(engine, table, master)
         writing = Writing.of(
-            to, force=force, dry_run=dry_run, output_format=output_format,
+            to, force=force, again=again, dry_run=dry_run, output_format=output_format,
             rows_per_file=rows_per_file, sign=sign, private_report=private_report,
         )  # fmt: skip
         done = run_publish(
@@ -168,7 +183,7 @@ def command(
     if style is not Format.TABLE:
         print(_as_text(done, seconds, style))
     elif dry_run:
-        _print_plan(done)
+        _print_plan(done, private_report)
     else:
         _print_done(done, seconds, private_report)
 
@@ -197,12 +212,16 @@ def _next_step(folder: str) -> str:
     return f"show {shlex.quote(folder.removeprefix('file://'))}"
 
 
-def _print_plan(done: Publication) -> None:
+def _print_plan(done: Publication, private_report: Path | None) -> None:
     """What would have been published."""
-    print(visible(f"Nothing was written. {done.rows:,} rows would be published to {done.folder}:"))
+    print(
+        visible(f"Nothing was published. {done.rows:,} rows would be published to {done.folder}:")
+    )
     print_manifest(done.manifest)
     if done.dropped:
         print(f"{done.dropped} rows would be dropped, so that a multiple of ell is left.")
+    if private_report is not None:
+        print(visible(f"For you only, with the figures of a trial: {private_report}"))
     print("To publish, run the same command without --dry-run.")
 
 

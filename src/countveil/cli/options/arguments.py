@@ -96,3 +96,10 @@ ReportOption = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help="Also write an HTML page with charts."),
 ]
+ForceReportOption = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace the file of --report, whatever it is; a page of ours is replaced anyway.",
+    ),
+]

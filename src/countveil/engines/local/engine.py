@@ -66,13 +66,15 @@ class LocalEngine:
         return LocalSource(surveyed, memory, reading.spill)
 
     @contextlib.contextmanager
-    def open_draft(self, to: str, *, force: bool, dry_run: bool) -> Iterator[Draft | None]:
+    def open_draft(
+        self, to: str, *, force: bool, again: bool, dry_run: bool
+    ) -> Iterator[Draft | None]:
         """A draft in a folder beside the target; none in a dry run."""
         if dry_run:
-            check_target(Path(to), force=force)
+            check_target(Path(to), force=force, again=again)
             yield None
             return
-        with open_draft(to, force=force) as draft:
+        with open_draft(to, force=force, again=again) as draft:
             yield draft
 
 

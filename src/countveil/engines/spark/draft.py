@@ -30,6 +30,7 @@ from countveil.release.manifest import (
     Manifest,
     ReportFile,
 )
+from countveil.release.second_release import refuse_to_replace
 from countveil.release.signature import Signer
 
 _PATTERN = set("{}[]*?\\")
@@ -40,9 +41,9 @@ class SparkDraft:
     """See `ReleaseDraft` in `release/draft.py`."""
 
     def __init__(
-        self, session: Any, files: Files, target: str, folder: str, *, force: bool
+        self, session: Any, files: Files, target: str, folder: str, *, replaces: bool
     ) -> None:
-        self._session, self._files, self._force = session, files, force
+        self._session, self._files, self._replaces = session, files, replaces
         self._target, self._folder = target, folder
         self.data = f"{folder}/{DATA_FOLDER}"
 
@@ -100,7 +101,7 @@ class SparkDraft:
         aside = None
         if files.exists(target):
             # Somebody may have put something there since the draft was begun.
-            check_target(self._session, target, force=self._force)
+            check_target(self._session, target, force=self._replaces, again=self._replaces)
             aside = f"{self._folder}.previous"
             files.rename(target, aside)
         try:
@@ -127,14 +128,14 @@ class SparkDraft:
 
 
 @contextlib.contextmanager
-def open_draft(session: Any, target: str, *, force: bool) -> Iterator[SparkDraft]:
-    """A draft for `target`, which must not exist, be empty or (with force) be a release."""
+def open_draft(session: Any, target: str, *, force: bool, again: bool) -> Iterator[SparkDraft]:
+    """A draft for `target`, which must not exist, be empty or (if allowed) be a release."""
     draft = None
     try:
-        files, root = check_target(session, target, force=force)
+        files, root = check_target(session, target, force=force, again=again)
         above, _, name = root.rpartition("/")
         folder = f"{above}/.{name}.draft-{uuid.uuid4().hex[:12]}"
-        draft = SparkDraft(session, files, root, folder, force=force)
+        draft = SparkDraft(session, files, root, folder, replaces=force and again)
         files.make_folder(draft.data)
         files.set_rights(folder, "700")
         yield draft
@@ -148,7 +149,7 @@ def open_draft(session: Any, target: str, *, force: bool) -> Iterator[SparkDraft
             draft.discard()
 
 
-def check_target(session: Any, target: str, *, force: bool) -> tuple[Files, str]:
+def check_target(session: Any, target: str, *, force: bool, again: bool) -> tuple[Files, str]:
     """The file system and the full address of a target, if a release may be put there."""
     if set(target) & _PATTERN:
         raise TargetError(
@@ -156,7 +157,7 @@ def check_target(session: Any, target: str, *, force: bool) -> tuple[Files, str]
             f"folder without any of {' '.join(sorted(_PATTERN))}."
         )
     try:
-        return _free_place(Files(session, target), target, force=force)
+        return _free_place(Files(session, target), target, force=force, again=again)
     except jobs.java_errors() as error:
         raise TargetError(
             f"{target} is not an address that this Spark can write to ({jobs.condition(error)}). "
@@ -165,7 +166,7 @@ def check_target(session: Any, target: str, *, force: bool) -> tuple[Files, str]
         ) from None
 
 
-def _free_place(files: Files, target: str, *, force: bool) -> tuple[Files, str]:
+def _free_place(files: Files, target: str, *, force: bool, again: bool) -> tuple[Files, str]:
     root = files.root
     above, _, name = root.rpartition("/")
     if not name or name.endswith(":"):
@@ -179,23 +180,21 @@ def _free_place(files: Files, target: str, *, force: bool) -> tuple[Files, str]:
         raise TargetError(f"{target} is a file. Name a new folder for the release.")
     inside = files.listing(root)
     if inside:
-        _check_replaceable(files, target, set(inside), force=force)
+        _check_replaceable(files, target, set(inside), force=force, again=again)
     return files, root
 
 
-def _check_replaceable(files: Files, target: str, inside: set[str], *, force: bool) -> None:
-    if not force:
-        raise TargetError(
-            f"{target} exists and is not empty. Name another folder, or replace the release in it "
-            f"with {option('force', True)}."
-        )
+def _check_replaceable(
+    files: Files, target: str, inside: set[str], *, force: bool, again: bool
+) -> None:
     try:
         manifest = read_manifest(files, files.root)
     except ReleaseError:
         raise TargetError(
-            f"{target} is not a release, so {option('force', True)} does not replace it. Name "
-            f"another folder."
+            f"{target} exists and is not empty. It is not a release, so {option('force', True)} "
+            f"does not replace it. Name another folder."
         ) from None
+    refuse_to_replace(target, force=force, again=again)
     listed = {file.path.rpartition("/")[2] for file in manifest.files}
     foreign = (inside - _PARTS) | (set(files.listing(f"{files.root}/{DATA_FOLDER}")) - listed)
     if foreign:

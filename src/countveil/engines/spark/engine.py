@@ -57,11 +57,13 @@ class SparkEngine:
         return source
 
     @contextlib.contextmanager
-    def open_draft(self, to: str, *, force: bool, dry_run: bool) -> Iterator[SparkDraft | None]:
+    def open_draft(
+        self, to: str, *, force: bool, again: bool, dry_run: bool
+    ) -> Iterator[SparkDraft | None]:
         """A draft beside the target; none in a dry run."""
         if dry_run:
-            check_target(self.session, to, force=force)
+            check_target(self.session, to, force=force, again=again)
             yield None
             return
-        with open_draft(self.session, to, force=force) as draft:
+        with open_draft(self.session, to, force=force, again=again) as draft:
             yield draft
