@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -35,6 +36,48 @@ def test_a_plan_is_attacked_and_reported(quick: Quick, census: Path, tmp_path: P
     page = (tmp_path / "audit.html").read_text()
     assert "<svg" in page
     assert "For the publisher" in page
+
+
+def test_exposure_comes_before_any_claim(quick: Quick, census: Path, tmp_path: Path) -> None:
+    words = ("audit", census, "-s", "occupation", "--ell", "4", "--attacks", "elimination")
+    about = ("--title", "Jobs <i>2026</i>", "--contact", "<script>x</script>")
+    done = quick(*words, *about, "--report", tmp_path / "audit.html")
+    said = " ".join(done.out.split())
+    assert said.startswith("1 in 100 people: the true occupation is believed at ")
+    assert said.index("without the release") < said.index("claims that were tested")
+    page = (tmp_path / "audit.html").read_text()
+    assert "<script>" not in page
+    assert "Jobs &lt;i&gt;2026&lt;/i&gt;" in page
+    assert page.index("Average belief") < page.index("claims that were tested")
+    assert page.index("Open points") < page.index("Appendix: the claims")
+    # The summary is one sheet of its own when it is printed.
+    assert re.search(r"@media print .*\.board \{[^}]*break-after: page", page, re.DOTALL)
+    found = json.loads(quick(*words, "--format", "json").out)
+    exposure = found["exposure"]["occupation"]
+    assert exposure["people"] == exposure["asked_about"] == 3000
+    for figure in (
+        exposure["average"],
+        exposure["one_in_100_believed_at_least"],
+        exposure["most_exposed_1_percent"],
+        *exposure["share_believed_at_least"].values(),
+    ):
+        assert 0 <= figure["without_release"] <= 1
+        assert 0 <= figure["with_release"] <= 1
+    assert exposure["average"]["with_release"] > exposure["average"]["without_release"]
+    assert set(exposure["share_believed_at_least"]) == {"0.5", "0.9", "0.99"}
+    assert found["counts_of_1_percent"]["occupation"]["mean_relative_error"] > 0
+
+
+def test_a_finished_release_is_as_exposed_as_its_rows_can_be_linked(tmp_path: Path) -> None:
+    """Everybody is alike, so the release adds nothing about anybody."""
+    people = pa.table({"sex": ["F"] * 2_000, "job": ["a", "b", "c", "d", "e"] * 400})
+    cv.publish(people, {"job": 3}, tmp_path / "release", keep="sex")
+    audit = cv.audit(people, {"job": 3}, release=tmp_path / "release", attacks="elimination")
+    found = audit.exposure["job"]
+    assert found is not None
+    assert found.alone == 0
+    assert found.after == pytest.approx(found.before, rel=0.01)
+    assert str(audit).startswith("1 in 100 people")
 
 
 def test_a_finished_release_is_attacked(quick: Quick, census: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.publishing.measuring import Measuring
+from countveil.publishing.measuring import Measuring, ReleaseFiles
 from countveil.publishing.prepare import open_table, prepare
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
@@ -49,7 +49,8 @@ def test_it_holds_true_and_published_counts(census: Path, tmp_path: Path) -> Non
     true = pq.read_table(census)["salary"].value_counts().to_pylist()
     published = pq.read_table(folder / "data")["salary"].value_counts().to_pylist()
     said = {entry["values"]: entry["counts"] for entry in published}
-    eligibility, counts, measured, timings = tables(own.read_text())
+    summary, exposure, profiles, *others, codebook = tables(own.read_text())
+    eligibility, counts, measured, timings = others
     top = max(true, key=lambda entry: entry["counts"])
     assert eligibility[1][:6] == [
         "salary", "3", str(3_000 // top["counts"]), "1,000", top["values"], f"{top['counts']:,}"
@@ -58,12 +59,49 @@ def test_it_holds_true_and_published_counts(census: Path, tmp_path: Path) -> Non
         (e["values"], f"{e['counts']:,}", f"{said.get(e['values'], 0):,}") for e in true
     }
     assert measured[0][-1] == "covered"
+    assert summary[0] == ["column", "holds", "role", "values"]
+    assert {row[0] for row in codebook[1:]} == set(pq.read_table(census).column_names)
+    # All people are in the table of beliefs, without the release and with it.
+    for column in (1, 3):
+        assert sum(int(row[column].replace(",", "")) for row in exposure[1:]) == 3_000
+    people = [int(row[-4].replace(",", "")) for row in profiles[1:]]
+    exposed = [int(row[-3].replace(",", "")) for row in profiles[1:]]
+    assert 0 < sum(exposed) <= 60
+    assert all(some <= all_of_them for some, all_of_them in zip(exposed, people, strict=True))
     assert len(measured) > 5
     assert {row[0] for row in timings[1:]} >= {"reading", "grouping salary", "writing"}
     assert "Never publish this page" in own.read_text()
     # Nothing of it is in the release, nor anything else that was not there before.
     assert cv.verify(folder) == []
     assert {path.name for path in tmp_path.iterdir()} == {"own.html", "release"}
+
+
+def test_profiles_are_plain_and_told_apart_from_the_release(tmp_path: Path) -> None:
+    """A slice gives its value away: before any release, and named by its plain values alone."""
+    rng = np.random.default_rng(1)
+    treated = rng.choice(["yes", "no"], 4_000, p=[0.8, 0.2])
+    drug = np.where(treated == "no", "none", rng.choice(["a1", "b2", "c3", "d4"], 4_000))
+    people = pa.table({"treated": treated, "ward": rng.choice(["x", "y"], 4_000), "drug": drug})
+    own = tmp_path / "own.html"
+    cv.publish(
+        people, {"drug": 3}, tmp_path / "release", private_report=own, keep=["treated"],
+        title="Drugs </title><script>", contact="<b>me</b>",
+    )  # fmt: skip
+    text = own.read_text()
+    assert "<script>" not in text
+    assert "<b>me" not in text
+    _, beliefs, profiles, *_ = tables(text)
+    assert profiles[0][0] == "treated"
+    # Every fifth person is known without the release, which adds nothing there.
+    assert profiles[1][0] == "no"
+    assert float(profiles[1][-2]) > 0.98
+    assert float(profiles[1][-1]) > 0.98
+    known = int(beliefs[-1][1].replace(",", ""))
+    assert known == int((treated == "no").sum())
+    listed = [cell for row in profiles for cell in row]
+    assert not {"none", "a1", "b2", "c3", "d4"} & set(listed)
+    assert "believed at 0.9 or more without any release" in text
+    assert "Confidential" in text
 
 
 def test_what_is_measured_is_what_an_analyst_gets(census: Path, tmp_path: Path) -> None:
@@ -79,8 +117,9 @@ def test_what_is_measured_is_what_an_analyst_gets(census: Path, tmp_path: Path) 
     source = open_table(table, Reading(), Shaping(), ["occupation"])
     kept = prepare(source, ["occupation"], Shaping())
     without = Randomness(3).stream("residue").choose(3, 2_999)
-    measuring = Measuring(kept, without, sorted(data.iterdir()))
-    found = measuring.measure("occupation", 4, "mixed", Randomness(1).stream("ask"))
+    files = ReleaseFiles(data, [path.name for path in sorted(data.iterdir())], 2_996)
+    measuring = Measuring(kept, files, without)
+    found = measuring.answers("occupation", 4, "mixed", Randomness(1).stream("ask"))
     assert found is not None
     assert found.true.shape[0] > 20
     people = table.take(np.delete(np.arange(2_999), without))

@@ -11,7 +11,7 @@ from typing import Unpack
 
 from countveil.auditing.auditor import run_audit
 from countveil.auditing.summary import Audit
-from countveil.publishing.settings import Protecting
+from countveil.publishing.settings import Protecting, about_today
 from countveil.tables import SourceOptions, table_options
 from countveil.tables.progress import Progress
 
@@ -32,6 +32,8 @@ def audit(
     groups: str = "mixed",
     residue: str = "absorb",
     seed: int | None = None,
+    title: str = "",
+    contact: str = "",
     progress: Progress | None = None,
     **options: Unpack[SourceOptions],
 ) -> Audit:
@@ -39,7 +41,8 @@ def audit(
 
     Without `release` a trial is published into a temporary place and attacked; with it, the folder
     of a finished release of this table, as a real adversary would. The other options are those of
-    `publish`. What comes back has `.passed`, `.findings`, `.table()` and `.to_html()`; print it.
+    `publish`; `title` and `contact` stand on the report. What comes back has `.exposure`,
+    `.passed`, `.findings`, `.table()` and `.to_html()`; print it.
     """
     reading, shaping = table_options(
         drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
@@ -52,4 +55,5 @@ def audit(
         attacks=(attacks,) if isinstance(attacks, str) else tuple(attacks),
         reading=reading,
         shaping=shaping,
+        about=about_today(title, contact),
     )

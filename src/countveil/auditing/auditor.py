@@ -8,6 +8,7 @@ an attack works, how a report looks. It contains counts and shares; no value of 
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Collection, Sequence
@@ -23,15 +24,21 @@ from countveil.auditing.case import (
 )
 from countveil.auditing.findings import Outcome, judged, too_few
 from countveil.auditing.linking import true_columns
-from countveil.auditing.summary import Audit
+from countveil.auditing.summary import Audit, MeasuredColumn
 from countveil.auditing.target import LEAST_LINKED
 from countveil.errors import SettingsError
 from countveil.maths.groups import check_eligible
+from countveil.publishing.measuring import Measuring, ReleaseFiles
 from countveil.publishing.prepare import open_table, prepare
 from countveil.publishing.settings import Protecting
 from countveil.randomness import Randomness
+from countveil.release import About
+from countveil.report.board import codebook_of
 from countveil.tables import Reading, Shaping
 from countveil.tables.progress import Progress
+
+# Counts of this share of the rows are what a board asks about.
+_SHARE = 0.01
 
 
 def run_audit(
@@ -42,6 +49,7 @@ def run_audit(
     attacks: Sequence[str] = (),
     reading: Reading | None = None,
     shaping: Shaping | None = None,
+    about: About | None = None,
 ) -> Audit:
     """Attack the planned release of `table`, or the one in the folder `release`."""
     wanted = _wanted(attacks)
@@ -64,12 +72,16 @@ def run_audit(
         else:
             progress("publishing a trial", 0, 0)
             case = planned_case(audited, protecting, scratch)
-        outcome = _attacked(case, wanted, Randomness(protecting.seed), progress)
+        randomness = Randomness(protecting.seed)
+        progress("measuring exposure", 0, 0)
+        measured = _measured(case, randomness)
+        outcome = _attacked(case, wanted, randomness, progress)
     return Audit(
         case.target.rows, case.target.n_linked,
         {name: choice.ell for name, choice in case.settings.items()},
         {name: case.manifest.sensitive[name].groups for name in case.settings},
-        case.planned, judged(outcome.findings), outcome.charts,
+        case.planned, judged(outcome.findings), outcome.charts, measured, about or About(),
+        codebook_of(case.manifest, case.prepared.source.value_ranges(list(case.truth))),
     )  # fmt: skip
 
 
@@ -89,6 +101,26 @@ def _read(
         counts = prepared.source.histogram(name).counts
         check_eligible(name, counts, choice.ell, lambda _place: "its most frequent value")
     return AuditedTable(table, reading, shaping, prepared, true_columns(prepared))
+
+
+def _measured(case: AuditCase, randomness: Randomness) -> dict[str, MeasuredColumn]:
+    """How exposed people are, and how far off counts, in the release or its trial."""
+    manifest = case.manifest
+    names = [file.path for file in manifest.files]
+    files = ReleaseFiles(case.folder, names, manifest.rows, manifest.columns)
+    measuring = Measuring(case.prepared, files)
+    measured = {}
+    for name, choice in case.settings.items():
+        groups = manifest.sensitive[name].groups
+        answers = measuring.answers(name, choice.ell, groups, randomness.stream("ask", name))
+        exposure = measuring.exposure(name, choice.ell, groups, randomness.stream("exposure", name))
+        error, counts = (
+            (math.nan, 0) if answers is None else answers.error_near(_SHARE, manifest.rows)
+        )
+        measured[name] = MeasuredColumn(
+            None if exposure is None else exposure.found, error if counts else None, counts
+        )
+    return measured
 
 
 def _attacked(

@@ -1,13 +1,14 @@
-"""All findings together: the table, the verdict in words, JSON, the page.
+"""All findings together: how exposed people are, then the claims; in words, as JSON, as a page.
 
-Enters: judged findings and charts. Leaves: an `Audit`. Must not know: how anything was attacked. It
-contains shares and counts; no value of any row.
+Enters: judged findings and charts, measured exposures. Leaves: an `Audit`. Must not know: how
+anything was attacked. It contains shares and counts, and the names and values of columns that are
+published; no value of any row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from countveil.auditing.findings import (
@@ -20,7 +21,18 @@ from countveil.auditing.findings import (
     Finding,
 )
 from countveil.display import text_table, visible
+from countveil.maths.adversary import Exposure
+from countveil.release import About
 from countveil.report import Chart, Section, page
+from countveil.report.board import Board, CodebookEntry, codebook_table
+from countveil.report.exposure import (
+    MeasuredExposure,
+    exposure_points,
+    exposure_sections,
+    exposure_sentences,
+    figures_of,
+    not_measured,
+)
 
 _MARKS = {EXCEEDS: "bad", HOLDS: "good", BY_DESIGN: "plain", KNOWN_LIMIT: "plain", NOT_RUN: "plain"}
 _CONFIDENTIAL = (
@@ -28,7 +40,25 @@ _CONFIDENTIAL = (
     "no row and no value of a row is among them."
 )
 
+_NOT_PUBLIC = (
+    "Confidential, for the publisher: the figures are computed from the true table. Never publish "
+    "this page."
+)
+# With this belief in this share of the people, a verdict is not marked as good.
+_HIGH, _MANY = 0.9, 0.01
 _COLUMNS = ("attack", "claimed", "measured", "verdict", "method and remark")
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredColumn:
+    """How exposed people are; the mean relative error of `counts` counts of about 1% of the rows.
+
+    None where it could not be measured.
+    """
+
+    exposure: Exposure | None
+    error: float | None
+    counts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +72,14 @@ class Audit:
     planned: bool
     findings: Sequence[Finding]
     charts: Sequence[Chart]
+    measured: Mapping[str, MeasuredColumn] = field(default_factory=dict)
+    about: About = field(default_factory=About)
+    codebook: Sequence[CodebookEntry] = ()
+
+    @property
+    def exposure(self) -> dict[str, Exposure | None]:
+        """By column, how strongly people's true values are believed."""
+        return {name: column.exposure for name, column in self.measured.items()}
 
     @property
     def exceeded(self) -> list[Finding]:
@@ -53,8 +91,15 @@ class Audit:
         """Whether every claim that was tested holds."""
         return not self.exceeded
 
-    def sentences(self) -> list[str]:
-        """What was attacked, the verdict, who may see this."""
+    def headline(self) -> list[str]:
+        """How exposed people are, which comes before any claim."""
+        sentences = []
+        for name, found in self.exposure.items():
+            sentences += [not_measured(name)] if found is None else exposure_sentences(name, found)
+        return sentences
+
+    def attacked(self) -> str:
+        """What was attacked."""
         protected = ", ".join(
             f"{name} (ell {ell}, {self.groups[name]} groups)" for name, ell in self.ell.items()
         )
@@ -63,20 +108,30 @@ class Audit:
             if self.planned
             else f"the release, {self.linked:,} rows linked by their non-sensitive values"
         )
+        return f"Attacked: {how}; {self.rows:,} rows, {protected}."
+
+    def verdict(self) -> str:
+        """Whether the claims hold, in one sentence."""
         tested = sum(finding.p_value is not None for finding in self.findings)
-        first = f"Attacked: {how}; {self.rows:,} rows, {protected}."
         if self.passed:
-            verdict = f"All {tested} claims that were tested hold."
-        else:
-            named = "; ".join(f"{f.adversary}, {f.attack}" for f in self.exceeded)
-            verdict = (
-                f"{len(self.exceeded)} of {tested} tested claims do NOT hold: {named}. Do not "
-                f"publish, or withdraw what was published, until it is explained."
+            return (
+                f"All {tested} claims that were tested hold: the release is what it promises to "
+                f"be. How exposed people are is a decision of its own."
             )
-        verdict += (
-            f" All tests together raise a false alarm with probability {FALSE_ALARM:g} at most."
+        named = "; ".join(f"{f.adversary}, {f.attack}" for f in self.exceeded)
+        return (
+            f"{len(self.exceeded)} of {tested} tested claims do NOT hold: {named}. Do not "
+            f"publish, or withdraw what was published, until it is explained."
         )
-        return [first, verdict, *self._left_out(), _CONFIDENTIAL]
+
+    def conclusions(self) -> list[str]:
+        """The verdict, what was left out, who may see this."""
+        alarm = f" All tests together raise a false alarm with probability {FALSE_ALARM:g} at most."
+        return [self.verdict() + alarm, *self._left_out(), _CONFIDENTIAL]
+
+    def sentences(self) -> list[str]:
+        """How exposed people are, what was attacked, the verdict, who may see this."""
+        return [*self.headline(), self.attacked(), *self.conclusions()]
 
     def _left_out(self) -> list[str]:
         """What was not attacked, or not with all rows."""
@@ -127,13 +182,28 @@ class Audit:
             "groups": dict(self.groups),
             "planned": self.planned,
             "false_alarm_rate": FALSE_ALARM,
+            "exposure": {
+                name: None if found is None else found.as_dict()
+                for name, found in self.exposure.items()
+            },
+            "counts_of_1_percent": {
+                name: {"mean_relative_error": column.error, "counts": column.counts}
+                for name, column in self.measured.items()
+            },
             "passed": self.passed,
             "findings": [asdict(finding) for finding in self.findings],
         }
 
     def to_html(self) -> str:
-        """A page with tables and charts."""
-        sections = [Section("What was found", self.sentences())]
+        """A page: a summary on one sheet, exposure, then the claims with tables and charts."""
+        sections = []
+        for name, found in self.exposure.items():
+            measured = None if found is None else MeasuredExposure(found)
+            sections += exposure_sections(name, measured)
+        if self.codebook:
+            names, rows = codebook_table(self.codebook)
+            sections.append(Section("Codebook", (), names, rows))
+        sections.append(Section("Appendix: the claims", [self.attacked(), *self.conclusions()]))
         headed: dict[tuple[str, str], list[tuple[str, ...]]] = {}
         for f in self.findings:
             row = (f.attack, f.claimed, measured_text(f), f.verdict, _remark(f))
@@ -142,12 +212,63 @@ class Audit:
             title = name[:1].upper() + name[1:]
             sections.append(Section(title, [f"Knows: {knows}."], _COLUMNS, rows, marks=_MARKS))
         sections.append(Section("Charts", charts=self.charts))
-        return page("Audit of a release", sections)
+        title = f"Audit: {self.about.title}" if self.about.title else "Audit of a release"
+        return page(title, sections, warning=_NOT_PUBLIC, board=self._board())
+
+    def _board(self) -> Board:
+        kind = "a planned release (a trial of it was attacked)" if self.planned else "a release"
+        protected = ", ".join(f"{name} (ell = {ell})" for name, ell in self.ell.items())
+        plain = sum(entry.role == "unchanged" for entry in self.codebook)
+        leaves = (
+            f"{self.rows:,} rows; protected: {protected}; {plain:,} other columns unchanged; rows "
+            f"in random order"
+        )
+        facts = [
+            ("Audit of", kind),
+            ("Date", self.about.published),
+            ("Contact", self.about.contact),
+            ("What leaves", leaves),
+            ("For whom", "everybody who gets the release: what is in it cannot be called back"),
+        ]
+        return Board(
+            [(word, what) for word, what in facts if what],
+            [
+                figure
+                for name, c in self.measured.items()
+                for figure in figures_of(name, c.exposure, c.error, c.counts)
+            ],
+            self.verdict(),
+            [*self._points(), *self._left_out()],
+            self.codebook,
+            self._mark(),
+        )
+
+    def _mark(self) -> str:
+        """Bad if a claim does not hold, good if all do and hardly anybody is exposed."""
+        if not self.passed:
+            return "bad"
+        known = [found for found in self.exposure.values() if found is not None]
+        exposed = any(found.share_above(_HIGH)[1] >= _MANY for found in known)
+        return "plain" if exposed or len(known) < len(self.exposure) else "good"
+
+    def _points(self) -> list[str]:
+        """What is left to decide."""
+        points = []
+        for name, found in self.exposure.items():
+            points += [not_measured(name)] if found is None else exposure_points(name, found)
+        limits = sum(finding.verdict == KNOWN_LIMIT for finding in self.findings)
+        if limits:
+            points.append(
+                f"{limits:,} figures below are known limits: ways to harm that the promise names "
+                f"and nothing stops."
+            )
+        return points
 
     def __str__(self) -> str:
         names, rows = self.table()
-        first, *others = map(visible, self.sentences())
-        return "\n".join([first, text_table(names, rows, width=150), *others])
+        first = [visible(text) for text in (*self.headline(), self.attacked())]
+        last = [visible(text) for text in self.conclusions()]
+        return "\n".join([*first, text_table(names, rows, width=150), *last])
 
 
 def _whose(finding: Finding) -> str:

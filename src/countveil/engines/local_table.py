@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from countveil.engines.contract import Rows, SourceTable
 
 if TYPE_CHECKING:
-    from countveil.tables.encoded.survey import CodedColumn, ColumnProfile
+    from countveil.tables.encoded.survey import CodedColumn, ColumnProfile, ValueRange
 
 
 @runtime_checkable
@@ -27,6 +27,9 @@ class LocalTable(SourceTable, Protocol):
 
     def profiles(self, columns: Sequence[str]) -> Mapping[str, ColumnProfile]:
         """The counts of those of the columns that hold plain values."""
+
+    def value_ranges(self, columns: Sequence[str]) -> Mapping[str, ValueRange]:
+        """What these columns hold, where that is known without reading any row again."""
 
     def unique_rows(self, columns: Sequence[str]) -> int:
         """How many rows have a combination of values of these columns that no other row has."""

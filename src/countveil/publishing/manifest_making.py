@@ -15,7 +15,7 @@ from countveil.engines.contract import SourceTable
 from countveil.maths.guarantees import guarantee_table, statement
 from countveil.publishing.prepare import PreparedTable
 from countveil.publishing.settings import Protecting
-from countveil.release import ClassEdges, Manifest, PublishedColumn, SensitiveColumn
+from countveil.release import About, ClassEdges, Manifest, PublishedColumn, SensitiveColumn
 from countveil.tables import Classes
 
 
@@ -26,6 +26,7 @@ def make_manifest(
     published: Mapping[str, Mapping[Any, int]],
     *,
     seeded: bool,
+    about: About | None = None,
 ) -> Manifest:
     """Everything that the release says about itself; the draft adds its files."""
     sensitive = {
@@ -55,6 +56,7 @@ def make_manifest(
         randomness="seeded" if seeded else "cryptographic",
         statement=tuple(statement(rows, protecting.ell, counts)),
         written_by=f"countveil {countveil.__version__}",
+        about=about,
     )
 
 

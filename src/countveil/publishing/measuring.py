@@ -1,17 +1,20 @@
-"""How far off answers from a release are, measured by the publisher, who knows the truth.
+"""How far off answers from a release are, and how exposed people are, measured by the publisher.
 
-Enters: the prepared table and the data files written from it. Leaves: for one protected column true
-counts of random predicates, their estimates by the default method, and intervals. Must not know:
-where the release goes, how a page looks. Its results are for the publisher only.
+Enters: the prepared table, which is the truth, and the data files written from it. Leaves: for one
+protected column true counts of random predicates with their estimates and intervals, and the
+exposure of people with the plain profiles of the most exposed. Must not know: where the release
+goes, how a page looks. Its results are for the publisher only.
 
-The rows of a release are in random order, so rows are matched with predicates by value: every
-column is coded by the values of the table, in the table and in the files.
+The rows of a release are in random order, so rows are matched with predicates and people by value:
+every column is coded by the values of the table, in the table and in the files.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +24,19 @@ from numpy.typing import NDArray
 from countveil.engines.local.release_rows import StoredColumn, stored_columns
 from countveil.engines.local_table import LocalTable
 from countveil.errors import InputError
-from countveil.maths.channel import view_of_release
+from countveil.maths.adversary import Exposure, Linked, measure_exposure, published_chances
+from countveil.maths.channel import ChannelView, view_of_release
+from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.estimate import shrunk_counts, unbiased_counts
 from countveil.maths.groups import ColumnSettings, largest_ell
 from countveil.maths.mechanism import PublishedTable
 from countveil.publishing.advise.predicates import askable, find_predicates
 from countveil.publishing.prepare import LocalPreparedTable
+from countveil.publishing.profiles import ProfiledColumn, profiles_of
 from countveil.randomness import Randomness, Stream
+from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN, TEXT, kind_of
+from countveil.report.exposure import MeasuredExposure, Profile
 from countveil.report.private_page import MeasuredAnswers, PrivateColumn
 from countveil.tables.encoded.survey import Histogram
 
@@ -40,6 +48,21 @@ LEVEL = 0.95
 _MOST_CODES, _MOST_COLUMNS, _MOST_VALUES = 60_000_000, 6, 1_000
 _CELLS, _MOST_PREDICATES, _LEAST_PREDICATES = 30_000, 400, 20
 _SAMPLED_ROWS = 20_000
+_PROFILE_COLUMNS = 3
+
+
+@dataclass(frozen=True)
+class ReleaseFiles:
+    """Data files of a release, in `folder`; what is not Parquet needs all `published` columns."""
+
+    folder: Path
+    names: Sequence[str]
+    rows: int
+    published: Sequence[PublishedColumn] = ()
+
+    def columns(self, names: Sequence[str]) -> dict[str, StoredColumn]:
+        """These columns in the stored order."""
+        return stored_columns(self.folder, self.names, names, self.published)
 
 
 def measured_columns(
@@ -51,7 +74,9 @@ def measured_columns(
     randomness: Randomness,
 ) -> list[PrivateColumn]:
     """Every protected column as its publisher knows it, measured in the files that were written."""
-    measuring = Measuring(prepared, without, written)
+    rows = int(next(iter(counted.values()))[0].counts.sum())
+    files = ReleaseFiles(written[0].parent, [path.name for path in written], rows)
+    measuring = Measuring(prepared, files, without)
     columns = []
     for name, choice in settings.items():
         histogram, drawn = counted[name]
@@ -62,7 +87,10 @@ def measured_columns(
                 choice.ell,
                 largest_ell(histogram.counts),
                 dict(zip(histogram.values, pairs, strict=True)),
-                measuring.measure(name, choice.ell, choice.groups, randomness.stream("ask", name)),
+                measuring.answers(name, choice.ell, choice.groups, randomness.stream("ask", name)),
+                measuring.exposure(
+                    name, choice.ell, choice.groups, randomness.stream("exposure", name)
+                ),
             )
         )
     return columns
@@ -72,47 +100,104 @@ class Measuring:
     """The table and its release side by side, as codes."""
 
     def __init__(
-        self, prepared: LocalPreparedTable, without: Codes, written: Sequence[Path]
+        self, prepared: LocalPreparedTable, files: ReleaseFiles, without: Codes | None = None
     ) -> None:
-        self._source, self._without, self._written = prepared.source, without, written
-        self._rows = prepared.source.rows - without.size
-        kinds = {column.name: kind_of(column.type) for column in prepared.roles.published}
-        plain = [name for name in kinds if name not in prepared.roles.sensitive]
-        most = min(_MOST_COLUMNS, _MOST_CODES // (2 * max(1, self._rows)) - 1)
-        self._plain = self._coded(_few_valued(self._source, plain)[: max(0, most)])
-        self._ordered = frozenset(n for n in self._plain if kinds[n] not in (TEXT, BOOLEAN))
+        self._source, self._files = prepared.source, files
+        self._without = np.zeros(0, np.int64) if without is None else without
+        self._rows = prepared.source.rows - self._without.size
+        self._kinds = {column.name: kind_of(column.type) for column in prepared.roles.published}
+        self._plain = [name for name in self._kinds if name not in prepared.roles.sensitive]
+        if files.published:
+            # A release may lack columns, and may protect more of them.
+            there = {column.name for column in files.published if column.role == "plain"}
+            self._plain = [name for name in self._plain if name in there]
 
-    def measure(self, name: str, ell: int, groups: str, stream: Stream) -> MeasuredAnswers | None:
+    def answers(self, name: str, ell: int, groups: str, stream: Stream) -> MeasuredAnswers | None:
         """Random predicates on one protected column; None if no other column can be used."""
         values = len(self._source.histogram(name).values)
         number = max(_LEAST_PREDICATES, min(_MOST_PREDICATES, _CELLS // max(values, 1)))
-        predicates = find_predicates(askable(self._plain, self._ordered), number, stream)
+        predicates = find_predicates(self._askable, number, stream)
         if not predicates:
             return None
-        codes = self._coded([name])[name]
+        ours, theirs = self._coded([name])[name]
+        codes = np.concatenate([ours, theirs])
         # The rows of the table come first, then those of the release.
         true = _tallies(codes, [rows[rows < self._rows] for rows in predicates], values)
         shown = _tallies(codes, [rows[rows >= self._rows] for rows in predicates], values)
-        published = np.bincount(codes[self._rows :], minlength=values)
-        view = view_of_release(published, self._rows, ell, groups)
+        view = self._view(theirs, values, ell, groups)
         interval = unbiased_counts(shown, shown.sum(axis=1), view, LEVEL)
         estimate = np.clip(shrunk_counts(shown, [view]), interval.low, interval.high)
         return MeasuredAnswers(true, estimate, interval.low, interval.high, len(predicates))
 
-    def _coded(self, names: Sequence[str]) -> dict[str, Codes]:
-        """The rows of the table, then those of the release, as positions of the table's values."""
-        stored: Mapping[str, StoredColumn] = stored_columns(
-            self._written[0].parent, [path.name for path in self._written], names
-        )
+    def exposure(self, name: str, ell: int, groups: str, stream: Stream) -> MeasuredExposure | None:
+        """What an informed adversary believes; None if there are too many values or rows."""
+        values = len(self._source.histogram(name).values)
+        codes = (len(self._plain) + 1) * self._rows * 2
+        if values > WHOLE_DOMAIN_LIMIT or codes > _MOST_CODES:
+            return None
+        ours, theirs = self._coded([name])[name]
+        published = np.bincount(theirs, minlength=values)
+        channel = published_chances(self._view(theirs, values, ell, groups), published)
+        keys, released_keys = self._keys
+        linked = Linked(ours, keys, theirs, released_keys)
+        known = [column.known for column in self._profiled]
+        found = measure_exposure(known, linked, channel, stream)
+        return MeasuredExposure(found, self._profiles(found))
+
+    def _view(self, released: Codes, values: int, ell: int, groups: str) -> ChannelView:
+        published = np.bincount(released, minlength=values)
+        return view_of_release(published, released.size, ell, groups)
+
+    @cached_property
+    def _askable(self) -> Mapping[str, Codes]:
+        """A few plain columns that predicates can be made of, of table and release."""
+        most = min(_MOST_COLUMNS, _MOST_CODES // (2 * max(1, self._rows)) - 1)
+        names = _few_valued(self._source, self._plain)[: max(0, most)]
+        joined = {name: np.concatenate(pair) for name, pair in self._coded(names).items()}
+        ordered = frozenset(n for n in joined if self._kinds[n] not in (TEXT, BOOLEAN))
+        return askable(joined, ordered)
+
+    @cached_property
+    def _exact(self) -> Mapping[str, tuple[Codes, Codes]]:
+        """All plain columns whose values can be given exactly."""
+        return self._coded([name for name in self._plain if _countable(self._source, name)])
+
+    @cached_property
+    def _keys(self) -> tuple[Codes, Codes]:
+        """People and rows by all their plain values: equal keys, equal values."""
+        rows = self._files.rows
+        keys = np.zeros(self._rows + rows, np.int64)
+        for ours, theirs in self._exact.values():
+            codes = np.concatenate([ours, theirs])
+            size = int(codes.max(initial=0)) + 1
+            keys = np.unique(keys * size + codes, return_inverse=True)[1]
+        return keys[: self._rows], keys[self._rows :]
+
+    @cached_property
+    def _profiled(self) -> list[ProfiledColumn]:
+        return [
+            ProfiledColumn.of(name, ours, self._source.histogram(name).values)
+            for name, (ours, _) in self._exact.items()
+        ]
+
+    def _profiles(self, found: Exposure) -> list[Profile]:
+        """The most exposed 1%, by the columns that say most about the value together."""
+        columns = [self._profiled[place] for place in found.chain[:_PROFILE_COLUMNS]]
+        if not columns:
+            return []
+        return profiles_of(columns, found)
+
+    def _coded(self, names: Sequence[str]) -> dict[str, tuple[Codes, Codes]]:
+        """The rows of the table, and those of the release, as positions of the table's values."""
         codes = {}
-        for name, column in stored.items():
+        for name, column in self._files.columns(names).items():
             places = {
                 _key(value): place
                 for place, value in enumerate(self._source.histogram(name).values)
             }
             translated = np.array([places[_key(value)] for value in column.values], np.int64)
             true = np.delete(self._source.codes(name), self._without)
-            codes[name] = np.concatenate([true, translated[column.codes]])
+            codes[name] = true, translated[column.codes]
         return codes
 
 
@@ -120,15 +205,18 @@ def _few_valued(source: LocalTable, names: Sequence[str]) -> list[str]:
     """The columns with few enough values to be matched by value."""
     columns = []
     for name, coded in source.sample(_SAMPLED_ROWS, names).items():
-        if coded.distinct > _MOST_VALUES:
-            continue
-        try:
-            source.histogram(name)
-        except InputError:
-            # Its values cannot be given exactly.
-            continue
-        columns.append(name)
+        if coded.distinct <= _MOST_VALUES and _countable(source, name):
+            columns.append(name)
     return columns
+
+
+def _countable(source: LocalTable, name: str) -> bool:
+    """Whether the values of a column can be given exactly."""
+    try:
+        source.histogram(name)
+    except InputError:
+        return False
+    return True
 
 
 def _tallies(codes: Codes, predicates: Sequence[Codes], values: int) -> Floats:

@@ -44,6 +44,8 @@ def publish(
     private_report: str | os.PathLike[str] | None = None,
     output_format: str = "parquet",
     rows_per_file: int | None = None,
+    title: str = "",
+    contact: str = "",
     engine: str = "embedded",
     master: str | None = None,
     **options: Unpack[SourceOptions],
@@ -71,7 +73,7 @@ def publish(
     `dry_run=True` does everything but publish. What comes back has the `manifest`, `rows`,
     `columns` and `ell` of what would be published, and answers no questions; print it.
     Data are written as `output_format` (parquet, csv, csv.gz, arrow, stata, spss), with
-    `rows_per_file` rows each.
+    `rows_per_file` rows each. `title` and `contact` are published with the release, with the day.
     With `engine="spark"` (the extra `spark`), and for a data frame of Spark, the rows stay on its
     cluster: `table` is what Spark reads, `to` an address that it can write to, `master` the address
     of a cluster, if there is no session yet.
@@ -91,6 +93,7 @@ def publish(
     writing = Writing.of(
         to, force=force, again=again, dry_run=dry_run, output_format=output_format,
         rows_per_file=rows_per_file, sign=sign, private_report=private_report,
+        title=title, contact=contact,
     )  # fmt: skip
     done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=chosen)
     for text in done.warnings:

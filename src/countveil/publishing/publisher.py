@@ -27,6 +27,7 @@ from countveil.maths.mechanism import PublishedTable, draw_published
 from countveil.publishing.manifest_making import make_manifest
 from countveil.publishing.prepare import (
     LocalPreparedTable,
+    PreparedTable,
     check_number_of_values,
     prepare,
     value_namer,
@@ -39,7 +40,7 @@ from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
 from countveil.report.whole_file import PendingFile, check_file, pending_file, write_file
 from countveil.tables import Reading, Roles, Shaping, input_files
-from countveil.tables.encoded.survey import Histogram
+from countveil.tables.encoded.survey import Histogram, ValueRange
 from countveil.tables.progress import Progress
 
 _PRIVATE_REPORT = "the private report"
@@ -101,22 +102,21 @@ def run_publish(
         drawn = _draw(counted, protecting, randomness, stages)
         published = _published_counts(counted, drawn)
         seeded = randomness.seeded
-        manifest = make_manifest(counted.rows, prepared, protecting, published, seeded=seeded)
+        manifest = make_manifest(
+            counted.rows, prepared, protecting, published, seeded=seeded, about=writing.about
+        )
+        drawing = _Drawing(prepared, protecting, counted, drawn, manifest, randomness, stages)
         if draft is not None:
             # Every row is dealt one of the values that were drawn, and all rows are shuffled.
             written = source.publish(
                 columns, drawn, counted.left_out, randomness, draft.data, stages
             )
-            private_page = None
-            if writing.private_report is not None:
-                local = cast("LocalPreparedTable", prepared)
-                private_page = _private_page(
-                    local, protecting, counted, drawn, written, randomness, stages
-                )
+            private = None if writing.private_report is None else _private_page(drawing, written)
             files = [(file.path.name, file.rows) for file in _in_format(written, writing)]
             manifest = replace(manifest, files=draft.listed(files))
-            report = draft.add_report(release_page(manifest, published))
-            with _pending_report(writing, private_page) as pending:
+            plain = _plain_values(engine, prepared, counted)
+            report = draft.add_report(release_page(manifest, published, plain))
+            with _pending_report(writing, private) as pending:
                 draft.commit(replace(manifest, report=report), before_commit, writing.sign)
                 if pending is not None:
                     pending.put_in_place()
@@ -125,10 +125,7 @@ def run_publish(
                 written = source.publish(
                     columns, drawn, counted.left_out, randomness, folder, stages
                 )
-                local = cast("LocalPreparedTable", prepared)
-                page = _private_page(
-                    local, protecting, counted, drawn, written, randomness, stages, trial=True
-                )
+                page = _private_page(drawing, written, trial=True)
             write_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
     dropped = int(counted.left_out.size)
     return Publication(
@@ -247,31 +244,50 @@ def _published_counts(
     return published
 
 
-def _private_page(
-    prepared: LocalPreparedTable,
-    protecting: Protecting,
-    counted: Counted,
-    drawn: Mapping[str, PublishedTable],
-    written: Sequence[WrittenFile],
-    randomness: Randomness,
-    stages: TimedStages,
-    *,
-    trial: bool = False,
-) -> str:
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """What was prepared, counted and drawn, before it is written."""
+
+    prepared: PreparedTable[SourceTable]
+    protecting: Protecting
+    counted: Counted
+    drawn: Mapping[str, PublishedTable]
+    manifest: Manifest
+    randomness: Randomness
+    stages: TimedStages
+
+
+def _private_page(of: _Drawing, written: Sequence[WrittenFile], *, trial: bool = False) -> str:
     # Loaded only where a private report is wanted.
     from countveil.publishing.measuring import measured_columns
+    from countveil.report.board import codebook_of
     from countveil.report.private_page import private_page
 
     # Measuring reads the table once more, which is not part of the other stages.
-    stages("measuring", 0, 0)
-    seconds, started = stages.seconds(), time.perf_counter()
+    of.stages("measuring", 0, 0)
+    seconds, started = of.stages.seconds(), time.perf_counter()
+    local, counted = cast("LocalPreparedTable", of.prepared), of.counted
     files = [file.path for file in written]
-    pairs = {name: (histogram, drawn[name]) for name, histogram in counted.histograms.items()}
+    pairs = {name: (histogram, of.drawn[name]) for name, histogram in counted.histograms.items()}
     columns = measured_columns(
-        prepared, protecting.columns, pairs, counted.left_out, files, randomness
+        local, of.protecting.columns, pairs, counted.left_out, files, of.randomness
     )
     seconds["measuring"] = time.perf_counter() - started
-    return private_page(counted.rows, int(counted.left_out.size), columns, seconds, trial=trial)
+    codebook = codebook_of(of.manifest, local.source.value_ranges(local.roles.plain))
+    dropped = int(counted.left_out.size)
+    return private_page(
+        counted.rows, dropped, columns, seconds, of.manifest.about, codebook, trial=trial
+    )
+
+
+def _plain_values(
+    engine: Engine, prepared: PreparedTable[SourceTable], counted: Counted
+) -> Mapping[str, ValueRange]:
+    """What unchanged columns hold, as they are published: nothing where rows were left out."""
+    if not engine.local or counted.left_out.size:
+        return {}
+    local = cast("LocalPreparedTable", prepared)
+    return local.source.value_ranges(prepared.roles.plain)
 
 
 def _in_format(written: Sequence[WrittenFile], writing: Writing) -> Sequence[WrittenFile]:

@@ -6,6 +6,7 @@ each checked. Must not know: the table.
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from countveil.errors import SettingsError
 from countveil.maths.groups import ColumnSettings
-from countveil.release import Signer
+from countveil.release import MOST_ABOUT, About, Signer
 from countveil.release.values import PARQUET
 
 
@@ -72,7 +73,8 @@ class Writing:
     A release that is there is replaced with `force` and `again`; another release of the same people
     with `again` alone.
     `private_report` is a file for the publisher's page: the truth beside what is published.
-    `inputs` are files that are read for it, and never written to.
+    `inputs` are files that are read for it, and never written to. `about` is what
+    the release is called and whom to ask, for its readers.
     """
 
     to: str
@@ -84,6 +86,7 @@ class Writing:
     sign: Signer | None = None
     private_report: Path | None = None
     inputs: tuple[Path, ...] = ()
+    about: About | None = None
 
     def __post_init__(self) -> None:
         if self.rows_per_file is not None and self.rows_per_file < 1:
@@ -101,6 +104,8 @@ class Writing:
         rows_per_file: int | None = None,
         sign: str | os.PathLike[str] | None = None,
         private_report: str | os.PathLike[str] | None = None,
+        title: str = "",
+        contact: str = "",
     ) -> Writing:
         """From what a caller may write; the file with the key is read here."""
         return cls(
@@ -113,9 +118,21 @@ class Writing:
             None if sign is None else Signer.from_file(Path(sign)),
             None if private_report is None else Path(private_report),
             () if sign is None else (Path(sign),),
+            about_today(title, contact) if title or contact else None,
         )
 
     @property
     def plain(self) -> bool:
         """Whether data files stay as an engine writes them."""
         return self.format == PARQUET and self.rows_per_file is None
+
+
+def about_today(title: str, contact: str) -> About:
+    """Title and contact as given, with the day; a day without a time says little about the work."""
+    for what, text in (("title", title), ("contact", contact)):
+        if len(text) > MOST_ABOUT or not text.isprintable():
+            raise SettingsError(
+                f"The {what} is one line of at most {MOST_ABOUT} characters without control "
+                f"characters; got {len(text):,} characters."
+            )
+    return About(title, contact, dt.datetime.now(dt.UTC).date().isoformat())

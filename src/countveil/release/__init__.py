@@ -9,7 +9,9 @@ from countveil.release.draft import Draft, check_target, open_draft
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
+    MOST_ABOUT,
     REPORT_NAME,
+    About,
     ClassEdges,
     DataFile,
     Manifest,
@@ -25,8 +27,10 @@ from countveil.release.verify import NOT_PART, Discrepancy, verify_release
 __all__ = [
     "DATA_FOLDER",
     "MANIFEST_NAME",
+    "MOST_ABOUT",
     "NOT_PART",
     "REPORT_NAME",
+    "About",
     "ClassEdges",
     "DataFile",
     "Discrepancy",

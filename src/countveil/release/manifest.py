@@ -27,6 +27,8 @@ REPORT_NAME = "report.html"
 SIGNATURE_NAME = "manifest.sig"
 FORMAT = "countveil-release"
 FORMAT_VERSION = 1
+# Characters of a title or a contact.
+MOST_ABOUT = 300
 _MANIFEST_LIMIT = 256 * 1024 * 1024
 _DATA_PATH = r"data/[A-Za-z0-9_-]+\.(parquet|csv|csv\.gz|arrow|dta|sav)"
 
@@ -87,6 +89,15 @@ class ReportFile:
 
 
 @dataclass(frozen=True, slots=True)
+class About:
+    """What the publisher calls the release, whom to ask, and the day of publication."""
+
+    title: str = ""
+    contact: str = ""
+    published: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """Everything a reader needs to interpret the data."""
 
@@ -98,6 +109,7 @@ class Manifest:
     statement: tuple[str, ...]
     written_by: str = ""
     report: ReportFile | None = None
+    about: About | None = None
     format: str = field(default=FORMAT)
     format_version: int = field(default=FORMAT_VERSION)
 
@@ -115,8 +127,9 @@ class Manifest:
             for optional in ("declared", "classes"):
                 if not written[optional]:
                     del written[optional]
-        if self.report is None:
-            del content["report"]
+        for optional in ("report", "about"):
+            if content[optional] is None:
+                del content[optional]
         content["checksum"] = _checksum(content)
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
@@ -218,9 +231,19 @@ def _build(content: dict[str, Any]) -> Manifest:
         "files": tuple(DataFile(**file) for file in _listed(content, "files")),
         "statement": tuple(_listed(content, "statement")),
         "report": None if "report" not in content else ReportFile(**content["report"]),
+        "about": None if "about" not in content else _about(content["about"]),
     }
     _texts(content["written_by"], content["randomness"], *rest["statement"])
     return Manifest(**{**content, **rest})
+
+
+def _about(entry: Any) -> About:
+    about = About(**entry)
+    _texts(about.title, about.contact, about.published)
+    day = re.fullmatch(r"\d{4}-\d{2}-\d{2}", about.published)
+    if day is None or max(len(about.title), len(about.contact)) > MOST_ABOUT:
+        raise ValueError("title, contact or day of publication cannot be right")
+    return about
 
 
 def _classes(entry: Any) -> ClassEdges | None:

@@ -68,6 +68,18 @@ def guarantee_sections(columns: Sequence[Protected]) -> list[Section]:
     return [_whole_table(columns), *(_combined(column) for column in columns)]
 
 
+def error_of_one_percent(column: Protected) -> tuple[float | None, float]:
+    """The relative standard error of a count of 1% of the rows, from public settings alone.
+
+    First among the rows of a condition that a tenth of them meets, for the median value; None
+    where there is no such count. Then over the whole table.
+    """
+    count = max(1, round(column.rows / 100))
+    answer = _answer(column, max(1, round(column.rows / 10)), column.median[1])
+    among = None if answer is None or count > answer.most else answer.std_error(count) / count
+    return among, column.std_error(count) / count
+
+
 def _whole_table(columns: Sequence[Protected]) -> Section:
     ells = sorted({column.ell for column in columns})
     charts = [

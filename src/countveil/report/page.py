@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from countveil.display import readable, visible
+from countveil.report.board import BOARD_STYLE, Board, board_html
 from countveil.report.chart import CHART_STYLE, Chart, draw
 from countveil.report.whole_file import GENERATOR
 
@@ -80,19 +81,28 @@ class Section:
     leads: bool = False
 
 
-def page(title: str, sections: Sequence[Section], *, warning: str = "", lead: str = "") -> str:
-    """A complete page."""
+def page(
+    title: str,
+    sections: Sequence[Section],
+    *,
+    warning: str = "",
+    lead: str = "",
+    board: Board | None = None,
+) -> str:
+    """A complete page; `board` is its first sheet."""
     body = "".join(_section(section) for section in sections)
     name = _escaped(title)
     top = f'<p class="warning">{_escaped(warning)}</p>' if warning else ""
     top += f'<p class="lead">{_escaped(lead)}</p>' if lead else ""
+    top += board_html(board) if board is not None else ""
+    style = _STYLE + CHART_STYLE + (BOARD_STYLE if board is not None else "")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<meta {GENERATOR}>"
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{name}</title><style>{_STYLE}{CHART_STYLE}</style></head>"
+        f"<title>{name}</title><style>{style}</style></head>"
         f"<body><main><h1>{name}</h1>{top}{body}</main></body></html>\n"
     )
 

@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.release import About
+from countveil.report.board import Board, CodebookEntry, codebook_table
 from countveil.report.chart import Axis, Chart, Line
+from countveil.report.exposure import (
+    MeasuredExposure,
+    exposure_points,
+    exposure_sections,
+    figures_of,
+    not_measured,
+)
 from countveil.report.page import Section, page
 from countveil.report.release_page import published_text
 
@@ -28,6 +37,11 @@ _TRIAL = (
     "This was a dry run: nothing was published. The published counts and the errors below are "
     "those of one draw, which was deleted; a release draws anew."
 )
+_VERDICT = (
+    "Measured in this release. Whether its claims hold, an audit tests: countveil audit with "
+    "--release and the options of this publication."
+)
+_SHARE = 0.01
 _EDGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 _OFF, _LISTED, _DOTS = 0.3, 400, 1_500
 _MEASURED = (
@@ -52,6 +66,14 @@ class MeasuredAnswers:
     high: Floats
     predicates: int
 
+    def error_near(self, share: float, rows: int) -> tuple[float, int]:
+        """The mean relative error of counts of half to twice this share; how many there are."""
+        near = (self.true >= share * rows / 2) & (self.true <= 2 * share * rows) & (self.true > 0)
+        if not near.any():
+            return math.nan, 0
+        true = self.true[near]
+        return float((np.abs(self.estimate[near] - true) / true).mean()), int(near.sum())
+
 
 @dataclass(frozen=True, slots=True)
 class PrivateColumn:
@@ -62,6 +84,7 @@ class PrivateColumn:
     largest_ell: int
     counts: Mapping[Any, tuple[int, int]]
     answered: MeasuredAnswers | None
+    exposure: MeasuredExposure | None
 
 
 def private_page(
@@ -69,11 +92,14 @@ def private_page(
     dropped: int,
     columns: Sequence[PrivateColumn],
     seconds: Mapping[str, float],
+    about: About | None = None,
+    codebook: Sequence[CodebookEntry] = (),
     *,
     trial: bool = False,
 ) -> str:
     """The whole page; of a `trial`, nothing was published."""
-    sections = [_eligibility(rows, dropped, columns)]
+    sections = [part for c in columns for part in exposure_sections(c.name, c.exposure)]
+    sections.append(_eligibility(rows, dropped, columns))
     for column in columns:
         sections += [_true_counts(rows, column), _measured(column)]
     total = sum(seconds.values())
@@ -86,8 +112,47 @@ def private_page(
             timings,
         )
     )
-    title = f"Private report: a {'trial' if trial else 'release'} of {rows:,} rows"
-    return page(title, sections, warning=_WARNING, lead=_TRIAL if trial else "")
+    if codebook:
+        names, lines = codebook_table(codebook)
+        sections.append(Section("Codebook", (), names, lines))
+    named = f"a {'trial' if trial else 'release'} of {rows:,} rows"
+    if about is not None and about.title:
+        named = f"{about.title} (a trial)" if trial else about.title
+    board = _board(rows, columns, about or About(), codebook)
+    lead = _TRIAL if trial else ""
+    return page(f"Private report: {named}", sections, warning=_WARNING, lead=lead, board=board)
+
+
+def _board(
+    rows: int,
+    columns: Sequence[PrivateColumn],
+    about: About,
+    codebook: Sequence[CodebookEntry],
+) -> Board:
+    protected = ", ".join(f"{column.name} (ell = {column.ell})" for column in columns)
+    plain = len(codebook) - len(columns)
+    facts = [
+        ("Published", about.published),
+        ("Contact", about.contact),
+        (
+            "What leaves",
+            f"{rows:,} rows; protected: {protected}; {plain:,} other columns unchanged",
+        ),
+        ("For whom", "everybody who gets the release: what is in it cannot be called back"),
+    ]
+    figures, points = [], []
+    for column in columns:
+        error, counts = (math.nan, 0)
+        if column.answered is not None:
+            error, counts = column.answered.error_near(_SHARE, rows)
+        found = None if column.exposure is None else column.exposure.found
+        figures += figures_of(column.name, found, error if counts else None, counts)
+        points += (
+            [not_measured(column.name)] if found is None else exposure_points(column.name, found)
+        )
+    return Board(
+        [(word, what) for word, what in facts if what], figures, _VERDICT, points, codebook
+    )
 
 
 def _eligibility(rows: int, dropped: int, columns: Sequence[PrivateColumn]) -> Section:

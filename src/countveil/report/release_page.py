@@ -16,9 +16,22 @@ from dataclasses import replace
 from typing import Any
 
 from countveil.display import visible
+from countveil.maths.guarantees import average_belief
 from countveil.release import Manifest, kind_of
 from countveil.release.values import BOOLEAN, TEXT
-from countveil.report.guarantee_sections import Protected, guarantee_sections
+from countveil.report.board import (
+    Board,
+    CodebookEntry,
+    ColumnValues,
+    Figure,
+    codebook_of,
+    codebook_table,
+)
+from countveil.report.guarantee_sections import (
+    Protected,
+    error_of_one_percent,
+    guarantee_sections,
+)
 from countveil.report.page import Section, page
 
 _LISTED, _DOMAIN_LISTED = 12, 50
@@ -42,18 +55,40 @@ _OTHERWISE = (
     "but within a condition on other columns it is far too even. countveil corrects it."
 )
 
+_PUBLIC_VERDICT = (
+    "What is promised, and what is not, is stated below. No figure on this page was computed from "
+    "the true table: all follow from what is published and from ell. How exposed people are to "
+    "somebody who knows more, the publisher measures with an audit; ask for its result."
+)
+_PUBLIC_POINTS = (
+    "Somebody who can guess a value from the other columns learns more than the figures above say.",
+    "For a rare value the published value of a row is a strong hint.",
+    "A second release of the same people would break the protection.",
+)
 
-def release_page(manifest: Manifest, published: Mapping[str, Mapping[Any, int]]) -> str:
-    """The page; `published[column][value]` rows publish the value."""
+
+def release_page(
+    manifest: Manifest,
+    published: Mapping[str, Mapping[Any, int]],
+    plain: Mapping[str, ColumnValues] | None = None,
+) -> str:
+    """The page; `published[column][value]` rows publish the value.
+
+    `plain` says what unchanged columns hold, as they are published.
+    """
     columns = [
         Protected(name, entry.ell, manifest.rows, published[name])
         for name, entry in manifest.sensitive.items()
     ]
     names = ", ".join(f"{column.name} (ell = {column.ell})" for column in columns)
+    codebook = codebook_of(manifest, plain or {})
+    title = f"A release of {manifest.rows:,} rows"
+    if manifest.about is not None and manifest.about.title:
+        title = manifest.about.title
     return page(
-        f"A release of {manifest.rows:,} rows",
+        title,
         [
-            _columns(manifest),
+            _columns(manifest, codebook),
             *(_values(column) for column in columns),
             Section("The promise and its limits", manifest.statement, leads=True),
             *guarantee_sections(columns),
@@ -66,20 +101,66 @@ def release_page(manifest: Manifest, published: Mapping[str, Mapping[Any, int]])
         f"counts that combine a protected column with others. Large counts can be estimated well, "
         f"and how many rows of the whole table have a value is published nearly as it is. Query it "
         f"with countveil, which gives estimates of the true counts with their errors.",
+        board=_board(manifest, columns, codebook),
     )
 
 
-def _columns(manifest: Manifest) -> Section:
-    rows = []
-    for column in manifest.columns:
-        entry = manifest.sensitive.get(column.name)
-        role = "unchanged" if entry is None else "protected"
-        ell, values = (None, None) if entry is None else (entry.ell, len(entry.domain))
-        rows.append((column.name, kind_of(column.type), role, ell, values))
+def _board(
+    manifest: Manifest, columns: Sequence[Protected], codebook: Sequence[CodebookEntry]
+) -> Board:
+    """The first page. Its figures follow from what is published and from ell."""
+    about = manifest.about
+    protected = ", ".join(f"{column.name} (ell = {column.ell})" for column in columns)
+    unchanged = len(codebook) - len(columns)
+    holds = (
+        f"{manifest.rows:,} rows in random order; protected: {protected}; {unchanged:,} other "
+        f"columns unchanged"
+    )
+    facts = [
+        ("Published", "" if about is None else about.published),
+        ("Contact", "" if about is None else about.contact),
+        ("What it holds", holds),
+        ("For whom", "everybody who gets the release"),
+    ]
+    return Board(
+        [(word, what) for word, what in facts if what],
+        [figure for column in columns for figure in _figures(column)],
+        _PUBLIC_VERDICT,
+        [*([_SEEDED] if manifest.randomness == "seeded" else []), *_PUBLIC_POINTS],
+        codebook,
+    )
+
+
+def _figures(column: Protected) -> list[Figure]:
+    average = average_belief(column.published.values(), column.ell)
+    among, whole = error_of_one_percent(column)
+    return [
+        Figure(
+            f"Average belief in a person's true {column.name}",
+            f"about {average:.2f}",
+            "of somebody who knows the row and nothing but the published shares of values",
+        ),
+        Figure(
+            f"Most exposed 1% of the people, {column.name}",
+            f"about {1 / column.ell:.2f}",
+            f"for the same reader: 1/ell, for one in {column.ell}; who can guess the value from "
+            f"other columns believes more",
+        ),
+        Figure(
+            f"Error of counts of 1% of the rows, {column.name}",
+            f"{whole if among is None else among:.1%}",
+            f"standard error{'' if among is None else ' among a tenth of the rows'}; over the "
+            f"whole table {whole:.1%}",
+        ),
+    ]
+
+
+def _columns(manifest: Manifest, codebook: Sequence[CodebookEntry]) -> Section:
+    names, rows = codebook_table(codebook)
     return Section(
-        "What was published",
+        "Codebook: what was published",
         [f"{manifest.rows:,} rows in random order, written by {manifest.written_by}."],
-        ("column", "holds", "role", "ell", "values"),
+        names,
         rows,
     )
 
@@ -220,7 +301,9 @@ def _compact(content: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}"
 
 
-def _entries(entry: Mapping[str, Any]) -> str:
+def _entries(entry: Any) -> str:
+    if not isinstance(entry, Mapping):
+        return _json(entry)
     inner = ",\n".join(f"      {_json(key)}: {_json(value)}" for key, value in entry.items())
     return "{\n" + inner + "\n    }"
 

@@ -36,6 +36,11 @@ class Roles:
     published: tuple[Column, ...]
     sensitive: tuple[str, ...]
 
+    @property
+    def plain(self) -> list[str]:
+        """The columns that are published as they are."""
+        return [column.name for column in self.published if column.name not in self.sensitive]
+
 
 def check_named(columns: Sequence[Column], named: Iterable[str]) -> None:
     """Every column that the publisher named must be there, once."""

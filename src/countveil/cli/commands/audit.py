@@ -9,6 +9,7 @@ import typer
 
 from countveil.cli.options import (
     NOTHING_GIVEN,
+    ContactOption,
     EllOption,
     ForceReportOption,
     FormatOption,
@@ -20,6 +21,7 @@ from countveil.cli.options import (
     ReportOption,
     Residue,
     ResidueOption,
+    TitleOption,
     reading_and_shaping,
     with_ell,
     with_table_options,
@@ -59,6 +61,8 @@ def command(
     ] = None,
     report: ReportOption = None,
     force: ForceReportOption = False,
+    title: TitleOption = "",
+    contact: ContactOption = "",
     shaping: Given = NOTHING_GIVEN,
     groups: GroupsOption = Groups.MIXED,
     residue: ResidueOption = Residue.ABSORB,
@@ -72,6 +76,10 @@ def command(
     would: rows with a unique combination of non-sensitive values are linked. The options must be
     those of the publication.
 
+    First comes how exposed people are: how strongly somebody who knows the other columns, and how
+    the value depends on them, believes what is true, without the release and with it. Then follow
+    the claims, attack by attack.
+
     Exit code 1 when a measured figure contradicts a claim beyond chance. All tests together raise
     a false alarm with probability 1e-4 at most. The result holds shares and counts, and no value
     of any row, but it comes from the true table and is for the publisher only.
@@ -79,7 +87,7 @@ def command(
     Example: countveil audit census.csv -s occupation --ell 5 --report audit.html
     """
     from countveil.auditing.auditor import run_audit
-    from countveil.publishing.settings import Protecting
+    from countveil.publishing.settings import Protecting, about_today
     from countveil.report.whole_file import check_file, write_file
     from countveil.tables import input_files
 
@@ -91,8 +99,9 @@ def command(
             read = [*input_files(table), *shape.files, *([] if release is None else [release])]
             check_file(report, "the report", force=force, inputs=read)
         audit = run_audit(
-            table, protecting, release=release, attacks=named, reading=reading, shaping=shape
-        )
+            table, protecting, release=release, attacks=named, reading=reading, shaping=shape,
+            about=about_today(title, contact),
+        )  # fmt: skip
     if report is not None:
         write_file(report, audit.to_html(), "the report", private=True)
     _print(audit, style)
@@ -108,11 +117,13 @@ def _print(audit: Audit, style: Format) -> None:
     if style is Format.CSV:
         print_rows(names, rows, style)
         return
-    print_paragraph(audit.sentences()[0])
+    for sentence in audit.headline():
+        print_paragraph(sentence)
+    print_paragraph(audit.attacked())
     for heading, lines in audit.by_adversary():
         print()
         print_paragraph(heading)
         print_table(("attack", "claimed", "measured", "verdict"), lines, widths=(28, 22, 24, 11))
     print()
-    for sentence in audit.sentences()[1:]:
+    for sentence in audit.conclusions():
         print_paragraph(sentence)

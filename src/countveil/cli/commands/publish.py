@@ -17,6 +17,7 @@ from countveil.cli.commands.show import print_manifest
 from countveil.cli.entry import ignore_interrupts
 from countveil.cli.options import (
     NOTHING_GIVEN,
+    ContactOption,
     EllOption,
     EngineName,
     EngineOption,
@@ -29,6 +30,7 @@ from countveil.cli.options import (
     ProtectedOption,
     Residue,
     ResidueOption,
+    TitleOption,
     reading_and_shaping,
     with_ell,
     with_table_options,
@@ -139,6 +141,8 @@ def command(
         int | None,
         typer.Option("--rows-per-file", metavar="N", help="Rows of each data file.", min=1),
     ] = None,
+    title: TitleOption = "",
+    contact: ContactOption = "",
     engine: EngineOption = EngineName.EMBEDDED,
     master: MasterOption = None,
     source: Given = NOTHING_GIVEN,
@@ -172,6 +176,7 @@ def command(
         writing = Writing.of(
             to, force=force, again=again, dry_run=dry_run, output_format=output_format,
             rows_per_file=rows_per_file, sign=sign, private_report=private_report,
+            title=title, contact=contact,
         )  # fmt: skip
         done = run_publish(
             table, protecting, writing, reading=reading, shaping=shape, engine=chosen,

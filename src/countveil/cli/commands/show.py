@@ -37,6 +37,7 @@ def command(
         print_rows(*_columns(manifest), style)
         return
     print(visible(f"{folder}: {manifest.rows:,} rows, written by {manifest.written_by}"))
+    _print_about(manifest)
     print_manifest(manifest)
     sensitive = next(iter(manifest.sensitive))
     name = sensitive.replace('"', '""')
@@ -77,6 +78,15 @@ def print_manifest(manifest: Manifest) -> None:
         )
         table = [(int(row["count"]), f"{row['chance_off']:.1%}") for row in entry.guarantee]
         print_table(("rows with the value", "off by more"), table)
+
+
+def _print_about(manifest: Manifest) -> None:
+    if manifest.about is None:
+        return
+    for word, what in (("Title", manifest.about.title), ("Contact", manifest.about.contact)):
+        if what:
+            print_paragraph(f"{word}: {what}")
+    print(f"Published: {manifest.about.published}")
 
 
 def _columns(manifest: Manifest) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:

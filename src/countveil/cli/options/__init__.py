@@ -6,6 +6,7 @@
 
 from countveil.cli.options.arguments import (
     RELEASE_HELP,
+    ContactOption,
     EllOption,
     EngineName,
     EngineOption,
@@ -23,6 +24,7 @@ from countveil.cli.options.arguments import (
     ResidueOption,
     SensitiveIfAnyOption,
     SensitiveOption,
+    TitleOption,
 )
 from countveil.cli.options.given import (
     NOTHING_GIVEN,
@@ -36,6 +38,7 @@ from countveil.cli.options.given import (
 __all__ = [
     "NOTHING_GIVEN",
     "RELEASE_HELP",
+    "ContactOption",
     "EllOption",
     "EngineName",
     "EngineOption",
@@ -54,6 +57,7 @@ __all__ = [
     "ResidueOption",
     "SensitiveIfAnyOption",
     "SensitiveOption",
+    "TitleOption",
     "as_typed",
     "reading_and_shaping",
     "with_ell",

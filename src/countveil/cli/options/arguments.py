@@ -92,6 +92,14 @@ ResidueOption = Annotated[
         "--residue", help="Rows left over by groups of ell: absorb (none is lost) or drop them."
     ),
 ]
+TitleOption = Annotated[
+    str,
+    typer.Option("--title", metavar="TEXT", help="What it is called, at the top of its pages."),
+]
+ContactOption = Annotated[
+    str,
+    typer.Option("--contact", metavar="TEXT", help="Whom to ask about it, such as an address."),
+]
 ReportOption = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help="Also write an HTML page with charts."),

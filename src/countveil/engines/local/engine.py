@@ -32,10 +32,12 @@ from countveil.tables.encoded.survey import (
     ColumnProfile,
     Histogram,
     Repeats,
+    ValueRange,
     coded_column,
     column_profile,
     is_countable,
     repeats,
+    value_range,
 )
 from countveil.tables.progress import Progress
 from countveil.tables.readers.open import open_blocks
@@ -115,6 +117,16 @@ class LocalSource:
         if without is not None:
             counts = counts - self._table.counts_in(column, without)
         return Histogram(_domain_values(column, survey.values), counts)
+
+    def value_ranges(self, columns: Sequence[str]) -> Mapping[str, ValueRange]:
+        """Those of the columns that were surveyed and hold plain values."""
+        found = {}
+        for name in columns:
+            survey = self._table.surveys.get(name)
+            known = None if survey is None else value_range(survey)
+            if known is not None:
+                found[name] = known
+        return found
 
     def repeats(self, column: str) -> Repeats:
         """How often the values of a column occur more than once."""

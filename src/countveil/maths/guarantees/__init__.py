@@ -5,6 +5,7 @@ Start at `guarantee`; `promise` has the words.
 """
 
 from countveil.maths.guarantees.binomial import (
+    average_belief,
     belief,
     chance_failing,
     chance_off,
@@ -19,6 +20,7 @@ __all__ = [
     "Guarantee",
     "GuaranteeAnswer",
     "Way",
+    "average_belief",
     "belief",
     "chance_failing",
     "chance_off",

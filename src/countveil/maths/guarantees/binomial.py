@@ -22,6 +22,7 @@ more.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -67,6 +68,18 @@ def guarantee_table(ell: int, error: float = _TABLE_ERROR) -> list[dict[str, flo
 def odds_factor(share: float, ell: int) -> float:
     """The factor a / b: seeing a value of this share multiplies the odds that it is true by it."""
     return (1 - share) / ((ell - 1) * share)
+
+
+def average_belief(counts: Iterable[int], ell: int) -> float:
+    """The belief in a person's true value, on average, of somebody who knows the shares alone.
+
+    One in ell publishes the own value, which is then believed at 1/ell. Of the others, a value of
+    share p is believed at about p (1 - 1/ell) / (1 - p).
+    """
+    values = np.fromiter(counts, np.float64)
+    share, keep = values / values.sum(), 1 / ell
+    rest = np.minimum(share * (1 - keep) / np.maximum(1 - share, 1e-9), 1.0)
+    return float(keep**2 + (1 - keep) * (share * rest).sum())
 
 
 def belief(prior: float, factor: float) -> float:

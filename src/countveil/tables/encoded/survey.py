@@ -31,6 +31,7 @@ from countveil.tables.encoded.encoding import (
 
 _TOGETHER = 1 << 20
 _EXAMPLES = 1_000
+_LISTED = 8
 
 
 class Survey:
@@ -192,6 +193,19 @@ class Histogram:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueRange:
+    """What a column holds: its first known values and the last one, in their order.
+
+    `distinct` is None where different values were not counted.
+    """
+
+    first: Sequence[Any]
+    last: Any
+    distinct: int | None
+    missing: bool
+
+
+@dataclass(frozen=True, slots=True)
 class CodedColumn:
     """Some rows of a column: each row's value as its rank among their values, missing first.
 
@@ -257,6 +271,23 @@ def column_profile(values: pa.Array[Any], counts: NDArray[np.int64]) -> ColumnPr
     known = values.drop_null()
     first = len(values) - len(known)
     return ColumnProfile(int(counts[:first].sum()), counts[first:], _numbers(known))
+
+
+def value_range(survey: Survey) -> ValueRange | None:
+    """The first values and the last one; None of a column that stays as it is."""
+    if survey.raw or (survey.values is None and survey.low is None):
+        return None
+    if survey.values is None:
+        # Times are numbers here too, but of no unit that a reader would know.
+        if not pa.types.is_integer(survey.kind):
+            return None
+        return ValueRange([survey.low], survey.high, None, survey.has_missing)
+    known = survey.values.drop_null()
+    first, last = _examples(known.slice(0, _LISTED)), _examples(known.slice(len(known) - 1))
+    if len(known) and not (first and last):
+        return None
+    missing = len(known) < len(survey.values)
+    return ValueRange(first, last[0] if last else None, len(known), missing)
 
 
 def repeats(histogram: Histogram) -> Repeats:
