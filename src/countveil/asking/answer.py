@@ -42,6 +42,8 @@ from countveil.sql.query.question import (
     TallyPlan,
 )
 
+Axes = tuple[int, ...]
+
 _NO_CELLS = Estimates(*(np.zeros(0) for _ in range(4)))
 _COMPARE = {
     "equal": np.equal, "unequal": np.not_equal, "less": np.less, "at_most": np.less_equal,
@@ -151,34 +153,73 @@ class _MeasureEstimates:
 
     def __init__(self, plan: TallyPlan, tallies: Tallies, estimator: Estimator) -> None:
         self._plan, self._tallies, self._estimator = plan, tallies, estimator
-        self._totals: dict[Aggregate, tuple[Total, Estimates]] = {}
+        self._totals: dict[tuple[Aggregate, Axes], tuple[Total, Estimates]] = {}
+        self._along: dict[Axes, Tallies] = {}
 
     def grid(self, measure: Measure) -> tuple[Estimates, NDArray[np.float64]]:
         """The estimates of a measure, and the rows behind each, infinite unless it is a count."""
-        total, estimates = self._total(measure.numerator)
-        is_count = measure.numerator.argument is None and measure.denominator is None
+        axes = self._axes(measure.numerator)
+        total, estimates = self._total(measure.numerator, axes)
         if measure.denominator is not None:
             estimates = self._ratio(measure, measure.denominator)
         estimates = _scaled(estimates, measure.factor)
-        plain = is_count and measure.factor == 1
+        plain = measure.is_count and measure.factor == 1
         return estimates, total.rows if plain else np.full(total.rows.shape, np.inf)
 
-    def _total(self, aggregate: Aggregate) -> tuple[Total, Estimates]:
-        if aggregate not in self._totals:
+    def _axes(self, *aggregates: Aggregate) -> Axes:
+        """The sensitive columns that are grouped by, or matter for these aggregates.
+
+        A column that only another part of the question is about would add noise.
+        """
+        matters = set(np.flatnonzero(self._plan.grouped).tolist())
+        for aggregate in aggregates:
             entry = self._plan.aggregates[aggregate]
-            total = Total(self._tallies, entry.condition_of, entry.argument)
-            is_count = entry.argument is None
-            estimates = self._estimator.total(self._tallies, total, is_count=is_count)
-            self._totals[aggregate] = total, estimates
-        return self._totals[aggregate]
+            for array in (entry.condition_of, entry.value_of):
+                if array is not None:
+                    matters |= {a for a in range(array.ndim) if np.ptp(array, axis=a).any()}
+        return tuple(sorted(matters))
+
+    def _total(self, aggregate: Aggregate, axes: Axes) -> tuple[Total, Estimates]:
+        if (aggregate, axes) not in self._totals:
+            if axes not in self._along:
+                self._along[axes] = self._tallies.along(axes)
+            tallies, entry = self._along[axes], self._plan.aggregates[aggregate]
+            first = tuple(slice(None) if a in axes else 0 for a in range(len(self._plan.domains)))
+            value_of = None if entry.value_of is None else entry.value_of[first]
+            total = Total(tallies, entry.condition_of[first], entry.argument, value_of)
+            is_count = entry.argument is None and value_of is None
+            estimates = self._estimator.total(tallies, total, is_count=is_count)
+            self._totals[aggregate, axes] = total, estimates
+        return self._totals[aggregate, axes]
 
     def _ratio(self, measure: Measure, denominator: Aggregate) -> Estimates:
-        top, bottom = self._total(measure.numerator), self._total(denominator)
-        covariance = None
-        if measure.numerator.condition == denominator.condition:
-            argument = self._plan.aggregates[measure.numerator].argument
-            covariance = top[0].quadratic(0 if argument is None else 1 + 2 * argument)
-        return self._estimator.ratio(top, bottom, covariance)
+        axes = self._axes(measure.numerator, denominator)
+        top, bottom = self._total(measure.numerator, axes), self._total(denominator, axes)
+        moment = self._plan.product_moment(top[0].argument, bottom[0].argument)
+        covariance = top[0].covariance(bottom[0], moment)
+        ratio = self._estimator.ratio(top, bottom, covariance)
+        least, most = self._possible(measure, denominator)
+        low, high = np.clip(ratio.low, least, most), np.clip(ratio.high, least, most)
+        estimate = ratio.estimate
+        if self._estimator.shrinks:
+            estimate = np.clip(estimate, least, most)
+        return Estimates(estimate, ratio.std_error, low, high)
+
+    def _possible(self, measure: Measure, denominator: Aggregate) -> tuple[float, float]:
+        """Between which numbers a ratio must lie: a share, or an average of known numbers."""
+        top = self._plan.aggregates[measure.numerator]
+        bottom = self._plan.aggregates[denominator]
+        arguments = {top.argument, bottom.argument} - {None}
+        if any(self._tallies.lowest[argument] < 0 for argument in arguments):
+            return -np.inf, np.inf
+        if measure.is_share:
+            return 0.0, 1.0
+        if top.value_of is None:
+            return 0.0, np.inf
+        numbers = top.value_of[top.condition_of != NEVER]
+        if top.argument != bottom.argument or measure.numerator.condition != denominator.condition:
+            return (0.0 if numbers.min(initial=0.0) >= 0 else -np.inf), np.inf
+        return float(numbers.min(initial=np.inf)), float(numbers.max(initial=-np.inf))
 
 
 def _scaled(estimates: Estimates, factor: float) -> Estimates:

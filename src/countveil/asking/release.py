@@ -79,7 +79,12 @@ class Release:
             for name, entry in self.manifest.sensitive.items()
             if entry.classes is not None
         }
-        self._columns = ReleaseColumns(self.manifest.columns, domains, classes)
+        values = {
+            name: entry.class_values
+            for name, entry in self.manifest.sensitive.items()
+            if entry.class_values is not None
+        }
+        self._columns = ReleaseColumns(self.manifest.columns, domains, classes, values=values)
         self._conditions = ConditionReader(self._columns)
         self._views: dict[tuple[Any, ...], ChannelView] = {}
 
@@ -97,6 +102,11 @@ class Release:
     def ell(self) -> Mapping[str, int]:
         """Ell of each sensitive column."""
         return {name: entry.ell for name, entry in self.manifest.sensitive.items()}
+
+    @property
+    def weight(self) -> str | None:
+        """The column with the survey weights, if the publisher named one."""
+        return self.manifest.weight
 
     def __repr__(self) -> str:
         ells = ", ".join(f"{name}: ell {ell}" for name, ell in self.ell.items())
@@ -118,9 +128,13 @@ class Release:
         channel: str = DEFAULT_CHANNEL,
         level: float = DEFAULT_LEVEL,
         within: float = DEFAULT_WITHIN,
+        weighted: bool = False,
     ) -> Answer:
-        """Answer a query of counts, sums, averages and shares. docs/reference/sql.md says which."""
-        question = parse_question(query, self._columns)
+        """Answer a query of counts, sums, averages and shares. docs/reference/sql.md says which.
+
+        If `weighted`, every row counts with its survey weight (`release.weight`).
+        """
+        question = self._question(query, weighted)
         return self._answer(question, EstimationSettings(method, channel, level, within))
 
     def count(
@@ -131,13 +145,17 @@ class Release:
         channel: str = DEFAULT_CHANNEL,
         level: float = DEFAULT_LEVEL,
         within: float = DEFAULT_WITHIN,
+        weighted: bool = False,
         **values: Any,
     ) -> Estimate:
-        """Count the rows that meet `where` and have these values in columns named as keywords."""
+        """Count the rows that meet `where` and have these values in columns named as keywords.
+
+        If `weighted`, every row counts with its survey weight (`release.weight`).
+        """
         conditions = [self._conditions.formula(where)]
         conditions += [self._conditions.equals(name, value) for name, value in values.items()]
         settings = EstimationSettings(method, channel, level, within)
-        return self._answer_counts([AllOf(tuple(conditions))], settings)[0][0]
+        return self._answer_counts([AllOf(tuple(conditions))], settings, weighted)[0][0]
 
     def counts(
         self,
@@ -147,15 +165,17 @@ class Release:
         channel: str = DEFAULT_CHANNEL,
         level: float = DEFAULT_LEVEL,
         within: float = DEFAULT_WITHIN,
+        weighted: bool = False,
     ) -> Answer:
         """Count the rows that meet each of many conditions: one row of the answer per condition.
 
-        Thousands in one call are answered hundreds of times as fast as one by one.
+        Thousands in one call are answered hundreds of times as fast as one by one, unless they are
+        weighted.
         """
         settings = EstimationSettings(method, channel, level, within)
         conditions = list(queries)
         formulas = [self._conditions.formula(where) for where in conditions]
-        cells, warnings = self._answer_counts(formulas, settings)
+        cells, warnings = self._answer_counts(formulas, settings, weighted)
         return Answer(["query"], [(where,) for where in conditions], [Block("", cells)], warnings)
 
     def crosstab(
@@ -168,16 +188,24 @@ class Release:
         channel: str = DEFAULT_CHANNEL,
         level: float = DEFAULT_LEVEL,
         within: float = DEFAULT_WITHIN,
+        weighted: bool = False,
     ) -> Crosstab:
         """Counts by two columns, or expressions such as `age // 10`, as a matrix."""
         condition = f" WHERE ({where}\n)" if where.strip() else ""
         query = f"SELECT {rows}, {columns}, count(*) FROM release{condition} GROUP BY 1, 2"
-        question = parse_question(query, self._columns)
+        question = self._question(query, weighted)
         if len(question.keys) != 2 or len(question.outputs) != 3:
             raise QueryError("A cross-tab needs two different columns or expressions.")
         return Crosstab(self._answer(question, EstimationSettings(method, channel, level, within)))
 
-    def plain_sql(self, query: str, *, dialect: str = "postgres", table: str = "release") -> str:
+    def plain_sql(
+        self,
+        query: str,
+        *,
+        dialect: str = "postgres",
+        table: str = "release",
+        weighted: bool = False,
+    ) -> str:
         """SQL that answers the query in your database: unbiased estimates with standard errors.
 
         `dialect` is postgres, sqlite or duckdb; `table` is the table with the release's rows there.
@@ -190,11 +218,26 @@ class Release:
         if dialect not in DIALECTS:
             listed = ", ".join(DIALECTS)
             raise SettingsError(f"There is no dialect {dialect!r}. Available: {listed}.")
-        question = parse_question(query, self._columns)
+        question = self._question(query, weighted)
         plan = plan_question(question, self._columns)
         views = self._channels(plan).views
         written = dialect_for(dialect, self.columns)
         return portable_sql(question, plan, views, written, table_text(table))
+
+    def _question(self, query: str, weighted: bool) -> Question:
+        question = parse_question(query, self._columns)
+        return self._weighted(question) if weighted else question
+
+    def _weighted(self, question: Question) -> Question:
+        """The same question, with every row counted by its weight."""
+        from countveil.sql.query.weighting import weighted
+
+        if self.weight is None:
+            raise SettingsError(
+                "This release has no survey weights: its publisher named no weight column. Ask "
+                "without weights; sum(COLUMN) sums a column of your choice."
+            )
+        return weighted(question, self.weight)
 
     def _answer(self, question: Question, settings: EstimationSettings) -> Answer:
         """Tally, estimate, answer."""
@@ -203,17 +246,19 @@ class Release:
         estimator = settings.estimator()
         channels = self._channels(plan, estimator)
         answer = answer_question(question, plan, tallied, channels, estimator, settings.within)
-        return replace(answer, warnings=(*self._warnings(plan), *estimator.warnings()))
+        warnings = [*self._warnings(plan), *estimator.warnings(), *self._class_notes(question)]
+        return replace(answer, warnings=tuple(warnings))
 
     def _answer_counts(
-        self, formulas: Sequence[Formula], settings: EstimationSettings
+        self, formulas: Sequence[Formula], settings: EstimationSettings, weighted: bool
     ) -> tuple[Cells, tuple[str, ...]]:
         """In one batch what can be counted together; the others one by one."""
         batch = CountBatch(self._columns, len(formulas))
         warnings: list[str] = []
         for number, formula in enumerate(formulas):
-            if not batch.add(number, formula):
-                answer = self._answer(count_question(formula), settings)
+            if weighted or not batch.add(number, formula):
+                alone = count_question(formula)
+                answer = self._answer(self._weighted(alone) if weighted else alone, settings)
                 batch.put(number, answer.blocks[0].estimates)
                 warnings += answer.warnings
         warnings += [text for plan in batch.plans for text in self._warnings(plan)]
@@ -249,6 +294,17 @@ class Release:
         """The published counts of the whole table by sensitive columns."""
         all_rows = Tally(Constant(value=True, kind=BOOLEAN), (), (), tuple(names), ())
         return self._table.tally(all_rows, domains).moments[0, 0, 0]
+
+    def _class_notes(self, question: Question) -> list[str]:
+        """What a number that stands for a class leaves out."""
+        names = {aggregate.measured for aggregate in question.aggregates}
+        return [
+            f"The numbers of {name!r} are those of its classes: "
+            f"{'declared by the publisher' if entry.class_values else 'their midpoints'}. How the "
+            f"true numbers lie within a class is not in the release, and not in the interval."
+            for name, entry in self.manifest.sensitive.items()
+            if name in names and entry.classes is not None
+        ]
 
     def _warnings(self, plan: TallyPlan) -> list[str]:
         """Values that the question names and no row publishes: removed by the draw, or typos."""

@@ -46,6 +46,7 @@ class QueryOptions:
     level: float = 0.95
     within: float = 0.10
     style: Format = Format.TABLE
+    weighted: bool = False
 
 
 def ask(
@@ -64,6 +65,7 @@ def ask(
         channel=options.channel,
         level=options.level,
         within=options.within,
+        weighted=options.weighted,
     )
     for warning in answer.warnings:
         warn(f"Note: {warning}")
@@ -87,17 +89,20 @@ def _plain_query(words: Sequence[str]) -> tuple[str, str, QueryOptions] | None:
     if words[:1] != ["query"]:
         return None
     texts: dict[str, str] = {}
+    values: dict[str, Any] = {}
     arguments: list[str] = []
     remaining = iter(words[1:])
     for word in remaining:
         if not word.startswith("-"):
             arguments.append(word)
             continue
+        if word == "--weighted":
+            values["weighted"] = True
+            continue
         name, equals, value = word.partition("=")
         if name in texts or not name.startswith("--"):
             return None
         texts[name] = value if equals else next(remaining, "-")
-    values: dict[str, Any] = {}
     for field in fields(QueryOptions):
         text = texts.pop("--format" if field.name == "style" else f"--{field.name}", None)
         if text is not None:

@@ -38,6 +38,7 @@ def make_manifest(
             guarantee=tuple(guarantee_table(settings.ell)),
             declared=name in prepared.domains,
             classes=_class_edges(prepared.classes.get(name)),
+            class_values=prepared.class_values.get(name),
         )
         for name, settings in protecting.columns.items()
     }
@@ -57,6 +58,7 @@ def make_manifest(
         statement=tuple(statement(rows, protecting.ell, counts)),
         written_by=f"countveil {countveil.__version__}",
         about=about,
+        weight=prepared.weight,
     )
 
 

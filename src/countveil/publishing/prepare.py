@@ -9,7 +9,7 @@ harm. Must not know: groups, draws, where the release goes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -28,6 +28,7 @@ from countveil.tables import (
     check_named,
     put_into_classes,
 )
+from countveil.tables.classes import class_values
 from countveil.tables.encoded.survey import Histogram, Repeats
 from countveil.tables.labels import has_all_labels, labelled
 from countveil.tables.recode import declared_values, merge_values, value_text
@@ -53,6 +54,8 @@ class PreparedTable(Generic[Table]):
     domains: Mapping[str, Sequence[Any]]
     classes: Mapping[str, Classes]
     warnings: Sequence[str]
+    class_values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    weight: str | None = None
 
 
 LocalPreparedTable = PreparedTable[LocalTable]
@@ -62,6 +65,8 @@ def prepare(source: Table, sensitive: Sequence[str], shaping: Shaping) -> Prepar
     """Shape a table, and stop if publishing it would harm people."""
     shaped = shape(source, sensitive, shaping)
     concerns = concerns_of(shaped.source, shaped.roles.published, sensitive)
+    if shaping.weight is not None:
+        concerns = _without_weight(concerns, shaped.source, shaping.weight, shaping)
     return replace(shaped, warnings=[*shaped.warnings, *check_safe(concerns, shaping.keep)])
 
 
@@ -83,7 +88,40 @@ def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> Prepared
     }
     domains.update(_declared(source, shaping))
     _check_not_measured(source, roles, domains)
-    return PreparedTable(source, roles, domains, classes, warnings)
+    numbers = {
+        name: class_values(name, classes[name], given)
+        for name, given in shaping.class_values.items()
+    }
+    if shaping.weight is not None:
+        _check_weight_role(shaping.weight, roles)
+    return PreparedTable(source, roles, domains, classes, warnings, numbers, shaping.weight)
+
+
+def _check_weight_role(weight: str, roles: Roles) -> None:
+    """A weight is published as it is, and is a number."""
+    if weight in roles.sensitive:
+        raise SettingsError(
+            f"Column {weight!r} is both sensitive and the weight; choose one. A weight is "
+            f"published as it is."
+        )
+    column = next((column for column in roles.published if column.name == weight), None)
+    if column is None:
+        raise SettingsError(f"Column {weight!r} is both dropped and the weight; choose one.")
+    if kind_of(column.type) != NUMBER:
+        raise SettingsError(
+            f"The weight {weight!r} holds {kind_of(column.type)} values; a weight is a number."
+        )
+
+
+def _without_weight(
+    concerns: Concerns, source: SourceTable, weight: str, shaping: Shaping
+) -> Concerns:
+    """A weight has a check of its own in place of that for identifiers."""
+    from countveil.publishing.safety.weights import check_weight
+
+    check_weight(weight, source.histogram(weight), keep=weight in shaping.keep)
+    others = {name: why for name, why in concerns.identifiers.items() if name != weight}
+    return replace(concerns, identifiers=others)
 
 
 def open_table(

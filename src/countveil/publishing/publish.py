@@ -28,7 +28,9 @@ def publish(
     drop: Sequence[str] | str = (),
     keep: Sequence[str] | str = (),
     person: str | None = None,
+    weight: str | None = None,
     bins: Mapping[str, object] | None = None,
+    class_values: Mapping[str, Sequence[float] | str] | None = None,
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
     merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
     groups: str = "mixed",
@@ -63,7 +65,9 @@ def publish(
     `drop` or `keep`. `person` is the column that identifies the person of a row. `bins` puts
     numbers into classes (10, "q10" or edges), `merge` gives values common labels (a mapping, or a
     CSV file), `domain` declares a column's values (a list, or a file), `sign` is the file of an
-    Ed25519 private key.
+    Ed25519 private key. `weight` is the plain column with the survey weight of each row, with which
+    questions can then be weighted. `class_values` gives the numbers that stand for the classes of a
+    column in averages: two for the first and the last class, or one for each.
     `memory` ("1GB") limits the memory used; what does not fit goes to an encrypted file in `spill`.
     A release in `to` is replaced with `force` and `again`. Two releases of the same people,
     combined, reveal more than either allows: `again=True` says that nobody else has ever had the
@@ -87,7 +91,8 @@ def publish(
     protecting = Protecting.of(sensitive, ell, groups, residue, seed)
     chosen = chosen_engine(engine, table, master)
     reading, shaping = table_options(
-        drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
+        drop=drop, keep=keep, person=person, weight=weight, bins=bins,
+        class_values=class_values, merge=merge, domain=domain,
         memory=memory, spill=spill, progress=progress, **options,
     )  # fmt: skip
     writing = Writing.of(

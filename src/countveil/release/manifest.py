@@ -8,6 +8,7 @@ with its reason.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import re
@@ -19,7 +20,7 @@ from typing import Any
 from countveil.address import refuse_as_folder
 from countveil.errors import ReleaseError
 from countveil.maths.channel import GROUP_METHODS, RESIDUES
-from countveil.release.values import decode_value, encode_value, format_of
+from countveil.release.values import NUMBER, decode_value, encode_value, format_of, kind_of
 
 MANIFEST_NAME = "manifest.json"
 DATA_FOLDER = "data"
@@ -58,7 +59,8 @@ class SensitiveColumn:
     """How one sensitive column was published, and its values.
 
     `declared` values are public in any case, and listed whether they occur or not; otherwise the
-    domain has only values that occur in the release. With `classes` they are in order.
+    domain has only values that occur in the release. With `classes` they are in order, and
+    `class_values` are the numbers that the publisher declared for them, one for each.
     """
 
     ell: int
@@ -68,6 +70,7 @@ class SensitiveColumn:
     guarantee: tuple[Mapping[str, float], ...]
     declared: bool = False
     classes: ClassEdges | None = None
+    class_values: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,10 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Everything a reader needs to interpret the data."""
+    """Everything a reader needs to interpret the data.
+
+    `weight` is the plain column with the survey weight of each row, if the publisher named one.
+    """
 
     rows: int
     columns: tuple[PublishedColumn, ...]
@@ -110,6 +116,7 @@ class Manifest:
     written_by: str = ""
     report: ReportFile | None = None
     about: About | None = None
+    weight: str | None = None
     format: str = field(default=FORMAT)
     format_version: int = field(default=FORMAT_VERSION)
 
@@ -124,10 +131,10 @@ class Manifest:
             written = content["sensitive"][name]
             written["domain"] = [encode_value(value) for value in entry.domain]
             # Written only where they carry information.
-            for optional in ("declared", "classes"):
+            for optional in ("declared", "classes", "class_values"):
                 if not written[optional]:
                     del written[optional]
-        for optional in ("report", "about"):
+        for optional in ("report", "about", "weight"):
             if content[optional] is None:
                 del content[optional]
         content["checksum"] = _checksum(content)
@@ -221,10 +228,13 @@ def _build(content: dict[str, Any]) -> Manifest:
         domain = tuple(decode_value(value, types[name]) for value in _listed(entry, "domain"))
         guarantee = tuple(_guarantee(row) for row in _listed(entry, "guarantee"))
         _texts(entry["groups"], entry["residue"])
-        classes = _classes(entry.get("classes"))
-        sensitive[name] = SensitiveColumn(
-            **{**entry, "domain": domain, "guarantee": guarantee, "classes": classes}
-        )
+        parts = {
+            "domain": domain,
+            "guarantee": guarantee,
+            "classes": _classes(entry.get("classes")),
+            "class_values": _class_values(entry),
+        }
+        sensitive[name] = SensitiveColumn(**{**entry, **parts})
     rest: dict[str, Any] = {
         "columns": columns,
         "sensitive": sensitive,
@@ -255,6 +265,15 @@ def _classes(entry: Any) -> ClassEdges | None:
     if not sound or not all(map(math.isfinite, numbers)) or not isinstance(classes.whole, bool):
         raise ValueError("the edges of classes are not increasing numbers")
     return classes
+
+
+def _class_values(entry: Mapping[str, Any]) -> tuple[float, ...] | None:
+    if "class_values" not in entry:
+        return None
+    values = tuple(_listed(entry, "class_values"))
+    if not values or not all(map(_is_number, values)):
+        raise ValueError("the numbers of classes are not numbers")
+    return values
 
 
 def _listed(content: Mapping[str, Any], name: str) -> list[Any]:
@@ -289,6 +308,7 @@ def _check(manifest: Manifest) -> None:
         (by_role != set(manifest.sensitive), "roles and sensitive columns do not agree"),
         (not manifest.sensitive, "there is no sensitive column"),
         (not manifest.files, "there are no data files"),
+        (not _weight_fits(manifest), "the weight is not a plain column of numbers"),
         (
             {column.role for column in manifest.columns} - {"plain", "sensitive"} != set(),
             "a column has an unknown role",
@@ -308,6 +328,7 @@ def _check(manifest: Manifest) -> None:
             (not entry.domain, f"{name!r} has no values"),
             (not isinstance(entry.declared, bool), f"'declared' of {name!r} is not a truth value"),
             (not _classes_fit(entry), f"the classes of {name!r} are not its values"),
+            (not _class_values_fit(entry), f"the numbers of {name!r} do not fit its classes"),
             (
                 _whole(entry.ell, 2) and _whole(manifest.rows, 1) and entry.ell > manifest.rows,
                 f"ell of {name!r} is larger than the number of rows",
@@ -337,6 +358,30 @@ def _classes_fit(entry: SensitiveColumn) -> bool:
         return True
     known = sum(value is not None for value in entry.domain)
     return entry.declared and known == len(entry.classes.edges) + 1
+
+
+def _weight_fits(manifest: Manifest) -> bool:
+    if manifest.weight is None:
+        return True
+    column = manifest.column(manifest.weight)
+    return column is not None and column.role == "plain" and kind_of(column.type) == NUMBER
+
+
+def _class_values_fit(entry: SensitiveColumn) -> bool:
+    """One number for each class, inside it."""
+    if entry.class_values is None or entry.classes is None:
+        return entry.class_values is None
+    edges = (-math.inf, *entry.classes.edges, math.inf)
+    if len(entry.class_values) != len(edges) - 1:
+        return False
+    ends = itertools.pairwise(edges)
+    return all(
+        low <= value <= high for value, (low, high) in zip(entry.class_values, ends, strict=True)
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _whole(number: object, least: int) -> bool:

@@ -157,9 +157,15 @@ def _figures(column: Protected) -> list[Figure]:
 
 def _columns(manifest: Manifest, codebook: Sequence[CodebookEntry]) -> Section:
     names, rows = codebook_table(codebook)
+    more = ""
+    if manifest.weight is not None:
+        more = (
+            f" Rows have survey weights, in {manifest.weight}: a weighted question counts every row "
+            f"with its weight."
+        )
     return Section(
         "Codebook: what was published",
-        [f"{manifest.rows:,} rows in random order, written by {manifest.written_by}."],
+        [f"{manifest.rows:,} rows in random order, written by {manifest.written_by}.{more}"],
         names,
         rows,
     )

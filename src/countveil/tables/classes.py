@@ -86,6 +86,45 @@ class Classes:
         return bisect.bisect_right(self.edges, value)
 
 
+def read_class_values(column: str, given: Sequence[float] | str) -> tuple[float, ...]:
+    """The numbers that stand for classes: `15,70` for the two without an end, or one for each."""
+    parts = given.split(",") if isinstance(given, str) else given
+    try:
+        numbers = tuple(float(part) for part in parts if str(part).strip())
+    except (TypeError, ValueError):
+        numbers = ()
+    if len(numbers) < 2 or not all(map(math.isfinite, numbers)):
+        raise SettingsError(
+            f"The numbers that stand for the classes of {column!r} cannot be read. Write two for "
+            f"the first and the last class, which have no end "
+            f"({option('class_values', {column: [15, 70]})}), or one for every class, in order."
+        )
+    return numbers
+
+
+def class_values(column: str, classes: Classes, given: Sequence[float]) -> tuple[float, ...]:
+    """The number that stands for each class: as declared; midpoints between the two of the ends."""
+    labels, edges = classes.labels, (-math.inf, *classes.edges, math.inf)
+    last = 1.0 if classes.whole else 0.0
+    numbers = tuple(given)
+    if len(numbers) == 2 < len(labels):
+        pairs = zip(classes.edges, classes.edges[1:], strict=False)
+        middles = [(low + high - last) / 2 for low, high in pairs]
+        numbers = (numbers[0], *middles, numbers[1])
+    if len(numbers) != len(labels):
+        raise SettingsError(
+            f"Column {column!r} has {len(labels)} classes, and {len(numbers)} numbers were "
+            f"declared for them. Declare two, for the first and the last class, or {len(labels)}."
+        )
+    for number, label, low, high in zip(numbers, labels, edges, edges[1:], strict=False):
+        if not low <= number <= high:
+            raise SettingsError(
+                f"The number {_number(number)} cannot stand for the class {label!r} of column "
+                f"{column!r}: it is not in it."
+            )
+    return tuple(int(number) if float(number).is_integer() else number for number in numbers)
+
+
 def put_into_classes(
     column: str, values: Sequence[Any], counts: NDArray[np.int64], bins: Bins
 ) -> tuple[list[str | None], Classes]:

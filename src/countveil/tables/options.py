@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from countveil.errors import SettingsError, nearest, option
-from countveil.tables.classes import Bins
+from countveil.tables.classes import Bins, read_class_values
 from countveil.tables.labels import read_labels
 from countveil.tables.progress import Progress
 from countveil.tables.recode import read_domain, read_merges
@@ -143,11 +143,20 @@ class Shaping:
     domain: Mapping[str, Sequence[str]] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
+    weight: str | None = None
+    class_values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         both = set(self.drop) & set(self.keep)
         if both:
             raise SettingsError(f"Column {min(both)!r} is both dropped and kept; choose one.")
+        for name in self.class_values:
+            if name not in self.bins:
+                raise SettingsError(
+                    f"The numbers of classes are for columns that are put into classes: give the "
+                    f"classes of {name!r} with {option('bins')}, or leave {option('class_values')} "
+                    f"out."
+                )
         both = set(self.bins) & set(self.labels)
         if both:
             raise SettingsError(
@@ -159,6 +168,11 @@ class Shaping:
                 f"Column {min(both)!r} is put into classes, which are its domain; "
                 f"{option('merge')} and {option('domain')} cannot be used with {option('bins')}."
             )
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """The column with the survey weights, if there is one."""
+        return () if self.weight is None else (self.weight,)
 
     @property
     def persons(self) -> tuple[str, ...]:
@@ -173,7 +187,7 @@ class Shaping:
     @property
     def named(self) -> tuple[str, ...]:
         """Every column that is named somewhere."""
-        return (*self.drop, *self.keep, *self.persons, *self.recoded)
+        return (*self.drop, *self.keep, *self.persons, *self.weights, *self.recoded)
 
 
 def table_options(
@@ -181,7 +195,9 @@ def table_options(
     drop: Sequence[str] | str = (),
     keep: Sequence[str] | str = (),
     person: str | None = None,
+    weight: str | None = None,
     bins: Mapping[str, object] | None = None,
+    class_values: Mapping[str, Sequence[float] | str] | None = None,
     merge: Mapping[str, Mapping[Any, str] | FileName] | None = None,
     domain: Mapping[str, Sequence[Any] | FileName] | None = None,
     memory: str | int | None = None,
@@ -202,6 +218,8 @@ def table_options(
         domain={name: read_domain(given) for name, given in (domain or {}).items()},
         labels={name: read_labels(given) for name, given in (labels or {}).items()},
         files=files,
+        weight=weight,
+        class_values={n: read_class_values(n, v) for n, v in (class_values or {}).items()},
     )
     reading = Reading(
         missing=_names(options.get("missing", ())),

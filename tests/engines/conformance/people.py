@@ -50,6 +50,7 @@ def people() -> pa.Table:
 # The row's number is published, so that tests can link; `keep` lets it pass.
 CHOICES: dict[str, dict[str, Any]] = {
     "one column": {"sensitive": {"job": 3}},
+    "survey weights": {"sensitive": {"job": 3}, "weight": "score", "where": "score >= 0"},
     "two columns": {"sensitive": {"job": 3, "code": 2}},
     "truths and dates": {"sensitive": {"insured": 2, "born": 5}},
     "anatomy": {"sensitive": {"job": 3}, "groups": "anatomy"},

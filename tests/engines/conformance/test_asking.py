@@ -29,11 +29,14 @@ QUESTIONS = [
     "SELECT count(*) FROM release WHERE wage IS NULL AND job = 'the \"boss\"'",
     "SELECT count(*) FROM release WHERE NOT insured AND job = 'baker, pastry'",
     "SELECT count(*) FROM release WHERE age > 1000 AND job = 'nurse'",
+    "SELECT insured, avg(code) AS mean, sum(code) AS total FROM release WHERE age < 60 GROUP BY 1",
+    "SELECT job, count(*) FILTER (WHERE insured) / count(*) FROM release GROUP BY job",
     "SELECT count(*) FROM release WHERE (age + score) * 2 > 50 AND job <> 'cook'",
 ]
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"method": "unbiased", "level": 0.9},
+    {"weighted": True},
     {"method": "bayes"},
     {"method": "bayes", "channel": "printed"},
 ]
@@ -57,7 +60,13 @@ CONDITIONS = ["age > 3 AND job = 'nurse'", "job = 'cook'", "wage < 5 OR code = 3
 def published(output_format: str) -> cv.Release:
     folder = Path(tempfile.mkdtemp(prefix="countveil-conformance-")) / "release"
     return cv.publish(
-        people(), {"job": 3, "code": 2}, folder, keep=["row"], seed=3, output_format=output_format
+        people(),
+        {"job": 3, "code": 2},
+        folder,
+        keep=["row"],
+        seed=3,
+        output_format=output_format,
+        weight="age",
     )
 
 

@@ -4,8 +4,9 @@ Enters: the weights of a question. Leaves: texts of columns: sums, then estimate
 measures. Must not know: where rows come from.
 
 Of total j: `w_j` the weight of a row, `e_j` the sum of weights, `q_j` that of (w^2 - w), which is
-the variance, `c_j` their covariance with the count; for counts of single values also `n_j` the rows
-asked about and `y_j` those that publish the value.
+the variance; for counts of single values also `n_j` the rows
+asked about and `y_j` those that publish the value. Of measure i, a
+ratio of two totals: `p_i` the weight with which a row counts for both, `c_i` their covariance.
 """
 
 from __future__ import annotations
@@ -34,11 +35,16 @@ _SIGNS = {
 }  # fmt: skip
 
 
+# Of intervals at the usual level, 0.95.
+_SQUARED_Z = 3.841458820694124
+
+
 class Totals:
     """The aggregates of a question, by number."""
 
     def __init__(
         self,
+        question: Question,
         plan: TallyPlan,
         weights: QuestionWeights,
         views: Sequence[ChannelView],
@@ -48,6 +54,12 @@ class Totals:
         self.order = list(weights.aggregates)
         self._totals = list(weights.aggregates.values())
         self._grouped = bool(weights.grouped_axes)
+        self._both = weights.both
+        self._ratios = {
+            number: (measure.numerator, measure.denominator)
+            for number, measure in enumerate(question.measures)
+            if measure.denominator is not None
+        }
 
     def number(self, aggregate: Aggregate) -> int:
         """The number of an aggregate."""
@@ -56,7 +68,8 @@ class Totals:
     @property
     def names(self) -> list[str]:
         """Columns of the weights: weight, whether asked about, whether it is the counted value."""
-        return [f"{part}_{j}" for j in range(len(self.order)) for part in ("w", "h", "o")]
+        names = [f"{part}_{j}" for j in range(len(self.order)) for part in ("w", "h", "o")]
+        return [*names, *(f"p_{number}" for number in self._ratios)]
 
     def row(self, kind: int, pattern: int, rest: int) -> list[str]:
         """The weights of one combination."""
@@ -67,7 +80,8 @@ class Totals:
                 str(int(total.met[kind, pattern])),
                 str(int(total.same[kind, rest])),
             ]
-        return row
+        both = (self._both[number][kind, pattern, rest] for number in self._ratios)
+        return [*row, *(self.dialect.number(float(weight)) for weight in both)]
 
     def asks(self, kind: int, pattern: int) -> bool:
         """Whether a row of this pattern counts for anything."""
@@ -106,7 +120,6 @@ class Totals:
             sums = [
                 (f"e_{j}", f"{once} * {w}", known),
                 (f"q_{j}", f"{twice} * ({w} * {w} - {w})", known),
-                (f"c_{j}", f"{once} * ({w} * {w} - {w})", known),
                 (f"n_{j}", f"n * h_{j}", empty),
             ]
             is_same = f"o_{j} = 1" + (f" AND {same}" if same else "")
@@ -114,7 +127,20 @@ class Totals:
             for name, what, filled in sums:
                 text = f"SUM({what})"
                 columns.append(f"{f'COALESCE({text}, 0)' if filled else text} AS {name}")
+        for number, (top, bottom) in self._ratios.items():
+            both = self._product(top, bottom)
+            i, j = self.number(top), self.number(bottom)
+            squared = f"{factor} * w_{i} * ({factor} * w_{j})"
+            columns.append(f"SUM({both} * ({squared} - {factor} * p_{number})) AS c_{number}")
         return columns
+
+    def _product(self, top: Aggregate, bottom: Aggregate) -> str:
+        """The tallied column that sums the product of two arguments."""
+        arguments = (self._plan.aggregates[aggregate].argument for aggregate in (top, bottom))
+        moment = self._plan.product_moment(*arguments)
+        if moment == 0:
+            return "n"
+        return f"x{(moment - 1) // 2}" if moment % 2 else f"xx{(moment - 2) // 2}"
 
     def estimated(self) -> list[str]:
         """Estimate, error, variance and covariance of every total."""
@@ -128,8 +154,8 @@ class Totals:
                 error = f"CASE WHEN n_{j} = 0 THEN 0 WHEN q_{j} > 0 THEN SQRT(q_{j}) END"
             variance = f"CASE WHEN q_{j} > 0 THEN q_{j} ELSE 0 END"
             columns += [f"{estimate} AS t_{j}", f"{error} AS s_{j}"]
-            columns += [f"{variance} AS q_{j}", f"c_{j} AS c_{j}", f"n_{j} AS n_{j}"]
-        return columns
+            columns += [f"{variance} AS q_{j}", f"n_{j} AS n_{j}"]
+        return [*columns, *(f"c_{number} AS c_{number}" for number in self._ratios)]
 
     def _single(self, j: int) -> tuple[str, str]:
         """The count of one value, exact where all rows are asked about, and its error."""
@@ -161,7 +187,7 @@ def measure_columns(question: Question, totals: Totals) -> list[str]:
     """Estimate and error of every measure; the size of those that are sorted by."""
     columns = []
     for number, measure in enumerate(question.measures):
-        estimate, error = _measure(measure, totals)
+        estimate, error = _measure(number, measure, totals)
         scale = totals.dialect.number(measure.factor)
         size = totals.dialect.number(abs(measure.factor))
         if measure.factor != 1:
@@ -174,8 +200,11 @@ def measure_columns(question: Question, totals: Totals) -> list[str]:
 
 def _size(measure: Measure, totals: Totals, estimate: str) -> str:
     """What an error is compared with: no count exceeds the rows that it is taken from."""
-    is_count = measure.denominator is None and measure.numerator.argument is None
-    if not is_count or measure.factor != 1:
+    if measure.denominator is not None and not measure.is_share:
+        # Where the bottom may be 0 there is no interval, and the answer is hidden.
+        j = totals.number(measure.denominator)
+        return f"CASE WHEN t_{j} * t_{j} > {_SQUARED_Z} * q_{j} THEN ABS({estimate}) END"
+    if not measure.is_count or measure.factor != 1:
         return f"ABS({estimate})"
     rows = f"n_{totals.number(measure.numerator)}"
     return f"CASE WHEN {estimate} > {rows} THEN {rows} ELSE {estimate} END"
@@ -185,20 +214,21 @@ def rank_text(number: int) -> str:
     """What a measure is sorted by: its estimate, missing where `verdicts` would call it hidden."""
     size, error = f"m_{number}", f"se_{number}"
     shown = f"{size} > 0 AND {error} <= {HIDDEN_ABOVE} * {size}"
-    return f"CASE WHEN {error} = 0 OR ({shown}) THEN e_{number} END"
+    known = f"{size} IS NOT NULL AND ({error} = 0 OR ({shown}))"
+    return f"CASE WHEN {known} THEN e_{number} END"
 
 
-def _measure(measure: Measure, totals: Totals) -> tuple[str, str]:
+def _measure(number: int, measure: Measure, totals: Totals) -> tuple[str, str]:
     i = totals.number(measure.numerator)
     if measure.denominator is None:
         return f"t_{i}", f"s_{i}"
     j = totals.number(measure.denominator)
     ratio = f"(CASE WHEN t_{j} <> 0 THEN t_{i} / t_{j} END)"
     size = f"(CASE WHEN t_{j} <> 0 THEN ABS(t_{j}) END)"
-    if measure.numerator.condition == measure.denominator.condition:
-        variance = f"(q_{i} - 2 * {ratio} * c_{i} + {ratio} * {ratio} * q_{j})"
-        return ratio, f"({_root(variance)} / {size})"
-    return ratio, f"((s_{i} + ABS({ratio}) * s_{j}) / {size})"
+    variance = f"(q_{i} - 2 * {ratio} * c_{number} + {ratio} * {ratio} * q_{j})"
+    # Of a bottom that is known exactly, the ratio has the error of the top.
+    error = f"CASE WHEN q_{j} = 0 AND s_{j} = 0 THEN s_{i} ELSE {_root(variance)} END"
+    return ratio, f"(({error}) / {size})"
 
 
 def having_text(having: Having, dialect: LiteralDialect) -> str:

@@ -45,9 +45,14 @@ def portable_sql(
     table: str,
 ) -> str:
     """Plain SQL whose answer is that of the method unbiased."""
+    if any(aggregate.measured is not None for aggregate in question.aggregates):
+        raise QueryError(
+            "The error of a sum or an average of a sensitive column needs more than sums over "
+            "rows. 'countveil query' gives it."
+        )
     if any(domain == () for domain in plan.domains):
         raise QueryError("A sensitive column without values cannot be asked about.")
-    select = _Select(question, plan, question_weights(plan, views), views, dialect)
+    select = _Select(question, plan, question_weights(question, plan, views), views, dialect)
     text = _formatted(select.text(table), select.lists, dialect.name)
     comments = [_PURPOSE, _SEVERAL] if len(views) > 1 else [_PURPOSE]
     return "\n".join([*(f"-- {line}" for line in comments), text])
@@ -83,7 +88,7 @@ class _Select:
         self._question, self._plan, self._weights = question, plan, weights
         self._views, self._dialect = views, dialect
         self._plain = [f"k{i}" for i in range(len(plan.tally.keys))]
-        self._totals = Totals(plan, weights, views, dialect)
+        self._totals = Totals(question, plan, weights, views, dialect)
         self.lists: dict[str, Sequence[Sequence[str]]] = {}
 
     def text(self, table: str) -> str:

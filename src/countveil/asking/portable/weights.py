@@ -32,7 +32,7 @@ from countveil.maths.estimate.totals import (
     Total,
     single_cells,
 )
-from countveil.sql.query import TallyPlan
+from countveil.sql.query import Question, TallyPlan
 from countveil.sql.query.question import Aggregate
 
 Floats = NDArray[np.float64]
@@ -63,6 +63,7 @@ class QuestionWeights:
 
     `kind_of[cell]` numbers the cells of the answer that count under the same conditions, -1 where
     there is none; `exists[kind, pattern]`: whether such a row shows that the group exists.
+    `both[measure]`: the weights with which rows count for both totals of a ratio.
     """
 
     bits: Sequence[int]
@@ -72,9 +73,12 @@ class QuestionWeights:
     rest_axes: Sequence[int]
     grouped_axes: Sequence[int]
     aggregates: dict[Aggregate, AggregateWeights]
+    both: dict[int, Floats]
 
 
-def question_weights(plan: TallyPlan, views: Sequence[ChannelView]) -> QuestionWeights:
+def question_weights(
+    question: Question, plan: TallyPlan, views: Sequence[ChannelView]
+) -> QuestionWeights:
     """All weights of a planned question."""
     _check_errors_known(plan, views)
     # The condition of WHERE holds in every row that is left.
@@ -115,6 +119,22 @@ def question_weights(plan: TallyPlan, views: Sequence[ChannelView]) -> QuestionW
             )
             for aggregate, total in totals.items()
         },
+        {
+            number: _product_weights(totals[measure.numerator], totals[measure.denominator], first)
+            for number, measure in enumerate(question.measures)
+            if measure.denominator is not None
+        },
+    )
+
+
+def _product_weights(top: Total, bottom: Total, first: Sequence[int]) -> Floats:
+    """The weights with which rows count for both totals of a ratio."""
+    patterns = range(top.patterns)
+    return np.stack(
+        [
+            np.stack([top.weights_of(top.counting(p, c) * bottom.counting(p, c)) for p in patterns])
+            for c in first
+        ]
     )
 
 
@@ -125,10 +145,7 @@ def _aggregate_weights(
     conditions = total.condition_of
     patterns, n_rest = tallies.truths.shape[0], conditions.shape[1]
     weights = np.stack(
-        [
-            np.stack([total.rest_weights(p, conditions[cell]) for p in range(patterns)])
-            for cell in first
-        ]
+        [np.stack([total.rest_weights(p, cell) for p in range(patterns)]) for cell in first]
     )
     met = np.array([_any_holds(tallies, conditions[cell]) for cell in first])
     same = np.ones((len(first), n_rest), bool)

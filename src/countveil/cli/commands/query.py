@@ -41,6 +41,14 @@ def command(
     within: Annotated[
         float, typer.Option(help="Relative standard error up to which a count is reliable.")
     ] = QueryOptions.within,
+    weighted: Annotated[
+        bool,
+        typer.Option(
+            "--weighted",
+            help="Count every row with its survey weight (if the publisher named a weight column): "
+            "count(*), sum, avg and shares.",
+        ),
+    ] = False,
     engine: EngineOption = EngineName.EMBEDDED,
     master: MasterOption = None,
     style: FormatOption = Format.TABLE,
@@ -55,4 +63,5 @@ def command(
     Example: countveil query census-release "SELECT gender, count(*) FROM release WHERE age >= 60
     AND occupation = 'nurse' GROUP BY gender"
     """
-    ask(folder, sql, QueryOptions(method, channel, level, within, style), engine, master)
+    options = QueryOptions(method, channel, level, within, style, weighted)
+    ask(folder, sql, options, engine, master)

@@ -67,6 +67,15 @@ def print_manifest(manifest: Manifest) -> None:
             labels = ", ".join(str(value) for value in entry.domain if value is not None)
             print_paragraph(f"Classes of {name}: {labels}.")
             print()
+        if entry.class_values is not None:
+            numbers = ", ".join(f"{number:.12g}" for number in entry.class_values)
+            print_paragraph(f"In averages of {name} its classes stand for: {numbers}.")
+            print()
+    if manifest.weight is not None:
+        print_paragraph(
+            f"Survey weight: {manifest.weight}. 'query --weighted' counts every row with it."
+        )
+        print()
     for paragraph in manifest.statement:
         print_paragraph(paragraph)
         print()
@@ -94,5 +103,6 @@ def _columns(manifest: Manifest) -> tuple[tuple[str, ...], list[tuple[object, ..
     for column in manifest.columns:
         entry = manifest.sensitive.get(column.name)
         ell, values = (entry.ell, len(entry.domain)) if entry else (None, None)
-        rows.append((column.name, column.type, column.role, ell, values))
+        role = "weight" if column.name == manifest.weight else column.role
+        rows.append((column.name, column.type, role, ell, values))
     return ("column", "type", "role", "ell", "values"), rows

@@ -32,6 +32,10 @@ def command(
             "--table", metavar="NAME", help="The table with the release's rows there, or its view."
         ),
     ] = "release",
+    weighted: Annotated[
+        bool,
+        typer.Option("--weighted", help="Count every row with its survey weight."),
+    ] = False,
 ) -> None:
     """Print SQL that answers the question in your own database, without countveil.
 
@@ -45,7 +49,7 @@ def command(
     """
     from countveil.asking.release import Release
 
-    text = Release(folder).plain_sql(sql, dialect=dialect, table=table)
+    text = Release(folder).plain_sql(sql, dialect=dialect, table=table, weighted=weighted)
     # A file or a pipe gets the text unchanged; a screen gets no control characters.
     lines = text.split("\n")
     print("\n".join(map(visible, lines)) if sys.stdout.isatty() else text)

@@ -98,6 +98,22 @@ _KEEP = {
         "not published.",
     ),
 }
+_WEIGHT = {
+    "weight": TableOption(
+        "--weight",
+        "COL",
+        "The column with the survey weight of each row; it is published, and questions can be "
+        "weighted by it.",
+    ),
+    "class_values": TableOption(
+        "--class-values",
+        "COL=NUMBERS",
+        "The numbers that stand for classes in averages: two for the first and the last class, "
+        "such as COL=15,70, or one for each.",
+        TEXTS,
+        mark="=",
+    ),
+}
 _RECODE = {
     "bins": TableOption(
         "--bins",
@@ -125,6 +141,6 @@ _RECODE = {
 # The parameter of a command -> the options that take its place.
 GROUPS: dict[str, dict[str, TableOption]] = {
     "source": _SOURCE,
-    "shaping": {**_DROP, **_KEEP, **_RECODE},
+    "shaping": {**_DROP, **_KEEP, **_WEIGHT, **_RECODE},
     "recoding": {**_DROP, **_RECODE},
 }

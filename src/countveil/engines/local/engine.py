@@ -56,7 +56,7 @@ class LocalEngine:
     ) -> LocalSource:
         """Open a table, or the rows and columns of it that were chosen."""
         source = describe_source(table, reading.query)
-        columns = reading.including([*sensitive, *shaping.persons]).columns
+        columns = reading.including([*sensitive, *shaping.persons, *shaping.weights]).columns
         memory = memory_shares(reading.memory, with_duckdb=reading.where is not None)
         kept = KeptColumns(memory.columns, reading.spill or Path(tempfile.gettempdir()))
         blocks = open_blocks(source, reading, kept)

@@ -43,14 +43,14 @@ class SparkEngine:
     def _open(
         self, table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
     ) -> SparkSource:
-        reading = reading.including([*sensitive, *shaping.persons])
+        reading = reading.including([*sensitive, *shaping.persons, *shaping.weights])
         frame = open_frame(self.session, table, reading)
         check_named(columns_of(frame), [*sensitive, *shaping.named])
         check_cases(frame)
         # A frame may have to be computed first, by whatever its owner wrote.
         chosen = jobs.run(self.session, lambda: pinned(chosen_rows(frame, reading)))
         # All that will have to be counted, in one pass.
-        counted = dict.fromkeys([*sensitive, *shaping.recoded])
+        counted = dict.fromkeys([*sensitive, *shaping.recoded, *shaping.weights])
         source = SparkSource(chosen, list(counted), reading.progress, own_zone=not self._given)
         if reading.where is not None and source.rows == 0:
             raise InputError(f"No row of the table meets the condition of {option('where')}.")

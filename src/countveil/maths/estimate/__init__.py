@@ -6,6 +6,7 @@ has not published. Theory: docs/theory/estimates.md.
 
     totals      what was tallied; any total as a weighted sum over rows
     unbiased    one column: the estimate and its variance       products   several columns
+    sums        sums of plain numbers, survey weights           ratios     averages and shares
     estimates   intervals and verdicts                          shrunk     the default
     methods     the estimators by name                          bayes      the paper's method
 

@@ -86,13 +86,13 @@ def verdicts(cells: Estimates, sizes: Floats, within: float) -> list[str | None]
     it is compared with the error. A sum or a ratio has no such bound (infinite) and may be
     negative. A cell without errors gets no word: nobody knows how good it is.
     """
-    estimate, error, low, _ = cells.arrays()
+    estimate, error, low, high = cells.arrays()
     with np.errstate(invalid="ignore"):
         size = np.where(np.isfinite(sizes), np.minimum(estimate, sizes), np.abs(estimate))
         cases = [
             (np.isnan(estimate), HIDDEN),
             (np.isnan(error) & np.isnan(low), None),
-            (np.isnan(error), HIDDEN),
+            (np.isnan(error) | np.isinf(low) | np.isinf(high), HIDDEN),
             (error == 0, RELIABLE),
             ((size <= 0) | (error > HIDDEN_ABOVE * size), HIDDEN),
             (error <= within * size, RELIABLE),

@@ -4,15 +4,17 @@ Enters: tallies, totals, a level, names as a user wrote them. Leaves: `Estimates
 and cell. Must not know: SQL, files. Theory: docs/theory/estimates.md.
 
 A count of one value, or of one combination of values of several columns, has the variance and the
-interval of `unbiased` and `products`; every other total has the variance of its row weights and a
-symmetric interval. The shrunk estimate of a count has the error and the interval of the unbiased
-one: it is closer to the truth on average, but by how much is unknown for a single cell. Sums and
-averages are not shrunk.
+interval of `unbiased` and `products`; the sum of a plain number over such rows those of `sums`;
+every other total has the variance of its row weights and a symmetric interval. The shrunk estimate
+of a total has the error and the interval of the unbiased one: it is closer to the truth on average,
+but by how much is unknown for a single cell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +22,9 @@ from numpy.typing import NDArray
 
 from countveil.errors import SettingsError
 from countveil.maths.estimate.estimates import Estimates, Likelihood, symmetric
+from countveil.maths.estimate.ratios import PairVariance, ratio_estimates
 from countveil.maths.estimate.shrunk import likelihood_and_centre, shrunk_from
+from countveil.maths.estimate.sums import PublishedSums, shrunk_sums, sum_likelihood
 from countveil.maths.estimate.totals import NEVER, SingleCells, Tallies, Total, single_cells
 
 Floats = NDArray[np.float64]
@@ -44,6 +48,22 @@ class Evidence:
         published = self.tallies.meeting(condition, 0)
         return shrunk_from(*self._of(condition), published, self.tallies.views)
 
+    def sum_likelihood(self, condition: int, argument: int) -> tuple[Likelihood, Floats]:
+        """The likelihood of the sums of an argument in effective rows, and their unit."""
+        published = self.sums(condition, argument)
+        return sum_likelihood(published, self.tallies.views, self.shrunk(condition))
+
+    def shrunk_sums(self, condition: int, argument: int) -> Floats:
+        """The shrunk sums of an argument."""
+        published = self.sums(condition, argument)
+        likelihood = self.likelihood(condition)
+        return shrunk_sums(published, self.tallies.views, self.shrunk(condition), likelihood)
+
+    def sums(self, condition: int, argument: int) -> PublishedSums:
+        """What the rows that meet a condition publish."""
+        moments = (0, 1 + 2 * argument, 2 + 2 * argument)
+        return PublishedSums(*(self.tallies.meeting(condition, moment) for moment in moments))
+
     def _of(self, condition: int) -> tuple[Likelihood, Floats]:
         if condition not in self._known:
             published = self.tallies.meeting(condition, 0)
@@ -60,14 +80,17 @@ class Estimator:
 
     # Whether a question about several sensitive columns needs `Tallies.joint`.
     needs_joint_counts: ClassVar[bool] = False
+    # Whether estimates are kept within what is possible; unbiased ones may be negative.
+    shrinks: ClassVar[bool] = False
 
     def __init__(self, level: float) -> None:
         self._level = level
 
     def total(self, tallies: Tallies, total: Total, *, is_count: bool) -> Estimates:
         """The estimates of one aggregate: a count, or the sum of an argument."""
-        if is_count and tallies.views:
-            return self.counts(Evidence(tallies), total)
+        if tallies.views:
+            evidence = Evidence(tallies)
+            return self.counts(evidence, total) if is_count else self.sums(evidence, total)
         return self._by_row_weights(total, is_count=is_count)
 
     def counts(self, evidence: Evidence, total: Total) -> Estimates:
@@ -77,24 +100,47 @@ class Estimator:
             return self._by_row_weights(total, is_count=True)
         return self.single_counts(evidence, total, single)
 
+    def sums(self, evidence: Evidence, total: Total) -> Estimates:
+        """The estimates of a sum of an argument with a condition on sensitive columns."""
+        by_row_weights = self._by_row_weights(total, is_count=False)
+        single = self.single_sums(evidence, total)
+        if single is None:
+            return by_row_weights
+        # The error that any database computes: see `asking.portable`.
+        return replace(single, std_error=by_row_weights.std_error)
+
+    def single_sums(self, evidence: Evidence, total: Total) -> Estimates | None:
+        """Sums over one combination of true values each; None if it is something else."""
+        single, tallies, argument = single_cells(total), evidence.tallies, total.argument
+        if single is None or argument is None or tallies.lowest[argument] < 0:
+            return None
+
+        def estimates(condition: int, answers: NDArray[np.int64]) -> Estimates:
+            likelihood, unit = evidence.sum_likelihood(condition, argument)
+            flat = [
+                tallies.by_cell(array).reshape(tallies.n_groups, -1)
+                for array in likelihood.arrays()
+            ]
+            chosen = Likelihood(*flat).at(single.place[answers])
+            if len(tallies.views) > 1:
+                chosen = chosen.widened(total.misfit[:, answers] / unit)
+            effective = chosen.estimates(self._level)
+            return Estimates(*(array * unit for array in effective.arrays()))
+
+        return single.fill(tallies, estimates, total.moment)
+
     def ratio(
-        self,
-        top: tuple[Total, Estimates],
-        bottom: tuple[Total, Estimates],
-        covariance: Floats | None,
+        self, top: tuple[Total, Estimates], bottom: tuple[Total, Estimates], covariance: Floats
     ) -> Estimates:
-        """A ratio of two totals. Where their covariance is not known, the worst case is assumed."""
-        numerator, denominator = top[1], bottom[1]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = numerator.estimate / denominator.estimate
-            if covariance is None:
-                error = numerator.std_error + np.abs(ratio) * denominator.std_error
-            else:
-                variance = top[0].variance - 2 * ratio * covariance + ratio**2 * bottom[0].variance
-                spread = top[0].misfit ** 2 + (ratio * bottom[0].misfit) ** 2
-                error = np.sqrt(np.maximum(variance, 0) + spread)
-            error = error / np.abs(denominator.estimate)
-        return symmetric(ratio, error, self._level, ratio)
+        """A ratio of two totals, from the covariance of their unbiased estimates."""
+        (numerator, above), (denominator, below) = top, bottom
+        variance = PairVariance(
+            numerator.variance + numerator.misfit**2,
+            covariance,
+            denominator.variance + denominator.misfit**2,
+        )
+        unbiased = numerator.estimate, denominator.estimate
+        return ratio_estimates(unbiased, (above, below), variance, self._level, inside=self.shrinks)
 
     def warnings(self) -> list[str]:
         """Sentences for the analyst about all estimates so far."""
@@ -129,16 +175,40 @@ class Estimator:
 class ShrunkEstimator(Estimator):
     """Sums of shrunk cells, with the errors of the unbiased ones."""
 
+    shrinks = True
+
     def counts(self, evidence: Evidence, total: Total) -> Estimates:
         """The estimates of a count with a condition on sensitive columns."""
         unbiased = super().counts(evidence, total)
-        tallies, conditions = evidence.tallies, total.condition_of
-        estimate = np.zeros((tallies.n_groups, conditions.shape[0]))
-        for condition in set(conditions.ravel().tolist()) - {NEVER}:
-            cells = tallies.by_cell(evidence.shrunk(condition))
-            estimate += np.einsum("gcr,cr->gc", cells, (conditions == condition).astype(np.float64))
-        inside = np.clip(estimate, unbiased.low, unbiased.high)
-        return Estimates(inside, unbiased.std_error, unbiased.low, unbiased.high)
+        return _inside(unbiased, _summed(evidence.tallies, total, evidence.shrunk))
+
+    def sums(self, evidence: Evidence, total: Total) -> Estimates:
+        """The estimates of a sum of an argument with a condition on sensitive columns."""
+        unbiased, argument = self.single_sums(evidence, total), total.argument
+        if unbiased is None:
+            unbiased = super().sums(evidence, total)
+        shrunk = evidence.shrunk
+        if argument is not None:
+            shrunk = partial(evidence.shrunk_sums, argument=argument)
+        return _inside(unbiased, _summed(evidence.tallies, total, shrunk))
+
+
+def _summed(tallies: Tallies, total: Total, cells_of: Callable[[int], Floats]) -> Floats:
+    """Estimates of all cells of true values, summed over those that each answer counts."""
+    conditions = total.condition_of
+    estimate = np.zeros((tallies.n_groups, conditions.shape[0]))
+    for condition in set(conditions.ravel().tolist()) - {NEVER}:
+        counted = (conditions == condition).astype(np.float64)
+        if total.values is not None:
+            counted = counted * total.values
+        estimate += np.einsum("gcr,cr->gc", tallies.by_cell(cells_of(condition)), counted)
+    return estimate
+
+
+def _inside(unbiased: Estimates, estimate: Floats) -> Estimates:
+    """Another estimate, as far as the interval allows; without one where there is no interval."""
+    inside = np.clip(estimate, unbiased.low, unbiased.high)
+    return Estimates(inside, unbiased.std_error, unbiased.low, unbiased.high)
 
 
 def _bayes(level: float, channel: str) -> Estimator:

@@ -15,10 +15,15 @@ every total is one weighted sum over rows, of 1 or of the argument. A set that c
 values is estimated through its complement, which is less noisy; all values together have exactly
 the weight 1.
 
-**Variance.** The weight w of a row has the mean 1 if its true cell counts and 0 if not. Rows
-publish independently, so the variance is the sum of E[w^2] - E[w]^2, estimated by the sum over rows
-of (w^2 - w) times the square of the argument. That b comes from the same release lowers it for
-large predicates; leaving that out is on the safe side.
+**Values.** A cell may count with a value in place of 1: the midpoint of a class of ages. The weight
+of a row is then the sum over cells of value times weight.
+
+**Variance.** The weight w of a row has the mean 1 (or the value) if its true cell counts and 0 if
+not. Rows publish independently, so the variance is the sum of E[w^2] - E[w]^2, estimated by the sum
+over rows of (w^2 - w) times the square of the argument; with values, by that of w^2 less the total
+of squared values. The covariance of two totals is the same with the product of their weights. That
+b comes from the same release lowers both for large predicates; leaving that out is on the safe
+side.
 """
 
 from __future__ import annotations
@@ -84,6 +89,21 @@ class Tallies:
         """M of each column; a row of NaN where a value is not identifiable."""
         return [view.weights for view in self.views]
 
+    def along(self, axes: Sequence[int]) -> Tallies:
+        """The same, with the published values of these sensitive columns only."""
+        left_out = [axis for axis in range(len(self.views)) if axis not in axes]
+        if not left_out:
+            return self
+        joint = None if self.joint is None else self.joint.sum(axis=tuple(left_out))
+        return Tallies(
+            self.truths,
+            self.moments.sum(axis=tuple(3 + axis for axis in left_out)),
+            self.lowest,
+            [self.views[axis] for axis in axes],
+            [self.grouped[axis] for axis in axes],
+            joint,
+        )
+
     def meeting(self, condition: int, moment: int) -> Floats:
         """The moment over the rows that meet a condition, by group and published values."""
         counts: Floats = self.moments[moment][:, self.holds(condition)].sum(axis=1)
@@ -106,7 +126,13 @@ class Tallies:
 class Total:
     """One aggregate: its estimate, variance and possible bias in every cell of the answer."""
 
-    def __init__(self, tallies: Tallies, condition_of: Numbers, argument: int | None) -> None:
+    def __init__(
+        self,
+        tallies: Tallies,
+        condition_of: Numbers,
+        argument: int | None,
+        value_of: Floats | None = None,
+    ) -> None:
         self._tallies = tallies
         self._argument = argument
         rest = [*tallies.grouped_axes, *tallies.rest_axes]
@@ -114,6 +140,29 @@ class Total:
         n_cells = int(np.prod(tallies.cells, dtype=np.int64))
         self._rest_shape = moved.shape[len(tallies.grouped_axes) :]
         self._conditions = moved.reshape(n_cells, -1)
+        self._values = None
+        if value_of is not None:
+            self._values = np.transpose(value_of, rest).reshape(n_cells, -1)
+
+    @property
+    def argument(self) -> int | None:
+        """The number of what is summed; None for a count."""
+        return self._argument
+
+    @property
+    def values(self) -> Floats | None:
+        """The value with which each cell counts, in the order of `condition_of`; None for 1."""
+        return self._values
+
+    @property
+    def patterns(self) -> int:
+        """How many patterns of conditions were tallied."""
+        return int(self._tallies.truths.shape[0])
+
+    @property
+    def moment(self) -> int:
+        """Which moment of the tallies is summed."""
+        return 0 if self._argument is None else 1 + 2 * self._argument
 
     @property
     def condition_of(self) -> Numbers:
@@ -123,72 +172,106 @@ class Total:
     @cached_property
     def estimate(self) -> Floats:
         """The unbiased estimate, by plain group and cell."""
-        return self._linear(0 if self._argument is None else 1 + 2 * self._argument)
+        return self._weighted(self.moment, _once)
 
     @cached_property
     def variance(self) -> Floats:
         """Its variance, given the channel."""
         moment = 0 if self._argument is None else 2 + 2 * self._argument
-        return np.maximum(self.quadratic(moment), 0.0)
+        return np.maximum(self.covariance(self, moment), 0.0)
 
     @cached_property
     def rows(self) -> Floats:
         """How many rows could count: those that meet the condition of some cell."""
         result = np.zeros((self._tallies.n_groups, self._conditions.shape[0]))
-        for cells, conditions in self._kinds():
-            some = np.any([self._tallies.holds(c) for c in set(conditions.tolist())], axis=0)
+        for cells, cell in self._kinds():
+            conditions = set(self._conditions[cell].tolist())
+            some = np.any([self._tallies.holds(c) for c in conditions], axis=0)
             counted = self._tallies.moments[0][:, some].reshape(self._tallies.n_groups, -1)
             result[:, cells] = counted.sum(axis=1)[:, None]
         return result
 
-    def _linear(self, moment: int) -> Floats:
-        return self._weighted(moment, power=1)
+    def covariance(self, other: Total, moment: int) -> Floats:
+        """With another total of the same tallies; `moment` sums the product of both arguments."""
 
-    def quadratic(self, moment: int) -> Floats:
-        """The sum over rows of (w^2 - w) times what the moment sums."""
-        return self._weighted(moment, power=2) - self._weighted(moment, power=1)
+        def both(total: Total, pattern: int, cell: int) -> Floats:
+            return total.rest_weights(pattern, cell) * other.rest_weights(pattern, cell)
 
-    def _kinds(self) -> Iterator[tuple[NDArray[np.bool_], Numbers]]:
-        """Cells of the answer that count under the same conditions."""
-        kinds, member = np.unique(self._conditions, axis=0, return_inverse=True)
-        for number, conditions in enumerate(kinds):
-            yield member.reshape(-1) == number, conditions
+        def product(total: Total, pattern: int, cell: int) -> Floats:
+            counting = total.counting(pattern, cell) * other.counting(pattern, cell)
+            return total.weights_of(counting)
 
-    def _weighted(self, moment: int, power: int) -> Floats:
+        expected = self._weighted(moment, product, other)
+        return self._weighted(moment, both, other, power=2) - expected
+
+    def _kinds(self, other: Total | None = None) -> Iterator[tuple[NDArray[np.bool_], int]]:
+        """Cells of the answer that count alike (in both totals), and the first of each kind."""
+        totals = (self,) if other is None else (self, other)
+        lines = [array for total in totals for array in (total.condition_of, total.values)]
+        table = np.concatenate([line for line in lines if line is not None], axis=1)
+        _, first, member = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        for number, cell in enumerate(first.tolist()):
+            yield member.reshape(-1) == number, cell
+
+    def _weighted(
+        self,
+        moment: int,
+        weigh: Callable[[Total, int, int], Floats],
+        other: Total | None = None,
+        power: int = 1,
+    ) -> Floats:
+        """The sum over rows of a weight (`weigh`, by pattern and cell) times what is tallied."""
         tallies = self._tallies
         n_grouped = len(tallies.grouped_axes)
         order = [0, 1, *(2 + axis for axis in [*tallies.grouped_axes, *tallies.rest_axes])]
         moments = np.transpose(tallies.moments[moment], order)
         moments = moments.reshape(*moments.shape[: 2 + n_grouped], -1)
         result = np.zeros((tallies.n_groups, self._conditions.shape[0]))
-        for cells, conditions in self._kinds():
-            weights = np.stack([self.rest_weights(p, conditions) for p in range(moments.shape[1])])
-            summed = np.einsum("gp...r,pr->g...", moments, weights**power)
+        for cells, cell in self._kinds(other):
+            weights = np.stack([weigh(self, p, cell) for p in range(moments.shape[1])])
+            summed = np.einsum("gp...r,pr->g...", moments, weights)
             for place, axis in enumerate(tallies.grouped_axes):
                 matrix = tallies.weights[axis] ** power
                 summed = np.moveaxis(np.tensordot(matrix, summed, (1, 1 + place)), 0, 1 + place)
             result[:, cells] = summed.reshape(tallies.n_groups, -1)[:, cells]
         return result
 
-    def rest_weights(self, pattern: int, conditions: Numbers) -> Floats:
+    def rest_weights(self, pattern: int, cell: int) -> Floats:
         """The weight of each published combination of the columns that are only tested."""
-        counts = self._counting(pattern, conditions).reshape(self._rest_shape)
-        through_complement = counts.sum() > counts.size / 2
-        weights = (1.0 - counts) if through_complement else counts
-        if weights.any():
-            for place, axis in enumerate(self._tallies.rest_axes):
-                matrix = np.where(_used(weights, place)[:, None], self._tallies.weights[axis], 0.0)
-                weights = np.moveaxis(np.tensordot(matrix, weights, (0, place)), 0, place)
-        flat: Floats = weights.reshape(-1)
-        return 1.0 - flat if through_complement else flat
+        return self.weights_of(self.counting(pattern, cell))
 
-    def _counting(self, pattern: int, conditions: Numbers) -> Floats:
-        truths = self._tallies.truths[pattern]
+    def weights_of(self, counting: Floats) -> Floats:
+        """The weights of published combinations, from the number with which true ones count.
+
+        All true combinations together have exactly the weight 1, so a number that most of them have
+        in common is taken out first.
+        """
+        tallies = self._tallies
+        common = self._common(counting)
+        weights = (counting - common).reshape(self._rest_shape)
+        if weights.any():
+            for place, axis in enumerate(tallies.rest_axes):
+                matrix = np.where(_used(weights, place)[:, None], tallies.weights[axis], 0.0)
+                weights = np.moveaxis(np.tensordot(matrix, weights, (0, place)), 0, place)
+        return common + weights.reshape(-1)
+
+    def _common(self, counting: Floats) -> float:
+        if not np.isin(counting, (0.0, 1.0)).all():
+            shares = np.ones(1)
+            for axis in self._tallies.rest_axes:
+                view = self._tallies.views[axis]
+                shares = np.multiply.outer(shares, view.published / view.rows).reshape(-1)
+            return float(counting @ shares)
+        return 1.0 if counting.sum() > counting.size / 2 else 0.0
+
+    def counting(self, pattern: int, cell: int) -> Floats:
+        """The number with which each true combination counts for a cell of the answer."""
+        conditions, truths = self._conditions[cell], self._tallies.truths[pattern]
         holds = conditions == ALWAYS
         numbered = conditions >= 0
         holds[numbered] = truths[conditions[numbered]]
         counting: Floats = holds.astype(np.float64)
-        return counting
+        return counting if self._values is None else counting * self._values[cell]
 
     @cached_property
     def misfit(self) -> Floats:
@@ -202,15 +285,17 @@ class Total:
             return np.zeros(shape)
         if self._argument is not None and tallies.lowest[self._argument] < 0:
             return np.full(shape, np.inf)
-        moment = 0 if self._argument is None else 1 + 2 * self._argument
         implied, mispaired = np.zeros(shape), np.zeros(shape)
         for condition in set(self._conditions.ravel().tolist()) - {NEVER}:
             counted = (self._conditions == condition).astype(np.float64)
-            if not tallies.grouped_axes:
+            if self._values is not None:
+                # A value that all cells have in common causes no bias.
+                counted = counted * (self._values - self._values.mean(axis=1, keepdims=True))
+            elif not tallies.grouped_axes:
                 counted = np.where(counted.mean() > 0.5, 1 - counted, counted)
-            biases = self._misfit_of(tallies.meeting(condition, moment))
+            biases = self._misfit_of(tallies.meeting(condition, self.moment))
             implied += np.einsum("gcr,cr->gc", biases[0], counted)
-            mispaired += np.einsum("gcr,cr->gc", biases[1], counted)
+            mispaired += np.einsum("gcr,cr->gc", biases[1], counted**2)
         spread: Floats = np.sqrt(implied**2 + mispaired)
         return spread
 
@@ -235,6 +320,10 @@ class Total:
         return tallies.by_cell(implied), tallies.by_cell(mispaired)
 
 
+def _once(total: Total, pattern: int, cell: int) -> Floats:
+    return total.rest_weights(pattern, cell)
+
+
 def _used(weights: Floats, place: int) -> NDArray[np.bool_]:
     """Which values of a column take part, so that those that are not identifiable do no harm."""
     others = tuple(axis for axis in range(weights.ndim) if axis != place)
@@ -255,7 +344,12 @@ class SingleCells:
     condition: Numbers
     complement: bool
 
-    def fill(self, tallies: Tallies, estimates: Callable[[int, Numbers], Estimates]) -> Estimates:
+    def fill(
+        self,
+        tallies: Tallies,
+        estimates: Callable[[int, Numbers], Estimates],
+        moment: int = 0,
+    ) -> Estimates:
         """Estimate the answers (by number) of each condition at once and put them in order."""
         arrays = [np.zeros((tallies.n_groups, self.place.size)) for _ in range(4)]
         for condition in set(self.condition.tolist()) - {NEVER}:
@@ -263,7 +357,7 @@ class SingleCells:
             for array, numbers in zip(arrays, estimates(condition, here).arrays(), strict=True):
                 array[:, here] = numbers
             if self.complement:
-                met = tallies.meeting(condition, 0).reshape(tallies.n_groups, -1)
+                met = tallies.meeting(condition, moment).reshape(tallies.n_groups, -1)
                 rows = met.sum(axis=1)[:, None]
                 estimate, error, low, high = arrays
                 arrays = [rows - estimate, error, rows - high, rows - low]
@@ -271,7 +365,9 @@ class SingleCells:
 
 
 def single_cells(total: Total) -> SingleCells | None:
-    """The single combinations that a count is about; None if a cell of the answer sums several."""
+    """The single combinations that a total is about; None if a cell of the answer sums several."""
+    if total.values is not None:
+        return None
     conditions = total.condition_of
     n_cells, n_others = conditions.shape
     counted = conditions != NEVER

@@ -146,9 +146,11 @@ def _uninformative_spread(y: Floats, n: Floats, channel: ChannelView) -> Floats:
     return spread
 
 
-def quadratic(variance: Callable[[Floats], Floats], size: Floats) -> tuple[Floats, Floats, Floats]:
+def quadratic(
+    variance: Callable[[Floats], Floats], size: Floats, least: float = 1.0
+) -> tuple[Floats, Floats, Floats]:
     """The three coefficients of a variance that is a quadratic in the true count, 0 to size."""
-    size = np.maximum(size, 1.0)
+    size = np.where(size > 0, np.maximum(size, least), 1.0)
     none, half, all_ = variance(np.array([0.0, 0.5, 1.0]).reshape(3, *(1,) * size.ndim) * size)
     square = 2 * (none - 2 * half + all_) / size**2
     return none, (all_ - none) / size - square * size, square

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,15 @@ from numpy.typing import NDArray
 
 from countveil.errors import QueryError
 from countveil.maths.estimate.totals import ALWAYS, NEVER
+from countveil.release.values import NUMBER
 from countveil.sql.query.expressions import (
     FALSE,
     TRUE,
+    AllOf,
     AnyOf,
     Expression,
     Formula,
+    Operation,
     SensitiveTest,
     as_condition,
     as_filter,
@@ -54,10 +57,15 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """The number of rows that meet the condition, or the sum of `argument` over them."""
+    """The number of rows that meet the condition, or the sum of `argument` over them.
+
+    With `measured`, the sum of the numbers that the true values of this sensitive column stand for,
+    times the argument if there is one.
+    """
 
     argument: Expression | None
     condition: Formula
+    measured: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +75,24 @@ class Measure:
     numerator: Aggregate
     denominator: Aggregate | None = None
     factor: float = 1.0
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it is a number of rows."""
+        return (
+            self.denominator is None
+            and self.numerator.argument is None
+            and (self.numerator.measured is None)
+        )
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the rows of the numerator are among those of the denominator."""
+        top, bottom = self.numerator, self.denominator
+        if bottom is None or top.measured or bottom.measured or top.argument != bottom.argument:
+            return False
+        parts = top.condition.parts if isinstance(top.condition, AllOf) else ()
+        return top.condition == bottom.condition or bottom.condition in parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,21 +200,36 @@ class TallyResult:
 
 @dataclass(frozen=True, slots=True)
 class AggregatePlan:
-    """`condition_of[cell]`: the condition under which a row with these true values counts."""
+    """`condition_of[cell]`: the condition under which a row with these true values counts.
+
+    `value_of[cell]`: the number with which it counts; None for 1.
+    """
 
     condition_of: NDArray[np.int64]
     argument: int | None
+    value_of: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TallyPlan:
-    """A tally, and how to read it."""
+    """A tally, and how to read it.
+
+    `products`: of two arguments, the number of the argument that is their product.
+    """
 
     tally: Tally
     domains: tuple[tuple[Any, ...], ...]
     grouped: tuple[bool, ...]
     where_of: NDArray[np.int64]
     aggregates: dict[Aggregate, AggregatePlan]
+    products: Mapping[tuple[int, int], int] = field(default_factory=dict)
+
+    def product_moment(self, one: int | None, two: int | None) -> int:
+        """The moment of the tally that sums the product of two arguments (None is 1)."""
+        if one is None or two is None:
+            known = two if one is None else one
+            return 0 if known is None else 1 + 2 * known
+        return 2 + 2 * one if one == two else 1 + 2 * self.products[one, two]
 
 
 def plan_question(question: Question, columns: ReleaseColumns) -> TallyPlan:
@@ -196,7 +237,7 @@ def plan_question(question: Question, columns: ReleaseColumns) -> TallyPlan:
     formulas = [question.where, *(aggregate.condition for aggregate in question.aggregates)]
     tests = list(dict.fromkeys(test for f in formulas for test in sensitive_tests(f)))
     grouped = [key.sensitive for key in question.keys if key.sensitive is not None]
-    names = tuple(dict.fromkeys([*grouped, *(test.column for test in tests)]))
+    names = tuple(dict.fromkeys([*grouped, *(test.column for test in tests), *_measured(question)]))
     domains = tuple(_domain(name, tests, columns) for name in names)
     size = math.prod(len(domain) for domain in domains)
     if size > MOST_CELLS:
@@ -207,16 +248,13 @@ def plan_question(question: Question, columns: ReleaseColumns) -> TallyPlan:
         )
     numbering = _Numbering()
     reducer = _Reducer(names, domains, tests)
-    arguments = tuple(
-        dict.fromkeys(a.argument for a in question.aggregates if a.argument is not None)
-    )
-    aggregates = {
-        aggregate: AggregatePlan(
-            reducer.conditions(aggregate.condition, numbering),
-            None if aggregate.argument is None else arguments.index(aggregate.argument),
-        )
-        for aggregate in question.aggregates
-    }
+    arguments, products = _arguments(question)
+    aggregates = {}
+    for aggregate in question.aggregates:
+        condition_of = reducer.conditions(aggregate.condition, numbering)
+        values = _cell_values(aggregate.measured, names, domains, condition_of, columns)
+        argument = _place(arguments, aggregate.argument)
+        aggregates[aggregate] = AggregatePlan(condition_of, argument, values)
     where_of = reducer.conditions(question.where, numbering)
     tally = Tally(
         as_condition(as_filter(AnyOf(tuple(reducer.reduced(question.where))))),
@@ -226,7 +264,58 @@ def plan_question(question: Question, columns: ReleaseColumns) -> TallyPlan:
         arguments,
     )
     by_group = tuple(name in grouped for name in names)
-    return TallyPlan(tally, domains, by_group, where_of, aggregates)
+    return TallyPlan(tally, domains, by_group, where_of, aggregates, products)
+
+
+def _measured(question: Question) -> list[str]:
+    """The sensitive columns whose numbers are summed."""
+    return [a.measured for a in question.aggregates if a.measured is not None]
+
+
+def _arguments(question: Question) -> tuple[tuple[Expression, ...], dict[tuple[int, int], int]]:
+    """What is summed: the arguments, and the products that errors of ratios need."""
+    arguments = list(
+        dict.fromkeys(a.argument for a in question.aggregates if a.argument is not None)
+    )
+    products = {}
+    for measure in question.measures:
+        bottom = None if measure.denominator is None else measure.denominator.argument
+        top = measure.numerator.argument
+        if top is None or bottom is None or top == bottom:
+            continue
+        product = Operation("multiply", (top, bottom), NUMBER)
+        if product not in arguments:
+            arguments.append(product)
+        products[arguments.index(top), arguments.index(bottom)] = arguments.index(product)
+    return tuple(arguments), products
+
+
+def _place(arguments: Sequence[Expression], argument: Expression | None) -> int | None:
+    return None if argument is None else arguments.index(argument)
+
+
+def _cell_values(
+    name: str | None,
+    names: Sequence[str],
+    domains: Sequence[tuple[Any, ...]],
+    condition_of: NDArray[np.int64],
+    columns: ReleaseColumns,
+) -> NDArray[np.float64] | None:
+    """The number that a column's value stands for, in every cell of true values."""
+    if name is None:
+        return None
+    axis = names.index(name)
+    numbers = columns.numbers(name, domains[axis])
+    counted = (np.moveaxis(condition_of, axis, 0).reshape(len(numbers), -1) != NEVER).any(axis=1)
+    unknown = [
+        d for d, n, c in zip(domains[axis], numbers, counted, strict=True) if c and n is None
+    ]
+    if unknown:
+        raise columns.no_number(name, unknown[0])
+    line = np.array([0.0 if number is None else number for number in numbers])
+    shape = [1] * len(names)
+    shape[axis] = line.size
+    return np.broadcast_to(line.reshape(shape), condition_of.shape)
 
 
 def _domain(name: str, tests: Sequence[SensitiveTest], columns: ReleaseColumns) -> tuple[Any, ...]:

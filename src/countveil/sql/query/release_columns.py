@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from countveil.errors import QueryError, nearest
+from countveil.errors import QueryError, nearest, option
 from countveil.release import ClassEdges, PublishedColumn, kind_of
 from countveil.release.values import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
 
@@ -27,11 +27,13 @@ class ReleaseColumns:
         domains: Mapping[str, tuple[Any, ...]] | None = None,
         classes: Mapping[str, ClassEdges] | None = None,
         where: str = "the release",
+        values: Mapping[str, tuple[float, ...]] | None = None,
     ) -> None:
         self._where = where
         self._by_name = {column.name: column for column in columns}
         self._domains = dict(domains or {})
         self._classes = dict(classes or {})
+        self._values = dict(values or {})
 
     def find(self, name: str) -> PublishedColumn:
         """The column of this name, or the only one that differs in case alone."""
@@ -67,6 +69,43 @@ class ReleaseColumns:
     def classes(self, column: PublishedColumn) -> ClassEdges | None:
         """The edges of the column's classes, if its numbers were put into classes."""
         return self._classes.get(column.name)
+
+    def has_numbers(self, column: PublishedColumn) -> bool:
+        """Whether the values of a sensitive column stand for numbers, so that they have a mean."""
+        return self.kind(column) == NUMBER or column.name in self._classes
+
+    def numbers(self, name: str, domain: Sequence[Any]) -> list[float | None]:
+        """The number that each value stands for: itself, or what was declared for its class.
+
+        Without a declaration, the midpoint; a class without an end has none, and no missing value
+        has.
+        """
+        classes = self._classes.get(name)
+        if classes is None:
+            return [None if value is None else float(value) for value in domain]
+        labels = [value for value in self.domain(name) if value is not None]
+        numbers = self._values.get(name) or class_midpoints(classes)
+        known = dict(zip(labels, numbers, strict=True))
+        return [known.get(value) for value in domain]
+
+    def no_number(self, name: str, value: Any) -> QueryError:
+        """The refusal of an average over a class without an end."""
+        classes = self._classes[name]
+        low, high = classes.edges[0], classes.edges[-1]
+        inside = f"{name} >= {low:.12g} AND {name} < {high:.12g}"
+        hint = f"Leave the classes without an end out (WHERE {inside}), or" if low < high else "To"
+        return QueryError(
+            f"The class {value!r} of column {name!r} has no end, so nobody knows which number "
+            f"stands for it. {hint} ask the publisher to declare the numbers of the classes "
+            f"({option('class_values')})."
+        )
+
+
+def class_midpoints(classes: ClassEdges) -> tuple[float | None, ...]:
+    """The middle of every class that has two ends; of whole numbers, the middle of these."""
+    last = 1.0 if classes.whole else 0.0
+    pairs = zip(classes.edges, classes.edges[1:], strict=False)
+    return (None, *((low + high - last) / 2 for low, high in pairs), None)
 
 
 def matching_classes(

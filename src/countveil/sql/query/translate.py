@@ -260,6 +260,11 @@ class MeasureReader:
                     refuse(f"{excerpt(node)} is not supported.", _AGGREGATES)
                 return Measure(Aggregate(None, condition))
             return Measure(Aggregate(None, AllOf((condition, self._known(node.this)))))
+        measured = self._translator.sensitive_column(node.this)
+        if measured is not None and self._translator.columns.has_numbers(measured):
+            known = AllOf((condition, self._known(node.this)))
+            total = Aggregate(None, known, measured.name)
+            return Measure(total, Aggregate(None, known) if isinstance(node, exp.Avg) else None)
         argument = self._translator.expression(node.this)
         if argument.kind != NUMBER:
             refuse(

@@ -1,0 +1,199 @@
+"""Sums of a plain number over the rows with one true value: survey weights, above all.
+
+Enters: for every predicate and published value (or combination of values), how many rows there are,
+the sum of their number z and the sum of its square; the channels; shrunk counts. Leaves: a
+`Likelihood` in effective rows with its unit, and shrunk sums. Must not know: SQL. Theory:
+docs/theory/estimates.md, "Weighted counts and sums".
+
+**Unbiased.** The row weights of counts, applied to z: X = sum over u of M[v, u] Y_z[u].
+
+**Variance.** As for counts, with z^2 where a count has rows and z where it has shared terms. Let X
+and q be the sums of z and z^2 over the rows of P with s, L and r those over the others, c = b/a:
+
+    Var = [ a (1-a) (q + c r) + a^2 c (1-c) (r - L^2/(N-f))
+            - 2 a (1-a) b' L (X + c L) + (b' L)^2 f (1-a) ] / (a-b)^2
+
+With z = 1 it is the variance of a count. q is not known; of rows with s it is X times their mean
+square over their mean, which is that of all rows of P unless many rows show otherwise. In units of
+that ratio, a sum is a count of *effective rows*, and has the interval of a count.
+
+**Shrunk.** X = m x + D: the mean m of z in P, times the rows with s, and what rows with s have more
+than that mean. x is the shrunk count. The unbiased estimates of x and D are nearly uncorrelated, D
+has the variance above with z - m in the place of z, and it is drawn towards 0 as far as the values
+of P together do not show that means differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.maths.channel import ChannelView
+from countveil.maths.estimate.estimates import Likelihood
+from countveil.maths.estimate.shrunk import likelihood_and_centre
+from countveil.maths.estimate.unbiased import misfits, quadratic, unbiased_likelihood
+
+Floats = NDArray[np.float64]
+
+# By how much the mean of a value departs from that of P, relative to it: the widths of a mixture of
+# normal distributions, and its Dirichlet prior, in values.
+_WIDTHS = np.array([0.0, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6])
+_PRIOR = np.array([0.5, 1.0, 0.5, 0.25, 0.15, 0.1, 0.05])
+_EM_STEPS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedSums:
+    """Rows, sums and sums of squares by predicate (first axis) and published value."""
+
+    rows: Floats
+    first: Floats
+    second: Floats
+
+    @property
+    def totals(self) -> tuple[Floats, Floats, Floats]:
+        """The same of all rows of each predicate, which are known exactly."""
+        values = tuple(range(1, self.rows.ndim))
+        rows, first, second = (
+            array.sum(axis=values, keepdims=True) for array in (self.rows, self.first, self.second)
+        )
+        return rows, first, second
+
+
+def unbiased_sums(published: Floats, view: ChannelView) -> Floats:
+    """M applied to published sums; NaN where a value is not identifiable."""
+    if view.whole is None or not view.two_state_holds:
+        total = published.sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            estimate = (published - total * view.b) / (view.keep - view.b)
+        return np.where(view.identifiable, estimate, np.nan)
+    product: Floats = published @ view.weights.T
+    return product
+
+
+def sum_variance(
+    view: ChannelView, having: tuple[Floats, Floats], lacking: tuple[Floats, Floats]
+) -> Floats:
+    """The variance of the unbiased estimate of a sum.
+
+    `having`: the sums of z and of z^2 over the rows with the value; `lacking`: over the other rows.
+    """
+    (x, q), (others_sum, r) = having, lacking
+    a, f, rows = view.keep, np.minimum(view.published, view.rows - 1.0), float(view.rows)
+    others = rows - f
+    gap = (rows * a - f) / others
+    shared = np.minimum(f * (1 - a) / (others * a), 1.0)
+    slope = others_sum * (1 - a) * rows / others**2
+    drawn = a * (1 - a) * (q + shared * r - 2 * slope * (x + shared * others_sum))
+    grouped = a**2 * shared * (1 - shared) * (r - others_sum**2 / others)
+    variance: Floats = (drawn + grouped + slope**2 * f * (1 - a)) / gap**2
+    return variance
+
+
+def sum_likelihood(
+    sums: PublishedSums, views: Sequence[ChannelView], counts: Floats
+) -> tuple[Likelihood, Floats]:
+    """Unbiased sums of a number that is never negative, in effective rows, and the unit.
+
+    `counts` are shrunk counts. The unit is by predicate, with one more axis.
+    """
+    rows, first, second = sums.totals
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unit = np.where(first > 0, second / first, 1.0)
+        if len(views) == 1:
+            effective = _one_column(sums, views[0], counts, unit)
+        else:
+            effective = likelihood_and_centre(sums.first / unit, views)[0]
+    # Where all rows have the same number, the sum is that number times the count.
+    same = second * rows <= first**2 * (1 + 1e-9)
+    if same.any():
+        plain = likelihood_and_centre(sums.rows, views)[0]
+        arrays = zip(plain.arrays(), effective.arrays(), strict=True)
+        effective = Likelihood(*(np.where(same, one, two) for one, two in arrays))
+    return effective, unit.reshape(-1, 1)
+
+
+def _one_column(sums: PublishedSums, view: ChannelView, counts: Floats, unit: Floats) -> Likelihood:
+    _, first, second = sums.totals
+    estimate = unbiased_sums(sums.first, view)
+    spread = np.hypot(*misfits(sums.first, first, view))
+    ratio = _mean_square_over_mean(sums, view, counts, estimate, unit)
+
+    def variance(total: Floats) -> Floats:
+        return sum_variance(view, (total, total * ratio), (first - total, second - total * ratio))
+
+    constant, linear, square = quadratic(variance, first + 0 * estimate, least=0.0)
+    step = 1 / np.abs(view.keep - view.b) + 0 * estimate
+    size = first / unit + 0 * estimate
+    likelihood = Likelihood(estimate / unit, constant / unit**2, linear / unit, square, size, step)
+    return likelihood.widened(spread / unit)
+
+
+def _mean_square_over_mean(
+    sums: PublishedSums, view: ChannelView, counts: Floats, estimate: Floats, unit: Floats
+) -> Floats:
+    """Of the rows with each value: that of all rows of P, or what the release shows.
+
+    The release shows it where the count is many standard errors from 0.
+    """
+    rows, _, second = sums.totals
+    likelihood = unbiased_likelihood(sums.rows, rows[:, 0], view)
+    variance = likelihood.variance(np.clip(counts, 1.0, None))
+    trust = np.where(np.isfinite(variance), counts**2 / (counts**2 + variance), 0.0)
+    squares = np.clip(unbiased_sums(sums.second, view), 0.0, second)
+    shown = np.where(estimate > 0, squares / estimate, unit)
+    shown = np.clip(np.where(np.isfinite(shown), shown, unit), unit / 10, unit * 10)
+    ratio: Floats = (1 - trust) * unit + trust * shown
+    return ratio
+
+
+def shrunk_sums(
+    sums: PublishedSums, views: Sequence[ChannelView], counts: Floats, likelihood: Likelihood
+) -> Floats:
+    """M x + D for every predicate and value, from shrunk counts x and the likelihood of counts."""
+    rows, first, second = sums.totals
+    rows = np.maximum(rows, 1.0)
+    mean = first / rows
+    moved = sums.first - mean * sums.rows
+    squares = np.maximum(second - mean * first, 0.0)
+    share = counts / rows
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if len(views) == 1:
+            moved = unbiased_sums(moved, views[0])
+            having, lacking = share * squares, (1 - share) * squares
+            none = np.zeros_like(counts)
+            variance = sum_variance(views[0], (none, having), (none, lacking))
+        else:
+            for axis, view in enumerate(views):
+                along = np.tensordot(view.weights, moved, (1, 1 + axis))
+                moved = np.moveaxis(along, 0, 1 + axis)
+            variance = likelihood.variance(counts) * squares / rows
+        scale = counts * np.sqrt(second / rows)
+    shape = (counts.shape[0], -1)
+    drawn = _drawn_to_zero(*(array.reshape(shape) for array in (moved, variance, scale)))
+    return mean * counts + drawn.reshape(counts.shape)
+
+
+def _drawn_to_zero(moved: Floats, variance: Floats, scale: Floats) -> Floats:
+    """Posterior means of departures with these variances, that are a few tenths of `scale`."""
+    exact = np.isfinite(moved) & (variance <= 0)
+    known = np.isfinite(moved) & np.isfinite(variance) & (variance > 0) & (scale > 0)
+    unshrunk = moved
+    moved, variance = np.where(known, moved, 0.0), np.where(known, variance, 1.0)
+    spread = (np.where(known, scale, 0.0)[..., None] * _WIDTHS) ** 2
+    total = variance[..., None] + spread
+    logs = -0.5 * (np.log(total) + moved[..., None] ** 2 / total)
+    evidence = np.exp(logs - logs.max(axis=-1, keepdims=True)) * known[..., None]
+    weights = np.tile(_PRIOR / _PRIOR.sum(), (moved.shape[0], 1))
+    number = known.sum(axis=1)[:, None] + _PRIOR.sum()
+    for _ in range(_EM_STEPS):
+        parts = evidence * weights[:, None]
+        parts /= np.maximum(parts.sum(axis=-1, keepdims=True), 1e-300)
+        weights = (parts.sum(axis=1) + _PRIOR) / number
+    parts = evidence * weights[:, None]
+    parts /= np.maximum(parts.sum(axis=-1, keepdims=True), 1e-300)
+    drawn: Floats = moved * (parts * spread / total).sum(axis=-1)
+    return np.where(exact, unshrunk, np.where(known, drawn, 0.0))
