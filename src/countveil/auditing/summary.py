@@ -31,6 +31,7 @@ from countveil.report.exposure import (
     exposure_sections,
     exposure_sentences,
     figures_of,
+    most_exposed_first,
     not_measured,
 )
 
@@ -234,7 +235,8 @@ class Audit:
             [(word, what) for word, what in facts if what],
             [
                 figure
-                for name, c in self.measured.items()
+                for name in most_exposed_first(self.exposure)
+                for c in (self.measured[name],)
                 for figure in figures_of(name, c.exposure, c.error, c.counts)
             ],
             self.verdict(),

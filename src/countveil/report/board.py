@@ -34,15 +34,20 @@ BOARD_STYLE = """
 @media screen and (max-width: 44rem) { .board { padding: 0.7rem; }
   .board dl { grid-template-columns: 1fr; gap: 0; } .board dd { margin-bottom: 0.35rem; } }
 @page { size: A4; margin: 14mm; }
-@media print { .lead { font-size: 9.2pt; } h1 { font-size: 15pt; margin-top: 0; }
-  .board { border: 0; padding: 0; margin: 0; break-after: page; font-size: 9.2pt;
-    line-height: 1.3; }
-  .board p { max-width: none; } .board table { font-size: 8pt; } .board h2 { margin-top: 0.5rem; }
-  .figures { grid-template-columns: repeat(3, 1fr); } .figure b { font-size: 15pt; }
-  .figure, .verdict { border: 1px solid #bbb; } .board td, .board th { padding-top: 0.1rem; } }
+@media print { .lead { font-size: 9pt; } h1 { font-size: 13pt; margin: 0 0 0.4rem; }
+  .board { border: 0; padding: 0; margin: 0; break-after: page; font-size: 9pt; line-height: 1.28; }
+  .board p { max-width: none; } .board h2 { margin: 0.4rem 0 0.1rem; font-size: 10.5pt; }
+  .figures { grid-template-columns: repeat(3, 1fr); gap: 0.5rem; margin: 0.5rem 0; }
+  .figure b { font-size: 14pt; } .figure, .verdict { border: 1px solid #bbb; padding: 0.35rem; }
+  .board .table { margin: 0.2rem 0; } .board table { font-size: 8pt; table-layout: fixed; }
+  .board th:nth-child(1) { width: 24%; } .board th:nth-child(2) { width: 9%; }
+  .board th:nth-child(3) { width: 17%; } .board table { width: 100%; }
+  .board :is(td, th) { padding: 0.1rem 0.6rem 0.1rem 0; white-space: nowrap; overflow: hidden;
+    text-overflow: ellipsis; } }
 """
 # What fits on a page: each row of three figures takes the place of four columns.
-_MOST_COLUMNS, _FIGURE_ROW, _MOST_FIGURES = 16, 4, 6
+MOST_FIGURES = 6
+_MOST_COLUMNS, _FIGURE_ROW = 16, 4
 _MOST_POINTS, _MOST_VALUES, _LONGEST = 5, 8, 72
 
 
@@ -84,12 +89,12 @@ def board_html(board: Board) -> str:
     figures = "".join(
         f'<div class="figure">{_text(figure.name)}<b>{_text(figure.value)}</b>'
         f"<small>{_text(figure.note)}</small></div>"
-        for figure in board.figures[:_MOST_FIGURES]
+        for figure in board.figures[:MOST_FIGURES]
     )
     parts = [
         f'<section class="board" aria-label="Summary"><dl>{facts}</dl>',
         f'<div class="figures">{figures}</div>' if figures else "",
-        _more(len(board.figures) - _MOST_FIGURES, "figures are below"),
+        _more(len(board.figures) - MOST_FIGURES, "figures are below"),
         f'<p class="verdict {_text(board.mark)}">{_text(board.verdict)}</p>',
     ]
     if board.points:
@@ -97,7 +102,7 @@ def board_html(board: Board) -> str:
         more = [f"and {left:,} more, below"] if left > 0 else []
         points = "".join(f"<li>{_text(p)}</li>" for p in [*board.points[:_MOST_POINTS], *more])
         parts.append(f"<h2>Open points</h2><ul>{points}</ul>")
-    figure_rows = -(-min(len(board.figures), _MOST_FIGURES) // 3)
+    figure_rows = -(-min(len(board.figures), MOST_FIGURES) // 3)
     most = _MOST_COLUMNS - _FIGURE_ROW * figure_rows
     return "".join([*parts, _codebook(board.codebook, most), "</section>"])
 

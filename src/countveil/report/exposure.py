@@ -93,6 +93,15 @@ def exposure_points(name: str, found: Exposure) -> list[str]:
     return points
 
 
+def most_exposed_first(exposures: Mapping[str, Exposure | None]) -> list[str]:
+    """The columns, the most exposed first; those about which nothing is known before all."""
+    return sorted(exposures, key=lambda name: -_reached(exposures[name]))
+
+
+def _reached(found: Exposure | None) -> float:
+    return 2.0 if found is None else found.reached(found.after)
+
+
 def figures_of(name: str, found: Exposure | None, error: float | None, counts: int) -> list[Figure]:
     """The three figures that matter, for one protected column."""
     figures = []

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from countveil.display import readable, visible
-from countveil.report.board import BOARD_STYLE, Board, board_html
+from countveil.report.board import BOARD_STYLE, MOST_FIGURES, Board, board_html
 from countveil.report.chart import CHART_STYLE, Chart, draw
 from countveil.report.whole_file import GENERATOR
 
@@ -90,6 +90,9 @@ def page(
     board: Board | None = None,
 ) -> str:
     """A complete page; `board` is its first sheet."""
+    if board is not None and len(board.figures) > MOST_FIGURES:
+        rows = [(figure.name, figure.value, figure.note) for figure in board.figures]
+        sections = [Section("All figures", (), ("figure", "value", "remark"), rows), *sections]
     body = "".join(_section(section) for section in sections)
     name = _escaped(title)
     top = f'<p class="warning">{_escaped(warning)}</p>' if warning else ""

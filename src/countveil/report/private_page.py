@@ -22,6 +22,7 @@ from countveil.report.exposure import (
     exposure_points,
     exposure_sections,
     figures_of,
+    most_exposed_first,
     not_measured,
 )
 from countveil.report.page import Section, page
@@ -141,11 +142,13 @@ def _board(
         ("For whom", "everybody who gets the release: what is in it cannot be called back"),
     ]
     figures, points = [], []
-    for column in columns:
+    by_name = {column.name: column for column in columns}
+    found_of = {c.name: None if c.exposure is None else c.exposure.found for c in columns}
+    for column in map(by_name.__getitem__, most_exposed_first(found_of)):
         error, counts = (math.nan, 0)
         if column.answered is not None:
             error, counts = column.answered.error_near(_SHARE, rows)
-        found = None if column.exposure is None else column.exposure.found
+        found = found_of[column.name]
         figures += figures_of(column.name, found, error if counts else None, counts)
         points += (
             [not_measured(column.name)] if found is None else exposure_points(column.name, found)
