@@ -108,14 +108,18 @@ def option(name: str, value: object = None) -> str:
         return f"--no-{flag.lstrip('-')}"
     import shlex
 
-    mark = _MARKS.get(name, "=")
     pairs = value.items() if isinstance(value, Mapping) else ((None, value),)
     texts = [
-        written if column is None else f"{column}{mark}{written}"
+        written if column is None else f"{column}{_mark(name, written)}{written}"
         for column, each in pairs
         for written in (",".join(map(str, each)) if isinstance(each, list) else str(each),)
     ]
     return " ".join(f"{flag} {shlex.quote(text)}" for text in texts)
+
+
+def _mark(name: str, value: str) -> str:
+    """What stands between a column and a file, or a rule such as rare:50."""
+    return "=" if value.startswith("rare:") else _MARKS.get(name, "=")
 
 
 def nearest(name: str, existing: Iterable[str], most: int = 8) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import countveil as cv
-from tests.publishing.test_safety_net import patients
+from tests.publishing.test_safety_net import hospital, patients
 from tests.robustness.conftest import Quick, quick  # noqa: F401 - a fixture
 from tests.robustness.tools import assert_refused, unchanged
 
@@ -65,6 +65,38 @@ def test_formats(quick: Quick, table: Path) -> None:  # noqa: F811
     assert lines[3]["bins"] == "q10"
 
 
+def test_slices_persons_and_odds(quick: Quick, tmp_path: Path) -> None:  # noqa: F811
+    import pyarrow.csv
+
+    pyarrow.csv.write_csv(hospital(), tmp_path / "hospital.csv")
+    words = ("inspect", tmp_path / "hospital.csv", "-s", "insulin")
+    said = " ".join(quick(*words).out.split())
+    assert "'who' looks like a person number" in said
+    assert "'since' looks like a date of birth" in said
+    assert "where treated = 'no' (2" in said
+    assert "100.0% have the same value of 'insulin'" in said
+    assert "'insulin' at ell 2: seeing its value published multiplies the odds" in said
+    found = json.loads(quick(*words, "--format", "json").out)
+    kinds = {column["name"]: column["looks_like"] for column in found["columns"]}
+    assert kinds["who"] == "person number"
+    assert kinds["sex"] == ""
+    (slices,) = found["slices"]
+    assert slices["columns"] == ["treated"]
+    assert slices["stops"]
+    assert slices["slices"][0]["where"] == {"treated": "no"}
+    assert 0.2 < slices["rows"] < 0.3
+    assert found["fineness"]["insulin"]["belief"] < 0.1
+    published = shlex.split(found["publish"])
+    dropped = {published[n + 1] for n, word in enumerate(published) if word == "--drop"}
+    assert dropped == {"who", "since", "treated"}, "what is flagged is never published"
+
+
+def test_a_dry_run_names_the_odds(quick: Quick, table: Path, tmp_path: Path) -> None:  # noqa: F811
+    outcome = quick("publish", table, *DRY, "--to", tmp_path / "release")
+    said = " ".join(outcome.out.split())
+    assert "'diagnosis' at ell 3: seeing its value published multiplies the odds" in said
+
+
 def test_python_says_the_same(table: Path) -> None:
     found = cv.inspect(table, sensitive="diagnosis")
     assert found.sensitive == ("diagnosis",)
@@ -108,7 +140,7 @@ def test_a_dry_run_says_everything_and_writes_nothing(
         outcome = quick("publish", table, *DRY, "--to", tmp_path / "release")
     assert (outcome.code, outcome.err) == (0, "")
     said = " ".join(outcome.out.split())
-    assert said.startswith("Nothing was written. 1,200 rows would be published")
+    assert said.startswith("Nothing was published. 1,200 rows would be published")
     assert "not differential privacy" in said
     assert "off by more than" in said
     assert "icd" not in said

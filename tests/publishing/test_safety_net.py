@@ -52,6 +52,59 @@ def test_identifiers_and_giveaways_stop(to: Path) -> None:
     assert not to.exists()
 
 
+def hospital(rows: int = 4_000) -> pa.Table:
+    """Encounters: persons with up to 40 rows, a birth date, no treatment without a medication."""
+    rng = np.random.default_rng(11)
+    times = rng.choice([1, 1, 1, 2, 2, 3, 5, 40], rows)
+    times = times[: int(np.searchsorted(np.cumsum(times), rows)) + 1]
+    person = np.repeat(np.arange(times.size), times)[:rows]
+    order = rng.permutation(rows)
+    born = rng.integers(-14_000, 16_000, times.size)
+    treated = rng.random(rows) > 0.25
+    return pa.table(
+        {
+            "who": rng.permutation(np.arange(10_007, 10_007 + 13 * times.size, 13))[person],
+            "sex": rng.choice(["F", "M"], times.size)[person],
+            "year": (1970 + born // 365)[person],
+            "since": pa.array(born.astype(np.int32)).cast(pa.date32()).take(pa.array(person)),
+            "treated": np.where(treated, "yes", "no"),
+            "insulin": np.where(treated, rng.choice(["No", "Up", "Down", "Steady"], rows), "No"),
+        }
+    ).take(pa.array(order))
+
+
+class TestHospital:
+    """What a first day with hospital data must not publish."""
+
+    def test_persons_and_births_are_found_by_behaviour(self, to: Path) -> None:
+        with pytest.raises(UnsafeError, match="'who' looks like a person number") as stopped:
+            cv.publish(hospital(), {"insulin": 2}, to, drop="treated")
+        said = str(stopped.value)
+        assert "rows with the same value agree in" in said
+        assert "rows each on average, at most 40" in said
+        assert "person='who'" in said
+        assert "'since' looks like a date of birth" in said
+        assert "bins={'since': 'year'}" in said
+        assert not to.exists()
+
+    def test_a_part_of_the_table_in_which_a_value_is_certain_stops(self, to: Path) -> None:
+        drop = ["who", "since"]
+        with pytest.raises(UnsafeError, match="some values of 'treated' make 'insulin'") as stopped:
+            cv.publish(hospital(), {"insulin": 2}, to, drop=drop)
+        assert "named: 'treated'" in str(stopped.value)
+        assert "'no'" not in str(stopped.value).lower(), "no value is quoted"
+        cv.publish(hospital(), {"insulin": 2}, to, drop=drop, keep="treated")
+        cv.publish(hospital(), {"insulin": 2}, to, drop=[*drop, "treated"], force=True, again=True)
+
+    def test_a_birth_date_to_protect_is_too_fine(self, to: Path) -> None:
+        days = np.random.default_rng(3).integers(0, 26_000, ROWS).astype(np.int32)
+        table = patients(since=pa.array(days).cast(pa.date32()))
+        drop = ["patient_id", "icd", "diagnosis"]
+        with pytest.raises(UnsafeError, match=r"'since' is too fine to protect: 100% of the rows"):
+            cv.publish(table, {"since": 5}, to, drop=drop)
+        cv.publish(table, {"since": 5}, to, drop=drop, keep="since")
+
+
 def test_each_must_be_named(to: Path) -> None:
     with pytest.raises(UnsafeError, match="named: 'icd'"):
         cv.publish(patients(), {"diagnosis": 3}, to, drop="patient_id")
@@ -188,7 +241,7 @@ class TestBins:
     def test_a_birth_date_beside_a_class_of_age_stops(self, to: Path) -> None:
         days = np.random.default_rng(1).integers(0, 25_000, ROWS)
         table = patients(born=pa.array(days, pa.int32()).cast(pa.date32()), years=days // 365)
-        with pytest.raises(UnsafeError, match="'born' gives 'years' away"):
+        with pytest.raises(UnsafeError, match=r"'born' looks like a.*'born' gives 'years' away"):
             cv.publish(table, {"years": 5}, to, drop=self.DROP, bins={"years": "q10"})
 
     def test_a_plain_column_can_be_made_coarser(self, to: Path) -> None:

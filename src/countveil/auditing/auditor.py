@@ -96,7 +96,7 @@ def _read(
     table: object, protecting: Protecting, reading: Reading, shaping: Shaping
 ) -> AuditedTable:
     source = open_table(table, reading, shaping, protecting.names)
-    prepared = prepare(source, protecting.names, shaping)
+    prepared = prepare(source, protecting.ell, shaping)
     for name, choice in protecting.columns.items():
         counts = prepared.source.histogram(name).counts
         check_eligible(name, counts, choice.ell, lambda _place: "its most frequent value")

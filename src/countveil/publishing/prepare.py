@@ -1,6 +1,6 @@
 """The publisher's table made ready: recoded, its columns in their roles, checked for safety.
 
-    label, merge, put into classes -> roles -> person -> domains -> identifiers, giveaways
+    label, merge, put into classes -> roles -> person -> domains -> identifiers, giveaways, odds
 
 Enters: an opened table and its shaping. Leaves: a `PreparedTable`, or the error that stops before
 harm. Must not know: groups, draws, where the release goes.
@@ -8,7 +8,7 @@ harm. Must not know: groups, draws, where the release goes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -16,7 +16,15 @@ from typing import Any, Generic, TypeVar
 from countveil.engines.contract import SourceTable
 from countveil.engines.local_table import LocalTable
 from countveil.errors import InputError, SettingsError, UnsafeError, option
-from countveil.publishing.safety import Concerns, check_safe, find_concerns, sample_size
+from countveil.publishing.safety import (
+    Concerns,
+    Fineness,
+    check_safe,
+    find_concerns,
+    fineness_of,
+    sample_size,
+    with_whole_table,
+)
 from countveil.release.values import NUMBER, kind_of
 from countveil.tables import (
     Classes,
@@ -46,7 +54,7 @@ class PreparedTable(Generic[Table]):
 
     `domains` has the values of the columns whose values are public whatever the rows hold;
     `classes` has the columns that were put into classes. `warnings` are sentences for the
-    publisher.
+    publisher. `fineness` says of each sensitive column what seeing its value published is worth.
     """
 
     source: Table
@@ -56,18 +64,31 @@ class PreparedTable(Generic[Table]):
     warnings: Sequence[str]
     class_values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     weight: str | None = None
+    fineness: Mapping[str, Fineness] = field(default_factory=dict)
 
 
 LocalPreparedTable = PreparedTable[LocalTable]
 
 
-def prepare(source: Table, sensitive: Sequence[str], shaping: Shaping) -> PreparedTable[Table]:
-    """Shape a table, and stop if publishing it would harm people."""
-    shaped = shape(source, sensitive, shaping)
-    concerns = concerns_of(shaped.source, shaped.roles.published, sensitive)
+def prepare(
+    source: Table, sensitive: Sequence[str] | Mapping[str, int], shaping: Shaping
+) -> PreparedTable[Table]:
+    """Shape a table, and stop if publishing it would harm people.
+
+    With an ell for each sensitive column, values that are too fine at this ell stop it too.
+    """
+    names, ells = list(sensitive), sensitive if isinstance(sensitive, Mapping) else {}
+    shaped = shape(source, names, shaping)
+    concerns = concerns_of(shaped.source, shaped.roles.published, names, shaping.keep)
     if shaping.weight is not None:
         concerns = _without_weight(concerns, shaped.source, shaping.weight, shaping)
-    return replace(shaped, warnings=[*shaped.warnings, *check_safe(concerns, shaping.keep)])
+    fineness = {
+        name: fineness_of(source.histogram(name).counts, ell)
+        for name, ell in ells.items()
+        if ell >= 2
+    }
+    warnings = [*shaped.warnings, *check_safe(concerns, shaping.keep, fineness)]
+    return replace(shaped, warnings=warnings, fineness=fineness)
 
 
 def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> PreparedTable[Table]:
@@ -134,12 +155,19 @@ def open_table(
 
 
 def concerns_of(
-    source: SourceTable, columns: Sequence[Column], sensitive: Sequence[str]
+    source: SourceTable,
+    columns: Sequence[Column],
+    sensitive: Sequence[str],
+    keep: Collection[str] = (),
 ) -> Concerns:
-    """What looks like an identifier, and what gives sensitive values away, in a sample of rows."""
+    """What looks like an identifier, and what gives sensitive values away, in a sample of rows.
+
+    How often a suspected value comes back is counted in all rows, but for columns that are kept.
+    """
     names = [column.name for column in columns]
     look = partial(find_concerns, list(columns), list(sensitive), source.rows)
-    return source.on_sample(sample_size(len(columns)), names, look)
+    concerns = source.on_sample(sample_size(len(columns)), names, look)
+    return with_whole_table(concerns, source.rows, keep, source.repeats)
 
 
 def apply_labels(source: SourceTable, shaping: Shaping) -> list[str]:

@@ -61,13 +61,14 @@ def publish(
     `sensitive` maps columns to their ell, or lists columns that share `ell`. `seed` is for
     experiments: a seeded release says so.
 
-    Columns that look like identifiers or give a sensitive value away stop it until each is named in
-    `drop` or `keep`. `person` is the column that identifies the person of a row. `bins` puts
-    numbers into classes (10, "q10" or edges), `merge` gives values common labels (a mapping, or a
-    CSV file), `domain` declares a column's values (a list, or a file), `sign` is the file of an
-    Ed25519 private key. `weight` is the plain column with the survey weight of each row, with which
-    questions can then be weighted. `class_values` gives the numbers that stand for the classes of a
-    column in averages: two for the first and the last class, or one for each.
+    Columns that look like identifiers, give a sensitive value away (everywhere or in a part of the
+    table) or are too fine to protect stop it until each is named in `drop` or `keep`. `person` is
+    the column that identifies the person of a row. `bins` puts numbers into classes (10, "q10" or
+    edges), `merge` gives values common labels (a mapping, or a CSV file), `domain` declares a
+    column's values (a list, or a file), `sign` is the file of an Ed25519 private key. `weight` is
+    the plain column with the survey weight of each row, with which questions can then be weighted.
+    `class_values` gives the numbers that stand for the classes of a column in averages: two for the
+    first and the last class, or one for each.
     `memory` ("1GB") limits the memory used; what does not fit goes to an encrypted file in `spill`.
     A release in `to` is replaced with `force` and `again`. Two releases of the same people,
     combined, reveal more than either allows: `again=True` says that nobody else has ever had the

@@ -32,6 +32,7 @@ from countveil.publishing.prepare import (
     prepare,
     value_namer,
 )
+from countveil.publishing.safety import fineness_sentence
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
 from countveil.release import MANIFEST_NAME, Manifest
@@ -48,7 +49,10 @@ _PRIVATE_REPORT = "the private report"
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What a publication did, or, in a dry run, would have done."""
+    """What a publication did, or, in a dry run, would have done.
+
+    `odds` are sentences for the publisher: what seeing a value published is worth.
+    """
 
     folder: str
     rows: int
@@ -57,6 +61,7 @@ class Publication:
     seeded: bool
     warnings: Sequence[str]
     manifest: Manifest
+    odds: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def run_publish(
         stages("reading", 0, 0)
         reading = _with_spill(replace(reading, progress=stages), engine, draft)
         source = engine.open_source(table, reading, shaping, protecting.names)
-        prepared = prepare(source, protecting.names, shaping)
+        prepared = prepare(source, protecting.ell, shaping)
         columns = prepared.roles.published
         if not writing.plain:
             check_kept([(column.name, column.type) for column in columns], writing.format)
@@ -128,8 +133,9 @@ def run_publish(
                 page = _private_page(drawing, written, trial=True)
             write_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
     dropped = int(counted.left_out.size)
+    odds = [f"{fineness_sentence(*item)}." for item in prepared.fineness.items()]
     return Publication(
-        writing.to, counted.rows, dropped, protecting.ell, seeded, prepared.warnings, manifest
+        writing.to, counted.rows, dropped, protecting.ell, seeded, prepared.warnings, manifest, odds
     )
 
 

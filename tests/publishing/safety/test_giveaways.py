@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from countveil.publishing.safety import find_giveaways
-from countveil.publishing.safety.concerns import Giveaway, known_share, neighbour_share
+from countveil.publishing.safety.giveaways import Giveaway, known_share, neighbour_share
 from tests.strategies import examples
 
 Codes = NDArray[np.int64]

@@ -37,9 +37,10 @@ def command(
 
     For every column: what it holds, how many different values, how many rows without one, the
     largest ell it is eligible for, a small histogram, and a role. Then follow, in words, columns
-    that look like direct identifiers, columns or pairs of columns that reveal a sensitive value,
-    and how many rows have a unique combination of values. The last line is a command to copy.
-    Nothing is written.
+    that look like identifiers (of which kind, and why), columns or pairs of columns that reveal a
+    sensitive value, everywhere or in a part of the table, what seeing a sensitive value published
+    is worth, and how many rows have a unique combination of values. The last line is a command to
+    copy; it publishes no column that looks dangerous. Nothing is written.
 
     Example: countveil inspect census.csv -s occupation
     """

@@ -155,9 +155,9 @@ def command(
     columns are published unchanged, the rows in random order. The release is a folder with data
     files, a report.html for people and a manifest; it appears when it is complete.
 
-    Columns that look like direct identifiers, and columns that reveal a sensitive value, stop the
-    publication until each is named with --drop or --keep. Look at the table first: countveil
-    inspect.
+    Columns that look like identifiers, columns that reveal a sensitive value (everywhere or in a
+    part of the table), and sensitive values too rare to be hidden stop the publication until each
+    column is named with --drop or --keep. Look at the table first: countveil inspect.
 
     Example: countveil publish census.csv -s occupation:5 --to census-release
     """
@@ -223,6 +223,8 @@ def _print_plan(done: Publication, private_report: Path | None) -> None:
         visible(f"Nothing was published. {done.rows:,} rows would be published to {done.folder}:")
     )
     print_manifest(done.manifest)
+    for sentence in done.odds:
+        print_paragraph(sentence)
     if done.dropped:
         print(f"{done.dropped} rows would be dropped, so that a multiple of ell is left.")
     if private_report is not None:

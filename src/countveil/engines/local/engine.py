@@ -130,7 +130,11 @@ class LocalSource:
 
     def repeats(self, column: str) -> Repeats:
         """How often the values of a column occur more than once."""
-        return repeats(self.histogram(column))
+        if not self._countable([column]):
+            # Says why.
+            self.histogram(column)
+        profile = self.profiles([column])[column]
+        return repeats(profile.missing, profile.counts)
 
     def codes(self, column: str) -> NDArray[np.int64]:
         """The position of every row's value among the values of the column's histogram."""

@@ -135,13 +135,13 @@ class SparkSource:
         """How often values occur more than once; they are grouped on the cluster."""
         from pyspark.sql import functions as sql
 
-        value = sql.col(quoted(column))
         known, rows = sql.col("value").isNotNull(), sql.col("rows")
-        times = self._frame.select(value.alias("value")).groupBy("value")
+        times = self._frame.select(sql.col(quoted(column)).alias("value")).groupBy("value")
         asked = times.agg(sql.count(sql.lit(1)).alias("rows")).agg(
             sql.sum(sql.when(~known, rows).otherwise(0)),
             sql.sum((known & (rows > 1)).cast("long")),
             sql.max(sql.when(known, rows).otherwise(0)),
+            sql.sum(known.cast("long")),
         )
         counts = self._wait(f"counting {column}", asked.toArrow)
         return Repeats(*(int(count[0].as_py() or 0) for count in counts.columns))

@@ -1,15 +1,16 @@
 """A table inspected before it is published.
 
-    read -> profile each column -> identifiers -> giveaways -> unique rows -> a command to copy
+    read -> profile columns -> identifiers -> giveaways, slices, odds -> unique rows -> a command
 
 Enters: a table, perhaps the columns to protect. Leaves: an `Inspection`. Must not know: groups,
-draws, releases. Nothing is written, and no value of the table is quoted except marks such as `?`.
+draws, releases. Nothing is written. No value of the table is quoted but marks such as `?`, and, of
+slices, plain values that more than a hundred rows have: they would be published as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -26,10 +27,13 @@ from countveil.publishing.prepare import MOST_NUMBERS, apply_labels, open_table
 from countveil.publishing.safety import (
     Concerns,
     find_concerns,
+    fineness_of,
     giveaway_sentence,
     looks_missing,
     sample_size,
+    slice_sentence,
     sounds_sensitive,
+    with_whole_table,
 )
 from countveil.release.values import NUMBER, kind_of
 from countveil.tables import (
@@ -85,6 +89,7 @@ def run_inspect(
     sample = source.sample(sample_size(len(names)), names)
     sampled = [name for name in chosen if name in sample]
     concerns = find_concerns(source.columns, sampled, source.rows, sample)
+    concerns = with_whole_table(concerns, source.rows, (), source.repeats)
     columns = [_with_role(column, chosen, concerns, guessed=not sensitive) for column in unroled]
     plain = [column.name for column in columns if column.role == "plain"]
     marks = sorted({mark for coded in sample.values() for mark in looks_missing(coded.examples)})
@@ -92,6 +97,12 @@ def run_inspect(
         rows=source.rows,
         columns=columns,
         giveaways=concerns.giveaways,
+        slices=concerns.slices,
+        fineness={
+            column.name: fineness_of(source.histogram(column.name).counts, column.suggested_ell)
+            for column in columns
+            if column.role == "sensitive" and column.largest_ell >= 2
+        },
         linkable=source.unique_rows(plain) / source.rows if plain else 0.0,
         hints=_hints(columns, chosen, marks, guessed=not sensitive),
         missing_marks=marks,
@@ -102,7 +113,7 @@ def run_inspect(
 def _profiled(column: Column, profile: ColumnProfile | None) -> InspectedColumn:
     """A column before its role is known; without a profile, it holds nested values."""
     if profile is None:
-        return InspectedColumn(column.name, column.type, 0, 0, "nested", "", 1, "", "")
+        return InspectedColumn(column.name, column.type, 0, 0, "nested", "", 1, "", "", "")
     counts = profile.counts
     with_missing = np.append(counts, profile.missing) if profile.missing else counts
     ell, bins = largest_ell(with_missing), ""
@@ -121,6 +132,7 @@ def _profiled(column: Column, profile: ColumnProfile | None) -> InspectedColumn:
         ell,
         bins,
         little_histogram(counts, profile.numbers),
+        "",
     )
 
 
@@ -160,23 +172,20 @@ def _put_into_suggested_classes(
 def _with_role(
     column: InspectedColumn, sensitive: Sequence[str], concerns: Concerns, *, guessed: bool
 ) -> InspectedColumn:
-    role, why = column.role, ""
-    stopping = {
-        # Of a pair, it is enough to leave out the first.
-        giveaway.columns[0]: giveaway_sentence(giveaway)
-        for giveaway in concerns.giveaways
-        if giveaway.stops
-    }
+    role, why, looks_like = column.role, "", ""
+    # Of a pair, it is enough to leave out the first.
+    stopping = {one.columns[0]: slice_sentence(one) for one in concerns.slices if one.stops}
+    stopping |= {one.columns[0]: giveaway_sentence(one) for one in concerns.giveaways if one.stops}
     if role == "nested":
         why = "nested values cannot be published"
     elif column.name in sensitive and not (guessed and column.name in stopping):
         role = "sensitive"
     elif column.name in concerns.identifiers:
-        role, why = "identifier", concerns.identifiers[column.name]
+        found = concerns.identifiers[column.name]
+        role, why, looks_like = "identifier", found.reason, found.kind
     elif column.name in stopping:
         role, why = "giveaway", stopping[column.name]
-    values = {**asdict(column), "role": role, "why": why}
-    return InspectedColumn(**values)
+    return replace(column, role=role, why=why, looks_like=looks_like)
 
 
 def _hints(

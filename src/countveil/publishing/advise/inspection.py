@@ -7,18 +7,28 @@ command to copy. Must not know: the table.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.display import text_table
-from countveil.publishing.safety import Giveaway, giveaway_sentence
+from countveil.publishing.safety import (
+    Fineness,
+    Giveaway,
+    SliceGiveaway,
+    Suspicion,
+    fineness_sentence,
+    giveaway_sentence,
+    identifier_sentence,
+    slice_sentence,
+)
 from countveil.release.values import OTHER, kind_of
 
 _USUAL_ELL = 5
+_MOST_SLICES, _LONGEST_SHOWN = 8, 60
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 8
 
@@ -29,7 +39,7 @@ class InspectedColumn:
 
     `role` is `plain`, `sensitive`, `identifier`, `giveaway` or `nested`, and `why` is the reason.
     `largest_ell` is 1 where the column cannot be protected as it is. For a column of many numbers
-    it is that of the suggested classes (`bins`).
+    it is that of the suggested classes (`bins`). `looks_like` is the kind of an identifier.
     """
 
     name: str
@@ -41,11 +51,20 @@ class InspectedColumn:
     largest_ell: int
     bins: str
     histogram: str
+    looks_like: str
+
+    @property
+    def suggested_ell(self) -> int:
+        """The usual ell, or the largest possible one below it."""
+        return max(2, min(_USUAL_ELL, self.largest_ell))
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What an inspection shows about a table."""
+    """What an inspection shows about a table.
+
+    `fineness` is about the sensitive columns at the suggested ell.
+    """
 
     rows: int
     columns: Sequence[InspectedColumn]
@@ -54,6 +73,8 @@ class Inspection:
     hints: Sequence[str]
     missing_marks: Sequence[str]
     guessed: bool
+    slices: Sequence[SliceGiveaway] = ()
+    fineness: Mapping[str, Fineness] = field(default_factory=dict)
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -67,8 +88,7 @@ class Inspection:
         words = [command, "publish", shlex.quote(table), *map(shlex.quote, options)]
         for column in self.columns:
             if column.role == "sensitive":
-                ell = max(2, min(_USUAL_ELL, column.largest_ell))
-                words += ["-s", shlex.quote(f"{column.name}:{ell}")]
+                words += ["-s", shlex.quote(f"{column.name}:{column.suggested_ell}")]
                 words += ["--bins", shlex.quote(f"{column.name}={column.bins}")] * bool(column.bins)
         for column in self.columns:
             if column.role in ("identifier", "giveaway", "nested"):
@@ -79,7 +99,31 @@ class Inspection:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values."""
-        return {**asdict(self), "sensitive": list(self.sensitive)}
+        slices = [
+            {
+                "columns": list(found.columns),
+                "sensitive": found.sensitive,
+                "rows": found.rows,
+                "belief": found.belief,
+                "stops": found.stops,
+                "slices": [
+                    {
+                        "where": {name: _plain(value) for name, value in one.where},
+                        "missing": one.missing,
+                        "rows": one.rows,
+                        "belief": one.belief,
+                        "usual": one.usual,
+                    }
+                    for one in found.slices
+                ],
+            }
+            for found in self.slices
+        ]
+        return {
+            **asdict(self),
+            "slices": slices,
+            "sensitive": list(self.sensitive),
+        }
 
     def __str__(self) -> str:
         names, rows = self.table()
@@ -110,19 +154,50 @@ class Inspection:
     def sentences(self) -> list[str]:
         """The results in words."""
         sentences = [
-            f"{column.name!r} looks like a direct identifier: {column.why}."
+            f"{identifier_sentence(column.name, Suspicion(column.looks_like, column.why))}."
             for column in self.columns
             if column.role == "identifier"
         ]
         for giveaway in self.giveaways:
             sentence = giveaway_sentence(giveaway)
             sentences.append(f"{sentence}." if giveaway.stops else f"Beware: {sentence}.")
+        for found in self.slices[:_MOST_SLICES]:
+            sentence = f"{slice_sentence(found)}. {_worst(found)}"
+            sentences.append(sentence if found.stops else f"Beware: {sentence}")
+        if len(self.slices) > _MOST_SLICES:
+            more = len(self.slices) - _MOST_SLICES
+            sentences.append(f"{more:,} more such columns or pairs; --format json lists them all.")
+        for name, fine in self.fineness.items():
+            sentences.append(f"{fineness_sentence(name, fine)}.")
         sentences.append(
             f"{self.linkable:.0%} of the rows have a unique combination of values in the columns "
             f"that would be published as they are: anybody who knows these values of a person can "
             f"find the row."
         )
         return [*sentences, *self.hints]
+
+
+def _worst(found: SliceGiveaway) -> str:
+    """The largest slice, in plain values: these would be published as they are."""
+    one = found.slices[0]
+    where = " and ".join(f"{name} = {_shown(value)}" for name, value in one.where)
+    what = "no value" if one.missing else "the same value"
+    return (
+        f"The largest: where {where} ({one.rows:.1%} of the rows), {one.belief:.1%} have {what} of "
+        f"{found.sensitive!r}."
+    )
+
+
+def _shown(value: Any) -> str:
+    if value is ...:
+        return "(one of very many values)"
+    text = "missing" if value is None else repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
+
+
+def _plain(value: Any) -> Any:
+    """A value for JSON."""
+    return value if isinstance(value, str | int | float | None) else _shown(value)
 
 
 def little_histogram(counts: NDArray[np.int64], numbers: NDArray[np.float64] | None) -> str:

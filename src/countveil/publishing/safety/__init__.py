@@ -3,32 +3,55 @@
 Enters: columns as codes and some of their values. Leaves: concerns with measured figures, in words
 that quote no value. Must not know: files, how an engine reads, how anything is published. Start at
 `concerns.find_concerns`.
+
+    identifiers    one column, by its name (vocabulary) and its values (patterns)
+    persons        a value that comes back with the same sex and year of birth
+    giveaways      plain columns that give a sensitive value away on average
+    slices         ... in a part of the table
+    fineness       sensitive values too rare to be hidden
+    concerns       all of them, and the error that stops
 """
 
 from countveil.publishing.safety.concerns import (
     Concerns,
-    Giveaway,
     check_safe,
     find_concerns,
-    find_giveaways,
-    giveaway_sentence,
+    identifier_sentence,
     sample_size,
+    with_whole_table,
 )
+from countveil.publishing.safety.fineness import Fineness, fineness_of, fineness_sentence
+from countveil.publishing.safety.giveaways import Giveaway, find_giveaways, giveaway_sentence
 from countveil.publishing.safety.identifiers import (
-    identifier_reason,
+    Facts,
+    Suspicion,
     looks_missing,
     sounds_sensitive,
+    suspicion,
+    uniqueness,
 )
+from countveil.publishing.safety.slices import SliceGiveaway, find_slices, slice_sentence
 
 __all__ = [
     "Concerns",
+    "Facts",
+    "Fineness",
     "Giveaway",
+    "SliceGiveaway",
+    "Suspicion",
     "check_safe",
     "find_concerns",
     "find_giveaways",
+    "find_slices",
+    "fineness_of",
+    "fineness_sentence",
     "giveaway_sentence",
-    "identifier_reason",
+    "identifier_sentence",
     "looks_missing",
     "sample_size",
+    "slice_sentence",
     "sounds_sensitive",
+    "suspicion",
+    "uniqueness",
+    "with_whole_table",
 ]

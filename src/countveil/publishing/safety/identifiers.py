@@ -1,103 +1,304 @@
-"""Guesses from a column's name and values: an identifier? sensitive? missing values?
+"""What one column says about itself, by its name and its values: an identifier? sensitive?
 
 Enters: a column's name, kind, how many rows and different values it has, and some of the values.
-Leaves: a guess, for an identifier with its reason in words. Must not know: other columns. No value
-is quoted but marks that mean a missing one.
+Leaves: a `Suspicion` with its reason in words. Must not know: other columns (`persons.py` does). No
+value is quoted but marks that mean a missing one.
+
+A name alone is enough only where it can hardly mean anything else, and where the column has more
+than a handful of values: `phone_service` with yes and no is nobody's number. Everything else needs
+many values beside the name. Measurements and counts have many values too; what tells them from
+numbers of persons is said at each rule. `benchmarks/identifiers.py` measures how often it is right.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 import re
+import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.publishing.safety import patterns
+from countveil.publishing.safety import vocabulary as words
 from countveil.release.values import NUMBER, TEXT
+from countveil.tables.encoded.survey import CodedColumn
 
-# Columns of these names are about one person, whatever they hold.
-_ALWAYS = {
-    "ssn", "nin", "nino", "nhs", "bsn", "pesel", "email", "mail", "phone", "telephone", "mobile",
-    "telefon", "passport", "iban", "surname", "lastname", "firstname", "fullname", "forename",
-    "nachname", "vorname", "username", "login", "mrn", "uuid", "guid", "fingerprint",
-}  # fmt: skip
-# These only when they have many values: a state_id or a brand_name is not an identifier.
-_OFTEN = {
-    "id", "identifier", "pid", "name", "number", "nr", "no", "num", "key", "address", "adresse",
-    "street", "account", "card", "ip", "licence", "license", "url", "record", "serial",
-}  # fmt: skip
-_PATTERNS = {
-    "e-mail addresses": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
-    "national numbers": (
-        r"\d{3}-\d{2}-\d{4}|[A-Za-z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-Da-d]|(\d{2})?\d{6}[-+A]\d{3}\w"
-    ),
-    "phone numbers": r"\+?\(?\d{1,4}\)?[ ./-]\(?\d{2,5}\)?([ ./-]?\d{2,5}){1,4}|\+\d{8,15}",
-    "account numbers": r"[A-Z]{2}\d{2}( ?[A-Z0-9]{4}){3,7}( ?[A-Z0-9]{1,3})?",
-    "random identifiers": r"[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|[0-9a-f]{32,64}",
-    "network addresses": r"(\d{1,3}\.){3}\d{1,3}",
-    "web addresses": r"https?://\S+",
-}
-_MISSING_MARKS = {
-    "na", "n/a", "n.a.", "nan", "null", "none", "?", "-", "--", ".", "missing", "unknown", "nil",
-    "#n/a",
-}  # fmt: skip
-_SENSITIVE = {
-    "diagnosis", "diagnoses", "disease", "illness", "icd", "icd9", "icd10", "condition", "hiv",
-    "health", "disability", "medication", "drug", "procedure", "treatment", "symptom", "income",
-    "salary", "wage", "wages", "pay", "earnings", "debt", "wealth", "religion", "faith", "belief",
-    "occupation", "job", "profession", "employer", "party", "vote", "orientation", "ethnicity",
-    "crime", "offence", "offense", "verdict", "benefit", "benefits", "grade", "score",
-}  # fmt: skip
-_LOOKS_LIKE_A_DATE = r"\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./]\d{4}"
+DIRECT, PERSON, POSTCODE = "direct identifier", "person number", "postcode"
+BIRTH, DEATH = "date of birth", "date of death"
+ITS_NAME = "its name says so"
+
+_FEW = 10
 _LEAST_VALUES = 30
-_MANY = 0.05
-_ALL = 0.95
+_MANY, _HALF, _FIFTH, _ALL = 0.05, 0.5, 0.2, 0.95
+# On average, a person has at most this many rows, and a fine postcode too.
+MOST_ROWS_EACH = 100
+# As many as there are years of birth; classes of years have fewer.
+_YEARS = 120
+_LEAST_NUMBERS, _LEAST_LENGTH = 200, 6
+_BELL = 0.04
+# Letters that are not a plain letter and an accent.
+_LETTERS: dict[int, str | int | None] = {
+    ord("ø"): "o", ord("ł"): "l", ord("æ"): "ae", ord("ß"): "ss", ord("đ"): "d",
+}  # fmt: skip
 
 
-def identifier_reason(
-    name: str, kind: str, rows: int, distinct: int, examples: Sequence[Any]
-) -> str | None:
-    """Why this column looks like a direct identifier; None if it does not."""
-    if not distinct:
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """One column: `rows` with a known value, different values, and up to a thousand of these.
+
+    `rows_each` says how many rows have each of the examples.
+    """
+
+    name: str
+    kind: str
+    rows: int
+    distinct: int
+    examples: Sequence[Any]
+    rows_each: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, name: str, kind: str, coded: CodedColumn) -> Facts:
+        """The facts of a column of a sample."""
+        first = int(coded.missing > 0)
+        counts = np.bincount(coded.codes, minlength=first + coded.distinct)[first:]
+        places = np.linspace(0, max(counts.size - 1, 0), len(coded.examples)).astype(np.int64)
+        rows = coded.codes.size - coded.missing
+        return cls(name, kind, rows, coded.distinct, coded.examples, counts[places])
+
+    @property
+    def differing(self) -> float:
+        """The share of rows in which a value is a new one."""
+        return self.distinct / max(self.rows, 1)
+
+    @property
+    def is_label(self) -> bool:
+        """Whether the values could name somebody: whole numbers, and texts that are no decimals."""
+        if self.kind not in (NUMBER, TEXT) or patterns.dates_in(self.examples):
+            return False
+        if self.kind == NUMBER:
+            return all(isinstance(patterns.whole(value), int) for value in self.examples)
+        return not patterns.are_decimals([str(value) for value in self.examples])
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the values are as short as the numbers of persons are, not sentences."""
+        texts = [str(value) for value in self.examples]
+        return self.is_label and sum(" " in text.strip() for text in texts) <= _HALF * len(texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """What a column looks like (`kind`), and why. `named`: its name alone says so."""
+
+    kind: str
+    reason: str
+    named: bool = False
+
+
+def suspicion(facts: Facts) -> Suspicion | None:
+    """Why name and values of this column look like an identifier's; None if they do not."""
+    if not facts.distinct:
         return None
-    words = set(words_of(name))
-    if words & _ALWAYS or any({part, "name"} <= words for part in ("first", "last", "full")):
-        return "its name says so"
-    differing = distinct / max(rows, 1)
-    many = distinct >= _LEAST_VALUES and differing >= _MANY
-    if words & _OFTEN and many:
-        return f"its name says so, and it has a different value in {differing:.0%} of the rows"
-    if kind == TEXT and (what := _pattern(examples)):
-        return f"its values look like {what}"
-    # Measurements differ in every row too; whole numbers and texts that do are names or numbers.
-    whole = kind == NUMBER and all(isinstance(value, int) for value in examples)
-    if (kind == TEXT or whole) and distinct >= _LEAST_VALUES and differing > _ALL:
-        return f"it has a different value in {differing:.0%} of the rows"
+    return _by_name(facts) or _by_values(facts)
+
+
+def _by_name(facts: Facts) -> Suspicion | None:
+    parts = words_of(facts.name)
+    kind = _kind_of_few(facts, parts)
+    labels = facts.distinct >= _LEAST_VALUES and (facts.is_label or _names_place(parts))
+    if not kind and labels:
+        kind = _kind_of_many(facts, parts)
+    if not kind and labels and facts.differing >= _MANY and _names_often(parts):
+        reason = f"{ITS_NAME}, and it has a different value in {facts.differing:.0%} of the rows"
+        return Suspicion(DIRECT, reason)
+    return Suspicion(kind, ITS_NAME, named=True) if kind else None
+
+
+def _kind_of_few(facts: Facts, parts: Sequence[str]) -> str:
+    """What a column is called that need not have many values, nor labels."""
+    mostly_new = facts.differing >= _HALF
+    if (facts.distinct >= _FEW or mostly_new) and _names_direct(parts):
+        return DIRECT
+    fine = facts.distinct > _YEARS or (mostly_new and facts.distinct >= _LEAST_VALUES)
+    return _named_date(parts) if fine else ""
+
+
+def _kind_of_many(facts: Facts, parts: Sequence[str]) -> str:
+    """What a column of many labels is called."""
+    few_rows_each = facts.rows <= MOST_ROWS_EACH * facts.distinct
+    if few_rows_each and _names_postcode(parts):
+        return POSTCODE
+    together, apart = _names_person(parts)
+    return PERSON if together or (apart and few_rows_each) else ""
+
+
+def _by_values(facts: Facts) -> Suspicion | None:
+    if facts.distinct < _LEAST_VALUES:
+        return None
+    texts = [str(value).strip() for value in facts.examples] if facts.kind == TEXT else []
+    if texts and (what := patterns.identifier_pattern(texts)):
+        return Suspicion(DIRECT, f"its values look like {what}")
+    if days := patterns.dates_in(facts.examples):
+        known = np.array([day is not None for day in days])
+        births = [day for day in days if day is not None]
+        if patterns.could_be_births(births, facts.rows_each[known], facts.distinct):
+            return Suspicion(BIRTH, "its dates are spread over many decades, and none is to come")
+    elif facts.is_label and (rule := patterns.check_digit(facts.examples)):
+        return Suspicion(DIRECT, f"its numbers have a check digit ({rule})")
+    return _by_words(facts, texts) if texts and not days else None
+
+
+def _by_words(facts: Facts, texts: Sequence[str]) -> Suspicion | None:
+    if facts.rows >= MOST_ROWS_EACH * facts.distinct:
+        return None
+    if patterns.are_postcodes(texts):
+        return Suspicion(POSTCODE, "its values look like postcodes")
+    if facts.differing >= _MANY and patterns.are_names(texts):
+        return Suspicion(DIRECT, "its values look like personal names")
     return None
 
 
-def _pattern(examples: Sequence[Any]) -> str | None:
-    """What most of the values look like."""
-    texts = [str(value).strip() for value in examples]
-    if _share(_LOOKS_LIKE_A_DATE, texts) > 0.5:
+def uniqueness(facts: Facts) -> Suspicion | None:
+    """Why a column looks like an identifier because its values hardly repeat."""
+    if facts.distinct < _LEAST_VALUES or not facts.is_label:
         return None
-    return next((what for what, form in _PATTERNS.items() if _share(form, texts) > 0.5), None)
+    reason = f"it has a different value in {facts.differing:.0%} of the rows"
+    if facts.kind == TEXT:
+        many = facts.differing > _ALL or (
+            facts.differing >= _HALF and facts.distinct >= _LEAST_NUMBERS
+        )
+        return Suspicion(DIRECT, reason) if many else None
+    numbers = np.array([float(value) for value in facts.examples])
+    if facts.differing > _ALL:
+        return None if _looks_measured(numbers) else Suspicion(DIRECT, reason)
+    if facts.differing >= _FIFTH and facts.distinct >= _LEAST_NUMBERS and _looks_issued(numbers):
+        reason += ", its numbers are equally long and end in all digits alike"
+        return Suspicion(DIRECT, reason)
+    return None
 
 
-def _share(form: str, texts: Sequence[str]) -> float:
-    matching = sum(len(text) <= 200 and re.fullmatch(form, text) is not None for text in texts)
-    return matching / max(len(texts), 1)
+def _looks_measured(numbers: NDArray[np.float64]) -> bool:
+    """Amounts and counts: their sizes, or the logarithms of these, lie on a bell curve.
+
+    Or they have three lengths and more. Numbers that somebody gave out are spread evenly, and
+    nearly all of them have one of two lengths.
+    """
+    lengths = np.bincount([len(str(abs(int(number)))) for number in numbers]) / numbers.size
+    if (lengths >= 0.1).sum() >= 3 or _off_the_bell(numbers) < _BELL:
+        return True
+    return bool(numbers.min() > 0) and _off_the_bell(np.log(numbers)) < _BELL
+
+
+def _off_the_bell(numbers: NDArray[np.float64]) -> float:
+    """How far the distribution is from a normal one, by Kolmogorov; 0.06 if it is even."""
+    spread = float(numbers.std())
+    if numbers.size < _LEAST_NUMBERS or not spread:
+        return 1.0
+    places = (np.sort(numbers) - numbers.mean()) / spread
+    normal = np.array([0.5 * (1 + math.erf(place / math.sqrt(2))) for place in places])
+    reached = (np.arange(numbers.size) + 0.5) / numbers.size
+    return float(np.abs(normal - reached).max())
+
+
+def _looks_issued(numbers: NDArray[np.float64]) -> bool:
+    """Numbers that somebody gave out: equally long, no digit preferred at the end."""
+    if numbers.size < _LEAST_NUMBERS or numbers.min() <= 0 or numbers.max() >= 2**53:
+        return False
+    lengths = np.bincount(np.floor(np.log10(numbers)).astype(int) + 1)
+    endings = np.bincount(numbers.astype(np.int64) % 10, minlength=10) / numbers.size
+    usual = int(np.argmax(lengths))
+    alike = lengths[usual] / numbers.size > _ALL
+    return bool(usual >= _LEAST_LENGTH and alike and endings.max() < 0.15 and endings.min() > 0.05)
+
+
+def _names_direct(parts: Sequence[str]) -> bool:
+    joined = "".join(parts)
+    if words.PROPERTIES & set(parts) and not {"number", "name"} & set(parts):
+        return False
+    if joined in words.WHOLE_NAMES or set(parts) & words.DIRECT:
+        return True
+    return any(part in joined for part in words.DIRECT_PARTS)
+
+
+def _named_date(parts: Sequence[str]) -> str:
+    """A date of birth or death, if that is what a column is called."""
+    joined, last = "".join(parts), parts[-1] if parts else ""
+    if any(part in joined for part in words.DEATH_PARTS):
+        return DEATH
+    dated = {"date", "day", "datum", "dt", "d"} | words.BIRTHS
+    named = bool(set(parts) & words.BIRTHS) and (last in dated or len(parts) == 1)
+    return BIRTH if named or any(part in joined for part in words.BIRTH_PARTS) else ""
+
+
+def _names_postcode(parts: Sequence[str]) -> bool:
+    joined = "".join(parts)
+    if joined in words.WHOLE_POSTCODES or set(parts) & words.POSTCODES:
+        return True
+    return any(part in joined for part in words.POSTCODE_PARTS)
+
+
+def _names_person(parts: Sequence[str]) -> tuple[bool, bool]:
+    """Whether a person and a number stand together, and whether the name means persons at all."""
+    pairs = list(itertools.pairwise(parts))
+    together = any(
+        (one in words.PERSONS and two in words.NUMBERS)
+        or (one in words.NUMBERS and two in words.PERSONS)
+        for one, two in pairs
+    ) or any(_glued(part, words.PERSONS, words.NUMBERS) for part in parts)
+    alone = len(parts) == 1 and parts[0] in words.PERSONS
+    kinds = bool(set(parts) & words.PERSONS) and bool(parts) and parts[-1] in words.BARE_NUMBERS
+    return together, alone or kinds
+
+
+def _names_place(parts: Sequence[str]) -> bool:
+    """Coordinates are no labels, and still somebody's address."""
+    return bool({"lat", "lon", "lng", "latitude", "longitude", "gps"} & set(parts))
+
+
+def _names_often(parts: Sequence[str]) -> bool:
+    if set(parts) & words.OFTEN_DIRECT:
+        return True
+    last = parts[-1] if parts else ""
+    if last in words.BARE_NUMBERS or set(parts) & (words.BARE_NUMBERS - words.COUNTS):
+        return True
+    return any(_glued(part, words.EVENTS, words.NUMBERS) for part in parts) or _ends_in_id(last)
+
+
+def _ends_in_id(word: str) -> bool:
+    return len(word) > 2 and word.endswith("id") and word not in words.NOT_IDS
+
+
+def _glued(word: str, first: frozenset[str], second: frozenset[str]) -> bool:
+    """`patientid`, `dupersid`, `kundennr`, `idpaciente`: two words written as one."""
+    for cut in range(2, len(word) - 1):
+        one, two = word[:cut], word[cut:]
+        if two in second and (one in first or any(one.endswith(f) for f in first if len(f) > 3)):
+            return True
+        if one in second - words.COUNTS and two in first:
+            return True
+    return False
 
 
 def words_of(name: str) -> list[str]:
     """The words of a column name: patient_id, PatientId and "patient id" have the same."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
-    return [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", name)
+    folded = spaced.lower().translate(_LETTERS)
+    plain = "".join(
+        c for c in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(c)
+    )
+    return [word for word in re.split(r"[^a-z0-9]+", plain) if word]
 
 
 def looks_missing(examples: Sequence[Any]) -> list[str]:
     """Texts among the values that often mean a missing value."""
-    return [v for v in examples if isinstance(v, str) and v.strip().lower() in _MISSING_MARKS]
+    return [v for v in examples if isinstance(v, str) and v.strip().lower() in words.MISSING_MARKS]
 
 
 def sounds_sensitive(name: str) -> bool:
     """Whether a column of this name usually holds what people want to keep private."""
-    return bool(_SENSITIVE & set(words_of(name)))
+    return bool(words.SENSITIVE & set(words_of(name)))

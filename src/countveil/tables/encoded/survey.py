@@ -236,11 +236,15 @@ class ColumnProfile:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """Rows without a value, how many values have several rows, and the most rows of one."""
+    """Rows without a value, how many values have several rows, the most rows of one.
+
+    `different` is how many known values there are.
+    """
 
     missing: int
     several: int
     most: int
+    different: int
 
 
 def is_countable(kind: Any) -> bool:
@@ -290,12 +294,10 @@ def value_range(survey: Survey) -> ValueRange | None:
     return ValueRange(first, last[0] if last else None, len(known), missing)
 
 
-def repeats(histogram: Histogram) -> Repeats:
-    """How often the values of a column come again."""
-    first = int(len(histogram.values) > 0 and histogram.values[0] is None)
-    known = histogram.counts[first:]
-    missing = int(histogram.counts[:first].sum())
-    return Repeats(missing, int((known > 1).sum()), int(known.max(initial=0)))
+def repeats(missing: int, counts: NDArray[np.int64]) -> Repeats:
+    """How often the known values of a column come again, from their counts."""
+    present = int((counts > 0).sum())
+    return Repeats(missing, int((counts > 1).sum()), int(counts.max(initial=0)), present)
 
 
 def _numbers(values: pa.Array[Any]) -> NDArray[np.float64] | None:
