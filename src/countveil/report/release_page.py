@@ -160,8 +160,8 @@ def _columns(manifest: Manifest, codebook: Sequence[CodebookEntry]) -> Section:
     more = ""
     if manifest.weight is not None:
         more = (
-            f" Rows have survey weights, in {manifest.weight}: a weighted question counts every row "
-            f"with its weight."
+            f" Rows have survey weights, in {manifest.weight}: a weighted question counts every "
+            f"row with its weight."
         )
     return Section(
         "Codebook: what was published",

@@ -84,3 +84,22 @@ def test_the_figures_in_the_readme_are_exact() -> None:
     assert found is not None
     assert int(found[1]) == round(100 * float(within(1_000, 5, Fraction(6, 100))))
     assert int(found[2]) == round(100 * float(within(5, 5, Fraction(3, 10))))
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guides/promise.md"])
+def test_the_measured_figures_are_those_of_the_benchmark(page: str) -> None:
+    text = " ".join((ROOT / page).read_text().split())
+    found = re.search(
+        r"truly 5, (\d+)% to (\d+)% were answered within 30%.*? truly 100, (\d+)% to (\d+)%", text
+    )
+    assert found is not None
+    lines = (ROOT / "benchmarks" / "RESULTS.md").read_text().splitlines()
+    measured = [
+        [cell.strip() for cell in line.split("|")]
+        for line in lines
+        if "| combined with columns |" in line
+    ]
+    assert len(measured) == 3
+    shares = [[round(100 * float(row[place])) for row in measured] for place in (4, 8)]
+    said = [int(number) for number in found.groups()]
+    assert said == [end(share) for share in shares for end in (min, max)]
