@@ -29,7 +29,7 @@ from typing import Literal
 reader: Literal["Python", "command line"] = "Python"
 # Options that are not written --name COL=VALUE on a command line.
 _FLAGS = {"sensitive": "-s"}
-_MARKS = {"sensitive": ":", "merge": ":"}
+_MARKS = {"sensitive": ":"}
 
 
 class CountveilError(Exception):

@@ -165,7 +165,7 @@ def test_a_dry_run_finds_what_would_stop(quick: Quick, table: Path, tmp_path: Pa
         (["--bins", "age"], "COL="),
         (["--bins", "=10"], "COL="),
         (["--bins", "age=10", "--bins", "age=5"], "named twice"),
-        (["--merge", "age=x.csv"], "COL:"),
+        (["--merge", "age"], "COL="),
         (["--domain", "age"], "COL="),
     ],
 )

@@ -52,7 +52,7 @@ OPTIONS = [
     (("bins",), "--bins", "bins=..."),
     (("bins", {"age": 10}), "--bins age=10", "bins={'age': 10}"),
     (("bins", {"my age": [18, 30]}), "--bins 'my age=18,30'", "bins={'my age': [18, 30]}"),
-    (("merge", {"job": "FILE"}), "--merge job:FILE", "merge={'job': 'FILE'}"),
+    (("merge", {"job": "FILE"}), "--merge job=FILE", "merge={'job': 'FILE'}"),
     (("sensitive", {"job": 5}), "-s job:5", "sensitive={'job': 5}"),
     (("force", True), "--force", "force=True"),
     (("header", False), "--no-header", "header=False"),

@@ -166,7 +166,9 @@ class TestPerson:
     def test_several_rows_stop(self, to: Path) -> None:
         table = patients(visit_of=[f"P{row // 2}" for row in range(ROWS - 1)] + ["P9999"])
         drop = ["patient_id", "icd"]
-        with pytest.raises(UnsafeError, match=r"599 persons.*up to 2.*one row per person") as told:
+        with pytest.raises(
+            UnsafeError, match=r"599 persons.*up to 2.*one row of each person"
+        ) as told:
             cv.publish(table, {"diagnosis": 3}, to, person="visit_of", drop=drop)
         assert "P1" not in str(told.value)
         assert not to.exists()

@@ -35,7 +35,7 @@ from countveil.sql.query import (
     parse_question,
     plan_question,
 )
-from countveil.sql.query.expressions import AllOf, Constant, Formula
+from countveil.sql.query.expressions import AllOf, Constant, Formula, as_condition
 
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
@@ -84,7 +84,10 @@ class Release:
             for name, entry in self.manifest.sensitive.items()
             if entry.class_values is not None
         }
-        self._columns = ReleaseColumns(self.manifest.columns, domains, classes, values=values)
+        self._columns = ReleaseColumns(
+            self.manifest.columns, domains, classes, values=values,
+            preparation=self.manifest.preparation, occurs=self._occurs,
+        )  # fmt: skip
         self._conditions = ConditionReader(self._columns)
         self._views: dict[tuple[Any, ...], ChannelView] = {}
 
@@ -305,6 +308,11 @@ class Release:
             for name, entry in self.manifest.sensitive.items()
             if name in names and entry.classes is not None
         ]
+
+    def _occurs(self, column: PublishedColumn, value: Any) -> bool:
+        """Whether a row publishes this value of a plain column."""
+        same = self._conditions.equals_unchecked(column, value)
+        return bool(self._table.tally_each([as_condition(same)], (), ())[0] > 0)
 
     def _warnings(self, plan: TallyPlan) -> list[str]:
         """Values that the question names and no row publishes: removed by the draw, or typos."""

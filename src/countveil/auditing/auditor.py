@@ -26,7 +26,7 @@ from countveil.auditing.findings import Outcome, judged, too_few
 from countveil.auditing.linking import true_columns
 from countveil.auditing.summary import Audit, MeasuredColumn
 from countveil.auditing.target import LEAST_LINKED
-from countveil.errors import SettingsError
+from countveil.errors import SettingsError, option
 from countveil.maths.groups import check_eligible
 from countveil.publishing.measuring import Measuring, ReleaseFiles
 from countveil.publishing.prepare import open_table, prepare
@@ -53,7 +53,12 @@ def run_audit(
 ) -> Audit:
     """Attack the planned release of `table`, or the one in the folder `release`."""
     wanted = _wanted(attacks)
-    reading, shaping = reading or Reading(), shaping or Shaping()
+    reading, shaping = reading or Reading(), (shaping or Shaping()).seeded(protecting.seed)
+    if release is not None and shaping.one_per is not None and shaping.one_per.row == "any":
+        raise SettingsError(
+            f"{option('one_per')} drew the rows of the release, and draws others now. Audit the "
+            f"table of these rows, or a plan, without {option('release')}."
+        )
     progress: Progress = reading.progress or (lambda _stage, _done, _total: None)
     if hasattr(table, "read_next_batch"):
         raise SettingsError(

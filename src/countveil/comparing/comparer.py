@@ -45,7 +45,7 @@ def run_compare(
     seed: int | None = None,
 ) -> Comparison:
     """Publish by every method, several times, and ask all of them the same questions."""
-    reading, shaping = reading or Reading(), shaping or Shaping()
+    reading, shaping = reading or Reading(), (shaping or Shaping()).seeded(seed)
     progress: Progress = reading.progress or (lambda _stage, _done, _total: None)
     ColumnSettings(ell)
     if isinstance(releases, bool) or not isinstance(releases, int) or releases < 1:

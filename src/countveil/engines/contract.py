@@ -80,6 +80,10 @@ class SourceTable(Protocol):
     def warnings(self) -> Sequence[str]:
         """Sentences for the publisher about where the table is."""
 
+    @property
+    def filtered_by(self) -> Sequence[str]:
+        """The columns of the condition that chose the rows, if there was one."""
+
     def histogram(self, column: str, without: Rows | None = None) -> Histogram:
         """Count the values of a column, except in the rows with the numbers `without`."""
 

@@ -15,7 +15,14 @@ from countveil.engines.contract import SourceTable
 from countveil.maths.guarantees import guarantee_table, statement
 from countveil.publishing.prepare import PreparedTable
 from countveil.publishing.settings import Protecting
-from countveil.release import About, ClassEdges, Manifest, PublishedColumn, SensitiveColumn
+from countveil.release import (
+    About,
+    ClassEdges,
+    Manifest,
+    Preparation,
+    PublishedColumn,
+    SensitiveColumn,
+)
 from countveil.tables import Classes
 
 
@@ -24,11 +31,13 @@ def make_manifest(
     prepared: PreparedTable[SourceTable],
     protecting: Protecting,
     published: Mapping[str, Mapping[Any, int]],
+    preparation: Preparation | None = None,
     *,
     seeded: bool,
     about: About | None = None,
 ) -> Manifest:
     """Everything that the release says about itself; the draft adds its files."""
+    changes = () if preparation is None else preparation.sentences()
     sensitive = {
         name: SensitiveColumn(
             settings.ell,
@@ -37,7 +46,7 @@ def make_manifest(
             domain=_domain(list(published[name]), prepared.domains.get(name)),
             guarantee=tuple(guarantee_table(settings.ell)),
             declared=name in prepared.domains,
-            classes=_class_edges(prepared.classes.get(name)),
+            classes=_class_edges(prepared.recoded.classes.get(name)),
             class_values=prepared.class_values.get(name),
         )
         for name, settings in protecting.columns.items()
@@ -55,7 +64,8 @@ def make_manifest(
         sensitive=sensitive,
         files=(),
         randomness="seeded" if seeded else "cryptographic",
-        statement=tuple(statement(rows, protecting.ell, counts)),
+        statement=tuple(statement(rows, protecting.ell, counts, changes)),
+        preparation=preparation,
         written_by=f"countveil {countveil.__version__}",
         about=about,
         weight=prepared.weight,

@@ -1,6 +1,7 @@
 """The publisher's table made ready: recoded, its columns in their roles, checked for safety.
 
-    label, merge, put into classes -> roles -> person -> domains -> identifiers, giveaways, odds
+    label, levels, merge, put into classes -> roles -> person -> domains
+    -> identifiers, giveaways, odds
 
 Enters: an opened table and its shaping. Leaves: a `PreparedTable`, or the error that stops before
 harm. Must not know: groups, draws, where the release goes.
@@ -25,6 +26,7 @@ from countveil.publishing.safety import (
     sample_size,
     with_whole_table,
 )
+from countveil.publishing.safety.odd_cells import OddCells, find_odd_cells
 from countveil.release.values import NUMBER, kind_of
 from countveil.tables import (
     Classes,
@@ -37,8 +39,9 @@ from countveil.tables import (
     put_into_classes,
 )
 from countveil.tables.classes import class_values
-from countveil.tables.encoded.survey import Histogram, Repeats
+from countveil.tables.encoded.survey import CodedColumn, Histogram, Repeats
 from countveil.tables.labels import has_all_labels, labelled
+from countveil.tables.levels import MergedValues, at_level, merge_rare
 from countveil.tables.recode import declared_values, merge_values, value_text
 
 # A numeric sensitive column with more values than this is a measurement, not a category.
@@ -49,22 +52,46 @@ Table = TypeVar("Table", bound=SourceTable)
 
 
 @dataclass(frozen=True, slots=True)
+class Recoded:
+    """What was done to values.
+
+    `labels` has the columns whose codes the source itself has labels for, `merged` the rare values
+    that were given one label, `classes` the columns that were put into classes.
+    """
+
+    labels: Mapping[str, Mapping[str, str]]
+    merged: Sequence[MergedValues]
+    classes: Mapping[str, Classes]
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class PreparedTable(Generic[Table]):
     """A table ready to be published.
 
     `domains` has the values of the columns whose values are public whatever the rows hold;
-    `classes` has the columns that were put into classes. `warnings` are sentences for the
-    publisher. `fineness` says of each sensitive column what seeing its value published is worth.
+    `concerns` are sentences about what a sample of the rows shows. `fineness` says of each
+    sensitive column what seeing its value published is worth.
     """
 
     source: Table
     roles: Roles
     domains: Mapping[str, Sequence[Any]]
-    classes: Mapping[str, Classes]
-    warnings: Sequence[str]
+    recoded: Recoded
     class_values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     weight: str | None = None
     fineness: Mapping[str, Fineness] = field(default_factory=dict)
+    concerns: Sequence[str] = ()
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Sentences for the publisher."""
+        return [*self.source.warnings, *self.recoded.warnings, *self.concerns]
+
+    @property
+    def classes(self) -> Mapping[str, Classes]:
+        """The columns that were put into classes."""
+        return self.recoded.classes
 
 
 LocalPreparedTable = PreparedTable[LocalTable]
@@ -79,7 +106,7 @@ def prepare(
     """
     names, ells = list(sensitive), sensitive if isinstance(sensitive, Mapping) else {}
     shaped = shape(source, names, shaping)
-    concerns = concerns_of(shaped.source, shaped.roles.published, names, shaping.keep)
+    concerns, odd = _look(shaped.source, shaped.roles.published, names, shaping.keep)
     if shaping.weight is not None:
         concerns = _without_weight(concerns, shaped.source, shaping.weight, shaping)
     fineness = {
@@ -87,8 +114,9 @@ def prepare(
         for name, ell in ells.items()
         if ell >= 2
     }
-    warnings = [*shaped.warnings, *check_safe(concerns, shaping.keep, fineness)]
-    return replace(shaped, warnings=warnings, fineness=fineness)
+    warnings = check_safe(concerns, shaping.keep, fineness)
+    warnings = [*warnings, *(cells.sentence for cells in odd)]
+    return replace(shaped, concerns=warnings, fineness=fineness)
 
 
 def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> PreparedTable[Table]:
@@ -96,26 +124,26 @@ def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> Prepared
     check_named(source.columns, [*sensitive, *shaping.named])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to publish.")
-    warnings = [*source.warnings, *apply_labels(source, shaping), *_merge(source, shaping)]
-    classes = _classify(source, shaping)
+    _check_filter(source, sensitive, shaping)
+    recoded = recode(source, shaping)
     drop = set(shaping.drop)
-    if shaping.person is not None:
-        _check_persons(source.repeats(shaping.person), shaping.person)
-        if shaping.person not in shaping.keep:
-            drop.add(shaping.person)
+    for person in shaping.persons:
+        check_persons(source.repeats(person), person)
+        if person not in shaping.keep:
+            drop.add(person)
     roles = assign_roles(source.columns, sensitive, drop)
     domains: dict[str, Sequence[Any]] = {
-        name: column_classes.labels for name, column_classes in classes.items()
+        name: column_classes.labels for name, column_classes in recoded.classes.items()
     }
     domains.update(_declared(source, shaping))
     _check_not_measured(source, roles, domains)
     numbers = {
-        name: class_values(name, classes[name], given)
+        name: class_values(name, recoded.classes[name], given)
         for name, given in shaping.class_values.items()
     }
     if shaping.weight is not None:
         _check_weight_role(shaping.weight, roles)
-    return PreparedTable(source, roles, domains, classes, warnings, numbers, shaping.weight)
+    return PreparedTable(source, roles, domains, recoded, numbers, shaping.weight)
 
 
 def _check_weight_role(weight: str, roles: Roles) -> None:
@@ -145,6 +173,15 @@ def _without_weight(
     return replace(concerns, identifiers=others)
 
 
+def recode(source: SourceTable, shaping: Shaping) -> Recoded:
+    """Put other values in place of a table's values."""
+    coded, labels = _apply_labels(source, shaping)
+    _put_at_levels(source, shaping)
+    absent = _merge(source, shaping)
+    merged = _merge_rare(source, shaping)
+    return Recoded(labels, merged, _classify(source, shaping), [*coded, *absent])
+
+
 def open_table(
     table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
 ) -> LocalTable:
@@ -164,32 +201,87 @@ def concerns_of(
 
     How often a suspected value comes back is counted in all rows, but for columns that are kept.
     """
+    return _look(source, columns, sensitive, keep)[0]
+
+
+def _look(
+    source: SourceTable,
+    columns: Sequence[Column],
+    sensitive: Sequence[str],
+    keep: Collection[str],
+) -> tuple[Concerns, Sequence[OddCells]]:
+    """What a sample of rows shows, in one pass over it."""
     names = [column.name for column in columns]
-    look = partial(find_concerns, list(columns), list(sensitive), source.rows)
-    concerns = source.on_sample(sample_size(len(columns)), names, look)
-    return with_whole_table(concerns, source.rows, keep, source.repeats)
+    ordered = isinstance(source, LocalTable)
+    look = partial(_looked_at, list(columns), list(sensitive), source.rows, ordered)
+    concerns, odd = source.on_sample(sample_size(len(columns)), names, look)
+    return with_whole_table(concerns, source.rows, keep, source.repeats), odd
 
 
-def apply_labels(source: SourceTable, shaping: Shaping) -> list[str]:
+def _looked_at(
+    columns: Sequence[Column],
+    sensitive: Sequence[str],
+    rows: int,
+    ordered: bool,
+    sample: Mapping[str, CodedColumn],
+) -> tuple[Concerns, Sequence[OddCells]]:
+    odd = find_odd_cells(columns, rows if ordered else rows + 1, sample)
+    return find_concerns(columns, sensitive, rows, sample), odd
+
+
+def _apply_labels(
+    source: SourceTable, shaping: Shaping
+) -> tuple[list[str], dict[str, Mapping[str, str]]]:
     """Replace codes by labels: those that were given, else those of the source itself.
 
     A column in which only some values have labels (9 is "no answer") holds numbers and is kept.
+    Returns warnings, and the labels of the source that were used.
     """
     for name, labels in shaping.labels.items():
         values = source.histogram(name).values
         source.recode(name, labelled(name, values, labels))
     warnings = []
+    used = {}
     for name, labels in source.labels.items():
-        if name in shaping.labels or name in shaping.bins or name in shaping.drop:
+        if name in {*shaping.labels, *shaping.bins, *shaping.drop, *shaping.levels}:
             continue
         values = source.histogram(name).values
         if has_all_labels(values, labels):
             source.recode(name, labelled(name, values, labels))
+            used[name] = labels
         else:
             warnings.append(
                 f"Column {name!r} has values without a label in the file, so its codes are kept."
             )
-    return warnings
+    return warnings, used
+
+
+def _check_filter(source: SourceTable, sensitive: Sequence[str], shaping: Shaping) -> None:
+    """A row that was chosen by its true value gives it away by being there."""
+    for name in source.filtered_by:
+        if name in sensitive and name not in shaping.keep:
+            raise UnsafeError(
+                f"Nothing was published: the condition of {option('where')} chooses rows by "
+                f"{name!r}, which is protected. Whoever knows that a person is in the release "
+                f"would know something about the person's true value. Leave the column out of the "
+                f"condition, or say that it is harmless with {option('keep', name)}."
+            )
+
+
+def _put_at_levels(source: SourceTable, shaping: Shaping) -> None:
+    for name, level in shaping.levels.items():
+        source.recode(name, at_level(name, source.histogram(name).values, level))
+
+
+def _merge_rare(source: SourceTable, shaping: Shaping) -> list[MergedValues]:
+    """Give the rare values of columns one label; which they are is for the publisher alone."""
+    merged = []
+    for name, rare in shaping.rare.items():
+        histogram = source.histogram(name)
+        texts, values = merge_rare(name, histogram.values, histogram.counts.tolist(), rare)
+        source.recode(name, texts)
+        merged.append(values)
+    return merged
 
 
 def _merge(source: SourceTable, shaping: Shaping) -> list[str]:
@@ -226,7 +318,7 @@ def _declared(source: SourceTable, shaping: Shaping) -> dict[str, Sequence[Any]]
     }
 
 
-def _check_persons(repeats: Repeats, person: str) -> None:
+def check_persons(repeats: Repeats, person: str) -> None:
     """Each person must have one row: every further row reveals more about the person."""
     if repeats.missing:
         raise InputError(
@@ -237,9 +329,10 @@ def _check_persons(repeats: Repeats, person: str) -> None:
         raise UnsafeError(
             f"Nothing was published: {repeats.several:,} persons in column {person!r} have more "
             f"than one row, up to {repeats.most:,}. Every row reveals a little about its person, "
-            f"and that adds up. What works: make a table with one row per person (choose one row "
-            f"of each, or summarise them), and publish that. If rows are not about persons, leave "
-            f"{option('person')} out."
+            f"and that adds up. What works: keep one row of each person, with "
+            f"{option('one_per', {person: 'first by COLUMN'})} or "
+            f"{option('one_per', {person: 'any'})}, or summarise the rows of each person first. If "
+            f"rows are not about persons, leave {option('person')} out."
         )
 
 

@@ -64,7 +64,8 @@ def publish(
     Columns that look like identifiers, give a sensitive value away (everywhere or in a part of the
     table) or are too fine to protect stop it until each is named in `drop` or `keep`. `person` is
     the column that identifies the person of a row. `bins` puts numbers into classes (10, "q10" or
-    edges), `merge` gives values common labels (a mapping, or a CSV file), `domain` declares a
+    edges) and dates into periods ("month"), `merge` gives values common labels (a mapping, a CSV
+    file, or "rare:50" for all rare ones), `domain` declares a
     column's values (a list, or a file), `sign` is the file of an Ed25519 private key. `weight` is
     the plain column with the survey weight of each row, with which questions can then be weighted.
     `class_values` gives the numbers that stand for the classes of a column in averages: two for the
@@ -88,6 +89,8 @@ def publish(
     and `header=False` if the first line is data. `where` ("age >= 18") keeps the rows that meet
     it, `columns` publishes these and the protected ones alone, `labels` ({"sex": {1: "F", 2: "M"}},
     or a CSV file per column) puts labels in place of codes. `query` is a SELECT for a database.
+    `levels` cuts codes ("prefix:3", or (file, level) of a hierarchy), `round`, `top` and `bottom`
+    coarsen numbers, `one_per` ({"patient": "first by admitted"}) keeps one row of each person.
     """
     protecting = Protecting.of(sensitive, ell, groups, residue, seed)
     chosen = chosen_engine(engine, table, master)
@@ -101,6 +104,7 @@ def publish(
         rows_per_file=rows_per_file, sign=sign, private_report=private_report,
         title=title, contact=contact,
     )  # fmt: skip
+    shaping = shaping.seeded(seed)
     done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=chosen)
     for text in done.warnings:
         warn(text, stacklevel=2)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +35,18 @@ from countveil.publishing.prepare import (
 from countveil.publishing.safety import fineness_sentence
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
-from countveil.release import MANIFEST_NAME, Manifest
+from countveil.release import MANIFEST_NAME, Manifest, Preparation
 from countveil.release.draft import ReleaseDraft, WrittenFile, check_not_input
 from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
 from countveil.report.whole_file import PendingFile, check_file, pending_file, write_file
 from countveil.tables import Reading, Roles, Shaping, input_files
 from countveil.tables.encoded.survey import Histogram, ValueRange
+from countveil.tables.levels import MergedValues
 from countveil.tables.progress import Progress
+
+if TYPE_CHECKING:
+    from countveil.publishing.advise.linkability import Linkability
 
 _PRIVATE_REPORT = "the private report"
 
@@ -52,6 +56,8 @@ class Publication:
     """What a publication did, or, in a dry run, would have done.
 
     `odds` are sentences for the publisher: what seeing a value published is worth.
+    `merged` has the rare values that were given one label. They are for the publisher alone, and
+    not part of the release. `linkability` is advice, where it was asked for.
     """
 
     folder: str
@@ -62,6 +68,8 @@ class Publication:
     warnings: Sequence[str]
     manifest: Manifest
     odds: Sequence[str] = ()
+    merged: Sequence[MergedValues] = ()
+    linkability: Linkability | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +90,17 @@ def run_publish(
     shaping: Shaping | None = None,
     engine: Engine | None = None,
     before_commit: Callable[[], None] | None = None,
+    k: int | None = None,
 ) -> Publication:
-    """Publish `table`; in a dry run do everything but write, except for the private report."""
+    """Publish `table`; in a dry run do everything but write, except for the private report.
+
+    With `k`, advice about small combinations of plain values comes with it.
+    """
     reading, shaping = reading or Reading(), shaping or Shaping()
     engine = engine or LocalEngine()
     stages = TimedStages(reading.progress)
     inputs = [*input_files(table), *shaping.files, *writing.inputs]
-    _check_possible(engine, reading, writing, inputs)
+    _check_possible(engine, reading, writing, inputs, k)
     randomness = Randomness(protecting.seed)
     # The target comes first, so that nobody waits for one that cannot be written.
     with engine.open_draft(
@@ -100,6 +112,7 @@ def run_publish(
         source = engine.open_source(table, reading, shaping, protecting.names)
         prepared = prepare(source, protecting.ell, shaping)
         columns = prepared.roles.published
+        linkability = None if k is None else _linkability(prepared, shaping, k)
         if not writing.plain:
             check_kept([(column.name, column.type) for column in columns], writing.format)
         _check_first(engine, source, prepared.roles, protecting, writing, shaping.recoded)
@@ -108,8 +121,9 @@ def run_publish(
         published = _published_counts(counted, drawn)
         seeded = randomness.seeded
         manifest = make_manifest(
-            counted.rows, prepared, protecting, published, seeded=seeded, about=writing.about
-        )
+            counted.rows, prepared, protecting, published, _recorded(prepared, reading, shaping),
+            seeded=seeded, about=writing.about,
+        )  # fmt: skip
         drawing = _Drawing(prepared, protecting, counted, drawn, manifest, randomness, stages)
         if draft is not None:
             # Every row is dealt one of the values that were drawn, and all rows are shuffled.
@@ -135,12 +149,36 @@ def run_publish(
     dropped = int(counted.left_out.size)
     odds = [f"{fineness_sentence(*item)}." for item in prepared.fineness.items()]
     return Publication(
-        writing.to, counted.rows, dropped, protecting.ell, seeded, prepared.warnings, manifest, odds
-    )
+        writing.to, counted.rows, dropped, protecting.ell, seeded, prepared.warnings, manifest,
+        odds, prepared.recoded.merged, linkability,
+    )  # fmt: skip
+
+
+def _linkability(prepared: PreparedTable[SourceTable], shaping: Shaping, k: int) -> Linkability:
+    """Advice about small combinations of plain values."""
+    # Loaded only where it is wanted.
+    from countveil.publishing.advise.linkability import find_linkability
+
+    local = cast("LocalPreparedTable", prepared)
+    sensitive = set(local.roles.sensitive)
+    plain = [column.name for column in local.roles.published if column.name not in sensitive]
+    return find_linkability(local.source, plain, k, shaping.prepared)
+
+
+def _recorded(
+    prepared: PreparedTable[SourceTable], reading: Reading, shaping: Shaping
+) -> Preparation | None:
+    """What the release says about how the table was prepared."""
+    declared = shaping.changes_values or shaping.one_per is not None or reading.missing
+    if not declared and not prepared.recoded.labels and not prepared.source.filtered_by:
+        return None
+    from countveil.publishing.recorded import recorded
+
+    return recorded(prepared, reading, shaping)
 
 
 def _check_possible(
-    engine: Engine, reading: Reading, writing: Writing, inputs: Sequence[Path]
+    engine: Engine, reading: Reading, writing: Writing, inputs: Sequence[Path], k: int | None
 ) -> None:
     """No output replaces an input; and some work cannot be done where rows are elsewhere."""
     if writing.private_report is not None:
@@ -158,6 +196,7 @@ def _check_possible(
         "spill": reading.spill is not None,
         "output_format": not replace(writing, rows_per_file=None).plain,
         "rows_per_file": writing.rows_per_file is not None,
+        "k": k is not None,
     }
     for name, given in local_only.items():
         if given and not engine.local:

@@ -20,6 +20,7 @@ from countveil.release.manifest import (
     SensitiveColumn,
     read_manifest,
 )
+from countveil.release.preparation import Preparation
 from countveil.release.signature import Signer
 from countveil.release.values import decode_value, encode_value, kind_of
 from countveil.release.verify import NOT_PART, Discrepancy, verify_release
@@ -36,6 +37,7 @@ __all__ = [
     "Discrepancy",
     "Draft",
     "Manifest",
+    "Preparation",
     "PublishedColumn",
     "ReportFile",
     "SensitiveColumn",

@@ -13,13 +13,14 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from countveil.address import refuse_as_folder
 from countveil.errors import ReleaseError
 from countveil.maths.channel import GROUP_METHODS, RESIDUES
+from countveil.release.preparation import Preparation
 from countveil.release.values import NUMBER, decode_value, encode_value, format_of, kind_of
 
 MANIFEST_NAME = "manifest.json"
@@ -105,6 +106,7 @@ class Manifest:
     """Everything a reader needs to interpret the data.
 
     `weight` is the plain column with the survey weight of each row, if the publisher named one.
+    `preparation` says what was done to the table before, if something was.
     """
 
     rows: int
@@ -117,6 +119,7 @@ class Manifest:
     report: ReportFile | None = None
     about: About | None = None
     weight: str | None = None
+    preparation: Preparation | None = None
     format: str = field(default=FORMAT)
     format_version: int = field(default=FORMAT_VERSION)
 
@@ -126,7 +129,8 @@ class Manifest:
 
     def to_json(self) -> str:
         """The manifest as text, its checksum included."""
-        content = asdict(self)
+        content = asdict(replace(self, preparation=None))
+        del content["preparation"]
         for name, entry in self.sensitive.items():
             written = content["sensitive"][name]
             written["domain"] = [encode_value(value) for value in entry.domain]
@@ -137,6 +141,8 @@ class Manifest:
         for optional in ("report", "about", "weight"):
             if content[optional] is None:
                 del content[optional]
+        if self.preparation is not None:
+            content["preparation"] = self.preparation.as_json()
         content["checksum"] = _checksum(content)
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
@@ -243,6 +249,8 @@ def _build(content: dict[str, Any]) -> Manifest:
         "report": None if "report" not in content else ReportFile(**content["report"]),
         "about": None if "about" not in content else _about(content["about"]),
     }
+    if "preparation" in content:
+        rest["preparation"] = Preparation.from_json(content["preparation"], list(types))
     _texts(content["written_by"], content["randomness"], *rest["statement"])
     return Manifest(**{**content, **rest})
 

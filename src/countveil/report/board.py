@@ -158,7 +158,7 @@ def codebook_of(manifest: Manifest, plain: Mapping[str, ColumnValues]) -> list[C
     entries = []
     for column in manifest.columns:
         entry, known = manifest.sensitive.get(column.name), plain.get(column.name)
-        role = "unchanged" if entry is None else f"protected, ell = {entry.ell}"
+        role = f"protected, ell = {entry.ell}" if entry else _plain_role(manifest, column.name)
         values = ""
         if entry is not None:
             values = _domain_text(entry.domain, ordered=entry.classes is not None)
@@ -212,3 +212,8 @@ def _number(value: float) -> str:
 
 def _text(text: Any, most: int | None = None) -> str:
     return html.escape(visible(readable(text), most), quote=True)
+
+
+def _plain_role(manifest: Manifest, name: str) -> str:
+    prepared = manifest.preparation
+    return "prepared" if prepared is not None and name in prepared.columns else "unchanged"

@@ -91,6 +91,7 @@ def release_page(
             _columns(manifest, codebook),
             *(_values(column) for column in columns),
             Section("The promise and its limits", manifest.statement, leads=True),
+            *_stands_for(manifest),
             *guarantee_sections(columns),
             _questions(manifest, columns),
             _manifest(manifest),
@@ -111,10 +112,11 @@ def _board(
     """The first page. Its figures follow from what is published and from ell."""
     about = manifest.about
     protected = ", ".join(f"{column.name} (ell = {column.ell})" for column in columns)
-    unchanged = len(codebook) - len(columns)
+    unchanged = sum(entry.role == "unchanged" for entry in codebook)
+    changed = len(codebook) - len(columns) - unchanged
     holds = (
         f"{manifest.rows:,} rows in random order; protected: {protected}; {unchanged:,} other "
-        f"columns unchanged"
+        f"columns unchanged{f', {changed:,} prepared' if changed else ''}"
     )
     facts = [
         ("Published", "" if about is None else about.published),
@@ -169,6 +171,17 @@ def _columns(manifest: Manifest, codebook: Sequence[CodebookEntry]) -> Section:
         names,
         rows,
     )
+
+
+def _stands_for(manifest: Manifest) -> list[Section]:
+    """What published values stand for, if declared values were replaced."""
+    if manifest.preparation is None:
+        return []
+    from countveil.report.preparation_section import HEADER, stands_for
+
+    rows = stands_for(manifest.preparation)
+    said = ["Values that were replaced before publishing. Query the value in the second column."]
+    return [Section("What published values stand for", said, HEADER, rows)] if rows else []
 
 
 def _values(column: Protected) -> Section:

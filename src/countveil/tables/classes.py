@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 import decimal
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from countveil.errors import InputError, SettingsError, option
 
 _MOST_CLASSES = 1_000
+# A text that is written as a number.
+NUMBER_TEXT = re.compile(r"\s*[-+]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][-+]?[0-9]+)?\s*")
 _ROUND_STEPS = (1, 2, 2.5, 5, 10)
 
 
@@ -46,7 +49,8 @@ class Bins:
             raise SettingsError(
                 f"The bins {text!r} cannot be read. Write a number of classes from 2 to "
                 f"{_MOST_CLASSES:,} (10), a number of classes of equal frequency (q10), or edges "
-                f"in increasing order (18,30,45,65; a single edge as 18,)."
+                f"in increasing order (18,30,45,65; a single edge as 18,). Dates take day, week, "
+                f"month, quarter, year or decade."
             ) from None
 
     @classmethod
@@ -130,12 +134,9 @@ def put_into_classes(
 ) -> tuple[list[str | None], Classes]:
     """The label of each distinct value (missing stays missing), and the classes."""
     known = [value is not None and not _is_nan(value) for value in values]
-    for value, is_known in zip(values, known, strict=True):
-        if is_known and not _is_number(value):
-            raise SettingsError(
-                f"Column {column!r} holds no numbers, so {option('bins')} cannot put it into "
-                f"classes. {option('merge')} gives values of any kind a common label."
-            )
+    odd = [k and not _is_number(value) for value, k in zip(values, known, strict=True)]
+    if any(odd):
+        raise _no_numbers(column, values, counts, odd)
     if not any(known):
         raise InputError(f"Column {column!r} has no values to put into classes.")
     numbers = np.array([float(v) if k else 0.0 for v, k in zip(values, known, strict=True)])
@@ -148,6 +149,34 @@ def put_into_classes(
         labels[classes.place(number)] if is_known else None
         for number, is_known in zip(numbers.tolist(), known, strict=True)
     ], classes
+
+
+def _no_numbers(
+    column: str, values: Sequence[Any], counts: NDArray[np.int64], odd: Sequence[bool]
+) -> SettingsError:
+    """Why a column cannot be put into classes; no cell is quoted."""
+    cells = int(counts[np.array(odd)].sum())
+    texts = np.array([not NUMBER_TEXT.fullmatch(str(value)) for value in values]) & np.array(odd)
+    exceptions = int(counts[texts].sum())
+    if exceptions * 10 > cells:
+        return SettingsError(
+            f"Column {column!r} holds no numbers, so {option('bins')} cannot put it into classes. "
+            f"Dates take {option('bins', {column: 'month'})}; {option('merge')} gives values of "
+            f"any kind a common label."
+        )
+    if not exceptions:
+        return SettingsError(
+            f"Column {column!r} holds no numbers but texts that look like them, so "
+            f"{option('bins')} cannot put it into classes. Convert them. In a CSV file one cell "
+            f"that is no number, also in a row that is left out, makes a column text: name what "
+            f"stands for a missing value with {option('missing')}."
+        )
+    return SettingsError(
+        f"Column {column!r} is text because {exceptions:,} of its {cells:,} cells "
+        f"{'is not a number' if exceptions == 1 else 'are no numbers'}, so {option('bins')} cannot "
+        f"put it into classes. Correct them (inspect says in which row the first one is), or name "
+        f"what stands for a missing value with {option('missing')}."
+    )
 
 
 def _computed_edges(

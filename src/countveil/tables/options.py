@@ -12,13 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from countveil.errors import SettingsError, nearest, option
+from countveil.tables.cells import CellChange
 from countveil.tables.classes import Bins, read_class_values
-from countveil.tables.labels import read_labels
+from countveil.tables.levels import Level, RareMerge
 from countveil.tables.progress import Progress
-from countveil.tables.recode import read_domain, read_merges
+from countveil.tables.recode import read_domain
+
+if TYPE_CHECKING:
+    from countveil.tables.one_per import OnePer
 
 FileName = str | os.PathLike[str]
 _NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
@@ -35,6 +39,11 @@ class SourceOptions(TypedDict, total=False):
     none), `encoding`, `decimal_comma`, and `header=False` if the first line is data. `where` is an
     SQL condition that rows must meet, `columns` are the only ones to publish beside the protected
     ones, `labels` gives the labels of a column's codes. `query` is a SELECT for a database.
+
+    Preparation, by column: `levels` puts coarser codes in place of codes ("prefix:3", or a
+    hierarchy as "FILE:LEVEL" or (file, level)); `round` rounds numbers to multiples of a step,
+    `top` and `bottom` limit them, and all of these stay numbers. `one_per` keeps one row of each
+    person ({"patient": "first by admitted"}, "last by admitted" or "any").
     """
 
     missing: Sequence[str] | str
@@ -47,6 +56,11 @@ class SourceOptions(TypedDict, total=False):
     columns: Sequence[str] | str
     labels: Mapping[str, Mapping[Any, str] | FileName] | None
     query: str | None
+    levels: Mapping[str, str | tuple[FileName, str | int]] | None
+    round: Mapping[str, float | str] | None
+    top: Mapping[str, float | str] | None
+    bottom: Mapping[str, float | str] | None
+    one_per: Mapping[str, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +142,13 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Shaping:
-    """What is done to columns and values before they are published.
+    """What is done to rows, columns and values before they are published, in the order of steps.
 
-    Columns in `drop` are left out; those in `keep` are published although they look unsafe. Each
-    value of the column `person` must have one row. `files` are those that the options were read
-    from.
+    `one_per` keeps one row of each person. `cells` changes every cell of a column. Then come
+    `labels`, `levels` of hierarchies, `merge` and `rare` values, at last `bins`. Columns in `drop`
+    are left out; those in `keep` are published although they look unsafe. Each value of the column
+    `person` must have one row. `domain` declares values. `files` are those that the options
+    were read from.
     """
 
     drop: tuple[str, ...] = ()
@@ -142,6 +158,10 @@ class Shaping:
     merge: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     domain: Mapping[str, Sequence[str]] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rare: Mapping[str, RareMerge] = field(default_factory=dict)
+    levels: Mapping[str, Level] = field(default_factory=dict)
+    cells: Mapping[str, CellChange] = field(default_factory=dict)
+    one_per: OnePer | None = None
     files: tuple[Path, ...] = ()
     weight: str | None = None
     class_values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
@@ -162,11 +182,25 @@ class Shaping:
             raise SettingsError(
                 f"Column {min(both)!r} is both labelled and put into classes; choose one."
             )
-        both = (set(self.bins) & set(self.merge)) | (set(self.bins) & set(self.domain))
+        both = set(self.bins) & {*self.merge, *self.domain, *self.rare, *self.levels}
         if both:
             raise SettingsError(
                 f"Column {min(both)!r} is put into classes, which are its domain; "
-                f"{option('merge')} and {option('domain')} cannot be used with {option('bins')}."
+                f"{option('merge')}, {option('levels')} and {option('domain')} cannot be used with "
+                f"{option('bins')}."
+            )
+        both = {name for name, change in self.cells.items() if change.prefix or change.period} & {
+            *self.bins, *self.levels, *self.labels,
+        }  # fmt: skip
+        if both:
+            raise SettingsError(
+                f"Column {min(both)!r} has two of {option('bins')}, {option('levels')} and "
+                f"{option('labels')}; choose one."
+            )
+        if self.one_per is not None and self.person not in (None, self.one_per.person):
+            raise SettingsError(
+                f"{option('person')} and {option('one_per')} name different columns; a table has "
+                f"one kind of person."
             )
 
     @property
@@ -177,17 +211,37 @@ class Shaping:
     @property
     def persons(self) -> tuple[str, ...]:
         """The column that identifies persons, if there is one."""
+        if self.one_per is not None:
+            return (self.one_per.person,)
         return () if self.person is None else (self.person,)
 
     @property
+    def prepared(self) -> frozenset[str]:
+        """The columns whose values are replaced."""
+        return frozenset({*self.recoded, *self.cells})
+
+    @property
+    def changes_values(self) -> bool:
+        """Whether values are replaced."""
+        return bool(self.cells) or bool({*self.recoded} - {*self.domain})
+
+    def seeded(self, seed: int | None) -> Shaping:
+        """The same with draws that the seed decides, if there is one."""
+        if self.one_per is None or seed is None:
+            return self
+        return replace(self, one_per=self.one_per.seeded(seed))
+
+    @property
     def recoded(self) -> tuple[str, ...]:
-        """The columns whose values are replaced or declared."""
-        return (*self.bins, *self.merge, *self.domain, *self.labels)
+        """The columns whose values are replaced by their counts, or declared."""
+        by_counts = (self.bins, self.merge, self.domain, self.labels, self.rare, self.levels)
+        return tuple(name for columns in by_counts for name in columns)
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Every column that is named somewhere."""
-        return (*self.drop, *self.keep, *self.persons, *self.weights, *self.recoded)
+        """Every column that is named somewhere, and must be read."""
+        by_values = (*self.recoded, *self.cells)
+        return (*self.drop, *self.keep, *self.persons, *self.weights, *by_values)
 
 
 def table_options(
@@ -208,15 +262,12 @@ def table_options(
     """How to read and shape a table, from what a caller may write; files are read here."""
     files = _files_named({**locals(), **options})
     _check_known(options)
-    labels = options.get("labels")
     shaping = Shaping(
         drop=_names(drop),
         keep=_names(keep),
         person=person,
-        bins={name: Bins.of(given) for name, given in (bins or {}).items()},
-        merge={name: read_merges(given) for name, given in (merge or {}).items()},
         domain={name: read_domain(given) for name, given in (domain or {}).items()},
-        labels={name: read_labels(given) for name, given in (labels or {}).items()},
+        **_recoding(bins or {}, merge or {}, options),
         files=files,
         weight=weight,
         class_values={n: read_class_values(n, v) for n, v in (class_values or {}).items()},
@@ -237,6 +288,21 @@ def table_options(
             f"Column {min(both)!r} is both among those to publish and dropped; choose one."
         )
     return reading, shaping
+
+
+def _recoding(
+    bins: Mapping[str, object],
+    merge: Mapping[str, Mapping[Any, str] | FileName],
+    options: SourceOptions,
+) -> dict[str, Any]:
+    """What is put in place of values, and which rows are kept: fields of a `Shaping`."""
+    names = ("labels", "levels", "round", "top", "bottom", "one_per")
+    if not bins and not merge and not any(options.get(name) for name in names):
+        return {}
+    # Most of the options are not given most of the time.
+    from countveil.tables.recoding import recoding
+
+    return recoding(bins, merge, options)
 
 
 def _csv_style(options: SourceOptions) -> CsvStyle:
@@ -285,7 +351,10 @@ def _files_named(given: Mapping[str, object]) -> tuple[Path, ...]:
     named = [
         each for value in given.values() if isinstance(value, Mapping) for each in value.values()
     ]
-    paths = [Path(each) for each in named if isinstance(each, str | os.PathLike)]
+    # A hierarchy is a file and a level of it.
+    named += [each[0] for each in named if isinstance(each, tuple) and each]
+    named += [each.rpartition(":")[0] for each in named if isinstance(each, str)]
+    paths = [Path(each) for each in named if isinstance(each, str | os.PathLike) and each]
     return tuple(path for path in paths if os.path.isfile(path))  # noqa: PTH113 - never raises
 
 

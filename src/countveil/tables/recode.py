@@ -34,7 +34,7 @@ def read_pairs(file: str | os.PathLike[str], what: str) -> dict[str, str]:
     """A file with two cells in each line, as a mapping from the first to the second."""
     path = Path(file)
     mapping: dict[str, str] = {}
-    for number, row in _lines(path):
+    for number, row in lines_of(path):
         if len(row) != 2 or not row[1].strip():
             raise InputError(f"{path}, line {number}: two cells are needed, {what}.")
         if mapping.get(row[0], row[1]) != row[1]:
@@ -49,7 +49,7 @@ def read_domain(given: Sequence[Any] | str | os.PathLike[str]) -> list[str]:
         values, where = [value_text(value) for value in given], "The domain"
     else:
         values, where = [], os.fspath(given)
-        for number, row in _lines(Path(given)):
+        for number, row in lines_of(Path(given)):
             if len(row) != 1:
                 raise InputError(
                     f"{where}, line {number}: one value per line is needed; put a value with a "
@@ -110,8 +110,8 @@ def _typed(column: str, text: str, type_name: str) -> Any:
     return text
 
 
-def _lines(path: Path) -> list[tuple[int, list[str]]]:
-    """The cells of each line that has any, with its number; a header is left out."""
+def lines_of(path: Path, headers: Sequence[list[str]] = _HEADERS) -> list[tuple[int, list[str]]]:
+    """The cells of each line that has any, with its number; one of these headers is left out."""
     try:
         if path.stat().st_size > _LIMIT:
             raise InputError(f"{path} is too large for a list of values.")
@@ -124,6 +124,6 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
         raise InputError(f"{path} is not a well-formed CSV file: check its quotes.") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    if rows and [cell.strip().lower() for cell in rows[0][1]] in _HEADERS:
+    if rows and [cell.strip().lower() for cell in rows[0][1]] in headers:
         return rows[1:]
     return rows

@@ -73,12 +73,35 @@ CHOICES: dict[str, dict[str, Any]] = {
     "where": {
         "sensitive": {"job": 3},
         "where": "age >= 30 AND (job <> 'cook' OR wage > 3.5) AND born < '1960-12-01'",
+        "keep": ["row", "job"],
     },
     "where with nulls": {"sensitive": {"job": 2}, "where": "insured IS NULL OR NOT insured"},
     "columns": {"sensitive": {"job": 3}, "columns": ["row", "age", "insured"]},
     "drop": {"sensitive": {"job": 3}, "drop": ["wage", "answer"]},
     "person": {"sensitive": {"job": 3}, "person": "row"},
     "residue": {"sensitive": {"job": 3, "code": 2}, "residue": "drop", "where": "row <> 5"},
+    "months": {"sensitive": {"born": 3}, "bins": {"born": "month"}},
+    "numbers that stay numbers": {
+        "sensitive": {"age": 3},
+        "round": {"wage": 0.5, "age": 10},
+        "top": {"wage": 9, "age": 80},
+        "bottom": {"wage": 2},
+    },
+    "prefixes and rare values": {
+        "sensitive": {"answer": 2, "job": 2},
+        "levels": {"answer": "prefix:1", "age": "prefix:1"},
+        "merge": {"job": "rare:60", "score": "rare:55:few"},
+    },
+    "one row per person": {
+        "sensitive": {"job": 2},
+        "one_per": {"age": "first by row"},
+        "columns": ["row", "code"],
+    },
+    "the last row, of some": {
+        "sensitive": {"code": 2},
+        "one_per": {"age": "last by row"},
+        "where": "row > 100",
+    },
     "all at once": {
         "sensitive": {"job": 2, "age": 2},
         "bins": {"age": "30,60"},
@@ -125,6 +148,33 @@ REFUSED: dict[str, tuple[dict[str, Any], type[CountveilError]]] = {
         SettingsError,
     ),
     "classes of a text": ({"sensitive": {"job": 3}, "bins": {"job": "5"}}, SettingsError),
+    "periods of a number": ({"sensitive": {"job": 3}, "bins": {"wage": "month"}}, SettingsError),
+    "periods of a text": ({"sensitive": {"job": 3}, "bins": {"answer": "year"}}, InputError),
+    "a rounded text": ({"sensitive": {"job": 3}, "round": {"answer": 5}}, SettingsError),
+    "a prefix of a date": (
+        {"sensitive": {"job": 3}, "levels": {"born": "prefix:2"}},
+        SettingsError,
+    ),
+    "a label that is taken": (
+        {"sensitive": {"job": 3}, "merge": {"job": "rare:60:nurse"}},
+        SettingsError,
+    ),
+    "one row of persons without a name": (
+        {"sensitive": {"code": 2}, "one_per": {"job": "first by row"}},
+        InputError,
+    ),
+    "the first by a text": (
+        {"sensitive": {"code": 2}, "one_per": {"age": "first by answer"}},
+        InputError,
+    ),
+    "the first by nothing": (
+        {"sensitive": {"code": 2}, "one_per": {"age": "first by when"}},
+        UnknownColumnError,
+    ),
+    "a condition on a protected column": (
+        {"sensitive": {"job": 3}, "where": "job <> 'cook'"},
+        UnsafeError,
+    ),
     "published and dropped": (
         {"sensitive": {"job": 3}, "columns": ["job"], "drop": ["job"]},
         SettingsError,

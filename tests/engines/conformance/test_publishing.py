@@ -69,13 +69,23 @@ def true_values(choice: str, name: str) -> dict[int, Any]:
     options = CHOICES[choice]
     missing = options.get("missing", [])
     values = [None if v in missing else v for v in people()[name].to_pylist()]
-    if name in options.get("bins", {}):
+    if options.get("bins", {}).get(name) == "month":
+        values = [None if v is None else v.isoformat()[:7] for v in values]
+    elif name in options.get("bins", {}):
         different = sorted({v for v in values if v is not None})
         counts = np.array([values.count(v) for v in different])
         labels, _ = put_into_classes(name, different, counts, Bins.of(options["bins"][name]))
         recoded = dict(zip(different, labels, strict=True))
         values = [None if v is None else recoded[v] for v in values]
+    step, top = options.get("round", {}).get(name), options.get("top", {}).get(name)
+    if step is not None:
+        values = [None if v is None else min(round(v / step) * step, top) for v in values]
+    length = options.get("levels", {}).get(name, "").rpartition(":")[2]
+    values = [v[: int(length)] if length and v is not None else v for v in values]
     merged = options.get("merge", {}).get(name, {})
+    if isinstance(merged, str):
+        rows_of_value, below = Counter(values), int(merged.split(":")[1])
+        merged = {v: "other" for v, rows in rows_of_value.items() if v and rows < below}
     return {row: merged.get(value, value) for row, value in enumerate(values)}
 
 
@@ -98,6 +108,7 @@ def test_the_same_choices_publish_the_same(
     ]
     assert ours.manifest.sensitive == theirs.manifest.sensitive
     assert ours.manifest.statement == theirs.manifest.statement
+    assert ours.manifest.preparation == theirs.manifest.preparation
     assert cv.verify(ours.folder) == []
     names = list(CHOICES[choice]["sensitive"])
     for name in names:

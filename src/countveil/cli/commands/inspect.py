@@ -7,6 +7,7 @@ from countveil.cli.options import (
     FormatOption,
     Given,
     InputArgument,
+    KOption,
     SensitiveIfAnyOption,
     as_typed,
     reading_and_shaping,
@@ -30,6 +31,8 @@ _MOST_LINES = 200
 def command(
     table: InputArgument,
     sensitive: SensitiveIfAnyOption = None,
+    k: KOption = None,
+    shaping: Given = NOTHING_GIVEN,
     source: Given = NOTHING_GIVEN,
     style: FormatOption = Format.TABLE,
 ) -> None:
@@ -40,7 +43,8 @@ def command(
     that look like identifiers (of which kind, and why), columns or pairs of columns that reveal a
     sensitive value, everywhere or in a part of the table, what seeing a sensitive value published
     is worth, and how many rows have a unique combination of values. The last line is a command to
-    copy; it publishes no column that looks dangerous. Nothing is written.
+    copy; it publishes no column that looks dangerous. Nothing is written. The
+    options that prepare a table are those of publish, so that all of it can be rehearsed.
 
     Example: countveil inspect census.csv -s occupation
     """
@@ -48,9 +52,10 @@ def command(
 
     with progress_shown() as progress:
         progress("looking", 0, 0)
-        reading, shaping = reading_and_shaping(source, {}, progress)
-        inspection = run_inspect(table, sensitive or (), reading=reading, shaping=shaping)
-    line = inspection.publish_line(table, command_name(), as_typed(source))
+        reading, shape = reading_and_shaping(source, shaping, progress)
+        inspection = run_inspect(table, sensitive or (), reading=reading, shaping=shape, k=k)
+    options = [*as_typed(source), *as_typed(shaping)]
+    line = inspection.publish_line(table, command_name(), options)
     if style is Format.JSON:
         print(as_json({**inspection.as_dict(), "publish": line}))
         return

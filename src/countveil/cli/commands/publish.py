@@ -7,9 +7,10 @@ import os
 import re
 import shlex
 import time
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +27,7 @@ from countveil.cli.options import (
     Groups,
     GroupsOption,
     InputArgument,
+    KOption,
     MasterOption,
     ProtectedOption,
     Residue,
@@ -103,6 +105,7 @@ def command(
             "--dry-run", help="Do everything but publish, and say what would be published."
         ),
     ] = False,
+    k: KOption = None,
     sign: Annotated[
         Path | None,
         typer.Option("--sign", metavar="KEYFILE", help="Sign with this Ed25519 private key."),
@@ -179,8 +182,8 @@ def command(
             title=title, contact=contact,
         )  # fmt: skip
         done = run_publish(
-            table, protecting, writing, reading=reading, shaping=shape, engine=chosen,
-            before_commit=ignore_interrupts,
+            table, protecting, writing, reading=reading, shaping=shape.seeded(seed), engine=chosen,
+            before_commit=ignore_interrupts, k=k,
         )  # fmt: skip
     seconds = round(time.monotonic() - started, 3)
     for warning in done.warnings:
@@ -204,9 +207,18 @@ def _print_done(done: Publication, seconds: float, private_report: Path | None) 
             "SEEDED: this release was drawn with a seed and is for experiments only. Anybody who "
             "knows or guesses the seed can undo the protection."
         )
+    _print_for_publisher(done)
     if private_report is not None:
         print(visible(f"For you only, because it shows true counts: {private_report}"))
     print(visible(f"Next: {command_name()} {_next_step(done.folder)}"))
+
+
+def _print_for_publisher(done: Publication) -> None:
+    """What is not part of the release: which rare values were merged, advice."""
+    for merged in done.merged:
+        print_paragraph(f"For you only: {merged.sentence()}")
+    for sentence in done.linkability.sentences() if done.linkability is not None else ():
+        print_paragraph(sentence)
 
 
 def _next_step(folder: str) -> str:
@@ -229,17 +241,24 @@ def _print_plan(done: Publication, private_report: Path | None) -> None:
         print(f"{done.dropped} rows would be dropped, so that a multiple of ell is left.")
     if private_report is not None:
         print(visible(f"For you only, with the figures of a trial: {private_report}"))
+    _print_for_publisher(done)
     print("To publish, run the same command without --dry-run.")
 
 
 def _as_text(done: Publication, seconds: float, style: Format) -> str:
-    summary = {
+    summary: dict[str, Any] = {
         "release": done.folder,
         "rows": done.rows,
         "ell": dict(done.ell),
         "dropped": done.dropped,
         "seconds": seconds,
     }
+    # What only the publisher may see, where there is something of it.
+    merged = {values.column: dict(values.rows) for values in done.merged}
+    if style is Format.JSON:
+        summary |= {"merged": merged} if merged else {}
+        if done.linkability is not None:
+            summary["linkability"] = asdict(done.linkability)
     if style is Format.JSON:
         return as_json(summary)
     import csv

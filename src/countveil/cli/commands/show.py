@@ -76,6 +76,12 @@ def print_manifest(manifest: Manifest) -> None:
             f"Survey weight: {manifest.weight}. 'query --weighted' counts every row with it."
         )
         print()
+    if manifest.preparation is not None:
+        from countveil.report.preparation_section import HEADER, stands_for
+
+        meanings = stands_for(manifest.preparation)
+        if meanings:
+            print_table(HEADER, meanings)
     for paragraph in manifest.statement:
         print_paragraph(paragraph)
         print()

@@ -100,6 +100,16 @@ ContactOption = Annotated[
     str,
     typer.Option("--contact", metavar="TEXT", help="Whom to ask about it, such as an address."),
 ]
+KOption = Annotated[
+    int | None,
+    typer.Option(
+        "--k",
+        metavar="ROWS",
+        min=2,
+        help="Advice: how many rows have a combination of plain values that fewer than this many "
+        "rows have, and what coarsening would help.",
+    ),
+]
 ReportOption = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help="Also write an HTML page with charts."),

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Given = dict[str, Any]
 NOTHING_GIVEN: Given = {}
+_LAST = ("--bins", "--round", "--top", "--bottom")
+_RULE = re.compile(r"(rare|prefix)\s*:\s*[0-9]", re.IGNORECASE)
 
 
 def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -79,22 +81,31 @@ def reading_and_shaping(
     return table_options(memory=memory, spill=spill, progress=progress, **given)
 
 
-def pairs(given: list[str] | None, mark: str, option: str) -> dict[str, str]:
-    """COL=SPEC, COL=FILE or COL:FILE. A name may hold the mark too: a file that exists decides."""
+def pairs(given: list[str] | None, marks: str, option: str) -> dict[str, str]:
+    """COL=SPEC, COL=FILE or COL:FILE. A name may hold a mark too: a file that exists decides."""
     values: dict[str, str] = {}
     for text in given or ():
-        parts = text.split(mark)
-        splits = [(mark.join(parts[:i]), mark.join(parts[i:])) for i in range(1, len(parts))]
+        places = [place for place, char in enumerate(text) if char in marks]
+        splits = [(text[:place], text[place + 1 :]) for place in places]
         sound = [(name, value) for name, value in splits if name and value]
         if not sound:
-            raise typer.BadParameter(f"{text!r} is not of the form COL{mark}...", param_hint=option)
-        files = [(name, value) for name, value in sound if Path(value).is_file()]
-        # The bins never hold the mark, so the name ends at the last one.
-        name, value = (files or sound)[0] if option != "--bins" else sound[-1]
+            raise typer.BadParameter(
+                f"{text!r} is not of the form COL{marks[0]}...", param_hint=option
+            )
+        # A rule such as rare:50 names no file.
+        rules = [split for split in sound if _RULE.match(split[1])]
+        files = [split for split in sound if _names_file(split[1])]
+        # What never holds the mark ends at the last one.
+        name, value = (rules or files or sound)[0] if option not in _LAST else sound[-1]
         if name in values:
             raise typer.BadParameter(f"column {name!r} is named twice", param_hint=option)
         values[name] = value
     return values
+
+
+def _names_file(value: str) -> bool:
+    """Whether the text is a file, or a file and a level of it."""
+    return Path(value).is_file() or Path(value.rpartition(":")[0] or value).is_file()
 
 
 def _listed(given: list[str] | None) -> list[str]:

@@ -17,7 +17,7 @@ class TableOption:
     """One option: how it is written, what follows it, what it does.
 
     `mark` is what stands between a column and what is said about it, if the option says something
-    about columns.
+    about columns; of several characters, either one.
     """
 
     flag: str
@@ -119,7 +119,8 @@ _RECODE = {
         "--bins",
         "COL=SPEC",
         "Put numbers into classes: COL=10 (rounded edges), COL=q10 (equally many rows in each) or "
-        "edges such as COL=18,30,45,65.",
+        "edges such as COL=18,30,45,65. Put dates into periods: COL=month, quarter, year, decade, "
+        "week or day.",
         TEXTS,
         mark="=",
     ),
@@ -132,10 +133,48 @@ _RECODE = {
     ),
     "merge": TableOption(
         "--merge",
-        "COL:FILE",
-        "Give values a common label first; the file has lines of value,label.",
+        "COL=FILE",
+        "Give values a common label first; the file has lines of value,label. COL=rare:50 merges "
+        "all values with fewer than 50 rows into 'other', COL=rare:50:LABEL into LABEL.",
         TEXTS,
-        mark=":",
+        mark="=:",
+    ),
+    "levels": TableOption(
+        "--levels",
+        "COL=SPEC",
+        "Put coarser codes in place of codes: COL=prefix:3 (their first characters), or "
+        "COL=FILE:LEVEL for a hierarchy with lines of value,level1,level2,...",
+        TEXTS,
+        mark="=",
+    ),
+    "round": TableOption(
+        "--round",
+        "COL=STEP",
+        "Round numbers to multiples of a step; they stay numbers.",
+        TEXTS,
+        mark="=",
+    ),
+    "top": TableOption(
+        "--top",
+        "COL=LIMIT",
+        "Publish numbers above a limit as the limit; they stay numbers.",
+        TEXTS,
+        mark="=",
+    ),
+    "bottom": TableOption(
+        "--bottom",
+        "COL=LIMIT",
+        "Publish numbers below a limit as the limit; they stay numbers.",
+        TEXTS,
+        mark="=",
+    ),
+    "one_per": TableOption(
+        "--one-per",
+        "COL=ROW",
+        "Keep one row of each person in this column: COL='first by DATE', COL='last by DATE' or "
+        "COL=any. The column is not published.",
+        TEXTS,
+        mark="=",
     ),
 }
 # The parameter of a command -> the options that take its place.

@@ -25,7 +25,7 @@ from countveil.maths.mechanism import PublishedTable
 from countveil.randomness import Randomness
 from countveil.release.draft import Draft, WrittenFile, check_target, open_draft
 from countveil.release.values import python_values
-from countveil.tables import Column, Reading, Shaping, describe_source
+from countveil.tables import Column, Reading, Shaping, check_named, describe_source
 from countveil.tables.encoded.encoding import as_codes, row_count, some_rows
 from countveil.tables.encoded.survey import (
     CodedColumn,
@@ -60,12 +60,23 @@ class LocalEngine:
         memory = memory_shares(reading.memory, with_duckdb=reading.where is not None)
         kept = KeptColumns(memory.columns, reading.spill or Path(tempfile.gettempdir()))
         blocks = open_blocks(source, reading, kept)
-        if reading.where is not None or columns:
+        filtered_by: Sequence[str] = ()
+        warnings: Sequence[str] = ()
+        if reading.where is not None or columns or shaping.one_per is not None:
             from countveil.tables.readers.row_filter import filter_blocks
 
-            blocks = filter_blocks(blocks, reading.where, columns)
+            blocks = filter_blocks(blocks, reading.where, columns, shaping.one_per)
+            filtered_by, warnings = blocks.filtered_by, blocks.warnings
+        if shaping.cells:
+            from countveil.tables.readers.changed_cells import ChangedBlocks
+
+            names = [Column(field.name, str(field.type)) for field in blocks.schema]
+            check_named(names, shaping.cells)
+            blocks = ChangedBlocks(blocks, shaping.cells)
         surveyed = SurveyedTable(blocks, memory.columns, reading.progress)
-        return LocalSource(surveyed, memory, reading.spill)
+        return LocalSource(
+            surveyed, memory, reading.spill, warnings=warnings, filtered_by=filtered_by
+        )
 
     @contextlib.contextmanager
     def open_draft(
@@ -83,11 +94,18 @@ class LocalEngine:
 class LocalSource:
     """See `LocalTable`."""
 
-    warnings: Sequence[str] = ()
-
-    def __init__(self, table: SurveyedTable, memory: MemoryShares, spill: Path | None) -> None:
+    def __init__(
+        self,
+        table: SurveyedTable,
+        memory: MemoryShares,
+        spill: Path | None,
+        *,
+        warnings: Sequence[str] = (),
+        filtered_by: Sequence[str] = (),
+    ) -> None:
         """`spill` is the folder for what exceeds the memory; by default, that of the release."""
         self._table, self._memory, self._spill = table, memory, spill
+        self.warnings, self.filtered_by = warnings, filtered_by
 
     @property
     def rows(self) -> int:

@@ -12,7 +12,13 @@ from collections.abc import Iterator, Sequence
 from countveil.engines.spark import jobs
 from countveil.engines.spark.draft import SparkDraft, check_target, open_draft
 from countveil.engines.spark.pinned import pinned
-from countveil.engines.spark.reading import check_cases, chosen_rows, columns_of, open_frame
+from countveil.engines.spark.reading import (
+    check_cases,
+    chosen_columns,
+    chosen_rows,
+    columns_of,
+    open_frame,
+)
 from countveil.engines.spark.session import (
     find_session,
     our_settings,
@@ -45,13 +51,29 @@ class SparkEngine:
     ) -> SparkSource:
         reading = reading.including([*sensitive, *shaping.persons, *shaping.weights])
         frame = open_frame(self.session, table, reading)
-        check_named(columns_of(frame), [*sensitive, *shaping.named])
+        read = () if shaping.one_per is None else shaping.one_per.columns
+        check_named(columns_of(frame), [*sensitive, *shaping.named, *read])
         check_cases(frame)
+        chosen = jobs.run(self.session, lambda: chosen_rows(frame, reading))
+        warnings: list[str] = []
+        if shaping.one_per is not None:
+            from countveil.engines.spark.preparing import one_row_each
+
+            kept = one_row_each(self.session, chosen.frame, shaping.one_per, warnings)
+        else:
+            kept = chosen.frame
         # A frame may have to be computed first, by whatever its owner wrote.
-        chosen = jobs.run(self.session, lambda: pinned(chosen_rows(frame, reading)))
+        rows = jobs.run(self.session, lambda: pinned(chosen_columns(kept, reading)))
+        if shaping.cells:
+            from countveil.engines.spark.preparing import with_changed_cells
+
+            rows = with_changed_cells(rows, shaping.cells)
         # All that will have to be counted, in one pass.
         counted = dict.fromkeys([*sensitive, *shaping.recoded, *shaping.weights])
-        source = SparkSource(chosen, list(counted), reading.progress, own_zone=not self._given)
+        source = SparkSource(
+            rows, list(counted), reading.progress, own_zone=not self._given,
+            filtered_by=chosen.filtered_by, notes=warnings,
+        )  # fmt: skip
         if reading.where is not None and source.rows == 0:
             raise InputError(f"No row of the table meets the condition of {option('where')}.")
         return source

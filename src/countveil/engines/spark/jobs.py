@@ -16,6 +16,8 @@ from countveil.errors import CountveilError, EngineError, InputError
 
 Result = TypeVar("Result")
 CHANGED = "The table changed while it was read"
+# What a task refuses, in words of ours that quote no value, between marks.
+_REFUSED = re.compile(r"<countveil>(.*?)</countveil>", re.DOTALL)
 _PATIENCE = 0.25
 _MISSING = re.compile(r"No module named '([A-Za-z0-9_.]+)'")
 
@@ -59,6 +61,11 @@ def run(
     return outcome[0]
 
 
+def refusal(error: CountveilError) -> RuntimeError:
+    """What a task raises so that the driver raises the sentence of `error`."""
+    return RuntimeError(f"<countveil>{error}</countveil>")
+
+
 def _share_done(context: Any) -> float:
     """Of the stages that are running, the share of tasks that are done."""
     tracker = context.statusTracker()
@@ -80,6 +87,9 @@ def _in_a_sentence(error: BaseException) -> BaseException:
     text = str(error)
     if CHANGED in text:
         return InputError(f"{CHANGED}, or its partitions did. Please publish it again.")
+    refused = _REFUSED.search(text)
+    if refused is not None:
+        return InputError(refused[1])
     missing = _MISSING.search(text)
     if missing is not None:
         return EngineError(

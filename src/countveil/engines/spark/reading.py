@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from countveil.engines.spark.csv_types import typed
@@ -20,6 +21,7 @@ from countveil.engines.spark.jobs import condition, java_errors
 from countveil.errors import InputError, QueryError, SettingsError, option
 from countveil.release import PublishedColumn
 from countveil.sql.dialects import SPARK, dialect_for
+from countveil.sql.query.expressions import Expression, columns_named
 from countveil.sql.query.parse import parse_condition
 from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.tables import PLAIN_CSV, Column, CsvStyle, Reading, check_named
@@ -166,16 +168,32 @@ def _ending(name: str) -> str | None:
     return None
 
 
-def chosen_rows(frame: Any, reading: Reading) -> Any:
-    """The rows that meet the condition and the columns that were named, after missing texts."""
+@dataclass(frozen=True, slots=True)
+class ChosenRows:
+    """Rows and columns of a frame, and the columns of the condition that chose them."""
+
+    frame: Any
+    filtered_by: Sequence[str]
+
+
+def chosen_rows(frame: Any, reading: Reading) -> ChosenRows:
+    """The rows that meet the condition, after missing texts; all columns are still there."""
     known = columns_of(frame)
     check_named(known, reading.columns)
     frame = without_missing(frame, reading.missing)
-    if reading.where is not None:
-        frame = frame.where(_condition(reading.where, known))
-    if reading.columns:
-        frame = frame.select([quoted(c.name) for c in known if c.name in reading.columns])
-    return frame
+    if reading.where is None:
+        return ChosenRows(frame, ())
+    condition = _condition(reading.where, known)
+    columns = [PublishedColumn(column.name, column.type, "plain") for column in known]
+    text = dialect_for(SPARK, columns).text(condition)
+    return ChosenRows(frame.where(text), sorted(columns_named(condition)))
+
+
+def chosen_columns(frame: Any, reading: Reading) -> Any:
+    """The columns that were named, or all."""
+    if not reading.columns:
+        return frame
+    return frame.select([quoted(name) for name in frame.columns if name in reading.columns])
 
 
 def check_cases(frame: Any) -> None:
@@ -191,14 +209,13 @@ def check_cases(frame: Any) -> None:
             )
 
 
-def _condition(text: str, known: Sequence[Column]) -> str:
-    """The condition in Spark's SQL, built from the parse."""
+def _condition(text: str, known: Sequence[Column]) -> Expression:
+    """The condition, from the parse; Spark's SQL is built from it."""
     if not text.strip():
         raise SettingsError(f"The condition of {option('where')} is empty.")
     columns = [PublishedColumn(column.name, column.type, "plain") for column in known]
     try:
-        parsed = parse_condition(text, ReleaseColumns(columns, where="the table"))
-        return dialect_for(SPARK, columns).text(parsed)
+        return parse_condition(text, ReleaseColumns(columns, where="the table"))
     except QueryError as error:
         raise SettingsError(f"{option('where')}: {error}") from error
 

@@ -87,10 +87,11 @@ class SparkSource:
         progress: Progress | None = None,
         *,
         own_zone: bool = True,
+        filtered_by: Sequence[str] = (),
+        notes: Sequence[str] = (),
     ) -> None:
-        self._own_zone = own_zone
-        self._frame = frame
-        self._session = session_of(frame)
+        self._own_zone, self.filtered_by, self._notes = own_zone, filtered_by, notes
+        self._frame, self._session = frame, session_of(frame)
         self._progress: Progress = progress or (lambda _stage, _done, _total: None)
         self._surveys: dict[str, Survey] = {}
         # By column, the rows of each value (as it was read) in each partition.
@@ -108,8 +109,8 @@ class SparkSource:
     def warnings(self) -> Sequence[str]:
         """What the publisher should know about this cluster."""
         if self._session.sparkContext.getConf().get("spark.io.encryption.enabled") == "true":
-            return ()
-        return [_NOT_ENCRYPTED]
+            return self._notes
+        return [*self._notes, _NOT_ENCRYPTED]
 
     @property
     def columns(self) -> Sequence[Column]:
@@ -201,8 +202,7 @@ class SparkSource:
     ) -> list[WrittenFile]:
         """Deal, exchange and write."""
         self._progress = progress
-        names = [column.name for column in columns]
-        key = randomness.task_key("deal")
+        names, key = [column.name for column in columns], randomness.task_key("deal")
         lost = self._counts_left_out(without)
         rows = {name: self._partition_counts(name, lost.get(name)) for name in drawn}
         used = [name for name in names if name in drawn or self._is_recoded(name)]

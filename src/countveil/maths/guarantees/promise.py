@@ -7,7 +7,7 @@ counts; what is published is all that enters, so nothing else can be given away.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from countveil.maths.guarantees.binomial import chance_within, odds_factor
 from countveil.maths.guarantees.searches import smallest_count
@@ -16,16 +16,22 @@ _NEAR, _WITHIN, _FAILING = 0.3, 0.1, 0.05
 
 
 def statement(
-    rows: int, ells: Mapping[str, int], published: Mapping[str, Iterable[int]]
+    rows: int,
+    ells: Mapping[str, int],
+    published: Mapping[str, Iterable[int]],
+    changes: Sequence[str] = (),
 ) -> list[str]:
-    """The statement for a release, one paragraph per item; each begins with what it is about."""
+    """The statement for a release, one paragraph per item; each begins with what it is about.
+
+    `changes` are sentences about what was done to the table before.
+    """
     columns = ", ".join(f"{name} (ell = {ell})" for name, ell in ells.items())
     done = (
         f"What was done. {rows:,} rows are published. These columns are protected: {columns}. For "
         f"each of them every row was put into a secret group of at least ell rows with different "
         f"values, and each row publishes one value of its group, every value of the group with "
-        f"the same probability. All other columns are published unchanged. The rows are in random "
-        f"order. Nothing about the groups is published."
+        f"the same probability. All other columns are published unchanged{_apart_from(changes)}. "
+        f"The rows are in random order. Nothing about the groups is published."
     )
     protected = (
         "Who is protected, against whom. The unit of protection is one row: a person, if every "
@@ -40,8 +46,10 @@ def statement(
         "any other row of its group. This holds for the grouping as it is; it does not say that "
         "somebody who has to guess the grouping learns nothing from a published value."
     )
+    before = [f"What was changed before. {' '.join(changes)}"] if changes else []
     return [
         done,
+        *before,
         protected,
         exactly,
         _one_row(rows, ells, published),
@@ -54,6 +62,10 @@ def statement(
             "value away; several rows of one person."
         ),
     ]
+
+
+def _apart_from(changes: Sequence[str]) -> str:
+    return ", apart from what the next paragraph says" if changes else ""
 
 
 def _one_row(rows: int, ells: Mapping[str, int], published: Mapping[str, Iterable[int]]) -> str:

@@ -93,7 +93,7 @@ def run_advise(
     seed: int | None = None,
 ) -> Advice:
     """Try every feasible ell."""
-    reading, shaping = reading or Reading(), shaping or Shaping()
+    reading, shaping = reading or Reading(), (shaping or Shaping()).seeded(seed)
     progress: Progress = reading.progress or (lambda _stage, _done, _total: None)
     if not sensitive:
         raise SettingsError("Name at least one sensitive column: without one, there is no ell.")

@@ -9,7 +9,8 @@ slices, plain values that more than a hundred rows have: they would be published
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -23,9 +24,11 @@ from countveil.publishing.advise.inspection import (
     Inspection,
     little_histogram,
 )
-from countveil.publishing.prepare import MOST_NUMBERS, apply_labels, open_table
+from countveil.publishing.advise.linkability import find_linkability
+from countveil.publishing.prepare import MOST_NUMBERS, check_persons, open_table, recode
 from countveil.publishing.safety import (
     Concerns,
+    Fineness,
     find_concerns,
     fineness_of,
     giveaway_sentence,
@@ -35,6 +38,7 @@ from countveil.publishing.safety import (
     sounds_sensitive,
     with_whole_table,
 )
+from countveil.publishing.safety.odd_cells import find_odd_cells, mostly_alike
 from countveil.release.values import NUMBER, kind_of
 from countveil.tables import (
     Bins,
@@ -46,7 +50,8 @@ from countveil.tables import (
     put_into_classes,
     table_options,
 )
-from countveil.tables.encoded.survey import ColumnProfile
+from countveil.tables.encoded.survey import CodedColumn, ColumnProfile
+from countveil.tables.progress import Progress
 
 _SUGGESTED_BINS = "q10"
 
@@ -55,16 +60,29 @@ def inspect(
     table: object,
     *,
     sensitive: Sequence[str] | str = (),
+    k: int | None = None,
+    drop: Sequence[str] | str = (),
+    keep: Sequence[str] | str = (),
+    person: str | None = None,
+    bins: Mapping[str, object] | None = None,
+    domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
+    merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
+    progress: Progress | None = None,
     **options: Unpack[SourceOptions],
 ) -> Inspection:
     """Look at a table before publishing it: roles, identifiers, giveaways, eligible ell.
 
-    Without `sensitive`, columns whose names sound like it are taken. `options` say how to read the
-    table: see `publish`. Print what comes back.
+    Without `sensitive`, columns whose names sound like it are taken. With `k`, advice follows: how
+    many rows share their combination of plain values with fewer than k rows, and what coarsening
+    would help. The other options are those of `publish`, so that it can be rehearsed. Print what
+    comes back.
     """
     named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
-    reading, shaping = table_options(**options)
-    return run_inspect(table, named, reading=reading, shaping=shaping)
+    reading, shaping = table_options(
+        drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
+        progress=progress, **options,
+    )  # fmt: skip
+    return run_inspect(table, named, reading=reading, shaping=shaping, k=k)
 
 
 def run_inspect(
@@ -73,24 +91,29 @@ def run_inspect(
     *,
     reading: Reading | None = None,
     shaping: Shaping | None = None,
+    k: int | None = None,
 ) -> Inspection:
     """Look at a table."""
     shaping = shaping or Shaping()
     source = open_table(table, reading or Reading(), shaping, sensitive)
-    check_named(source.columns, [*sensitive, *shaping.labels])
+    check_named(source.columns, [*sensitive, *shaping.named])
     if source.rows == 0:
         raise InputError("The table has no rows, so there is nothing to look at.")
-    apply_labels(source, shaping)
-    names = [column.name for column in source.columns]
+    recoded = recode(source, shaping)
+    looked_at = [c for c in source.columns if c.name not in {*shaping.drop, *shaping.persons}]
+    names = [column.name for column in looked_at]
     profiles = source.profiles(names)
-    unroled = [_profiled(column, profiles.get(column.name)) for column in source.columns]
+    unroled = [_profiled(column, profiles.get(column.name)) for column in looked_at]
     chosen = tuple(sensitive) or _likely_sensitive(unroled)
     _put_into_suggested_classes(source, unroled, chosen)
     sample = source.sample(sample_size(len(names)), names)
     sampled = [name for name in chosen if name in sample]
-    concerns = find_concerns(source.columns, sampled, source.rows, sample)
-    concerns = with_whole_table(concerns, source.rows, (), source.repeats)
-    columns = [_with_role(column, chosen, concerns, guessed=not sensitive) for column in unroled]
+    concerns = find_concerns(looked_at, sampled, source.rows, sample)
+    concerns = with_whole_table(concerns, source.rows, shaping.keep, source.repeats)
+    columns = [
+        _with_role(column, chosen, concerns, shaping.keep, guessed=not sensitive)
+        for column in unroled
+    ]
     plain = [column.name for column in columns if column.role == "plain"]
     marks = sorted({mark for coded in sample.values() for mark in looks_missing(coded.examples)})
     return Inspection(
@@ -98,16 +121,58 @@ def run_inspect(
         columns=columns,
         giveaways=concerns.giveaways,
         slices=concerns.slices,
-        fineness={
-            column.name: fineness_of(source.histogram(column.name).counts, column.suggested_ell)
-            for column in columns
-            if column.role == "sensitive" and column.largest_ell >= 2
-        },
+        fineness=_fineness(source, columns),
         linkable=source.unique_rows(plain) / source.rows if plain else 0.0,
-        hints=_hints(columns, chosen, marks, guessed=not sensitive),
+        hints=[
+            *source.warnings,
+            *recoded.warnings,
+            *_about_persons(source, shaping),
+            *_about_odd_cells(source, looked_at, sample),
+            *_hints(columns, chosen, marks, guessed=not sensitive),
+        ],
         missing_marks=marks,
         guessed=not sensitive,
+        merged=recoded.merged,
+        linkability=None if k is None else find_linkability(source, plain, k, shaping.prepared),
     )
+
+
+def _fineness(source: LocalTable, columns: Sequence[InspectedColumn]) -> dict[str, Fineness]:
+    """Of each sensitive column, what seeing its value published is worth."""
+    return {
+        column.name: fineness_of(source.histogram(column.name).counts, column.suggested_ell)
+        for column in columns
+        if column.role == "sensitive" and column.largest_ell >= 2
+    }
+
+
+def _about_odd_cells(
+    source: LocalTable, columns: Sequence[Column], sample: Mapping[str, CodedColumn]
+) -> list[str]:
+    """Text that would be numbers or dates but for a few cells, counted in all rows."""
+    suspects = {
+        name: coded
+        for name, coded in sample.items()
+        if (coded.codes.size < source.rows or coded.distinct > len(coded.examples))
+        and mostly_alike(coded.examples)
+    }
+    whole = dict(sample)
+    for name in suspects:
+        histogram = source.histogram(name)
+        known = [value for value in histogram.values if value is not None]
+        missing = int(histogram.counts[: len(histogram.values) - len(known)].sum())
+        whole[name] = CodedColumn(source.codes(name), missing, known)
+    return [cells.sentence for cells in find_odd_cells(columns, source.rows, whole)]
+
+
+def _about_persons(source: LocalTable, shaping: Shaping) -> list[str]:
+    """What would stop a publication."""
+    try:
+        for person in shaping.persons:
+            check_persons(source.repeats(person), person)
+    except InputError as error:
+        return [str(error).removeprefix("Nothing was published: ").capitalize()]
+    return []
 
 
 def _profiled(column: Column, profile: ColumnProfile | None) -> InspectedColumn:
@@ -170,17 +235,23 @@ def _put_into_suggested_classes(
 
 
 def _with_role(
-    column: InspectedColumn, sensitive: Sequence[str], concerns: Concerns, *, guessed: bool
+    column: InspectedColumn,
+    sensitive: Sequence[str],
+    concerns: Concerns,
+    keep: Sequence[str],
+    *,
+    guessed: bool,
 ) -> InspectedColumn:
     role, why, looks_like = column.role, "", ""
     # Of a pair, it is enough to leave out the first.
     stopping = {one.columns[0]: slice_sentence(one) for one in concerns.slices if one.stops}
     stopping |= {one.columns[0]: giveaway_sentence(one) for one in concerns.giveaways if one.stops}
+    stopping = {name: why for name, why in stopping.items() if name not in keep}
     if role == "nested":
         why = "nested values cannot be published"
     elif column.name in sensitive and not (guessed and column.name in stopping):
         role = "sensitive"
-    elif column.name in concerns.identifiers:
+    elif column.name in concerns.identifiers and column.name not in keep:
         found = concerns.identifiers[column.name]
         role, why, looks_like = "identifier", found.reason, found.kind
     elif column.name in stopping:

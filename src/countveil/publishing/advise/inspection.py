@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.display import text_table
+from countveil.publishing.advise.linkability import Linkability
 from countveil.publishing.safety import (
     Fineness,
     Giveaway,
@@ -26,6 +27,7 @@ from countveil.publishing.safety import (
     slice_sentence,
 )
 from countveil.release.values import OTHER, kind_of
+from countveil.tables.levels import MergedValues
 
 _USUAL_ELL = 5
 _MOST_SLICES, _LONGEST_SHOWN = 8, 60
@@ -75,6 +77,8 @@ class Inspection:
     guessed: bool
     slices: Sequence[SliceGiveaway] = ()
     fineness: Mapping[str, Fineness] = field(default_factory=dict)
+    merged: Sequence[MergedValues] = ()
+    linkability: Linkability | None = None
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -174,7 +178,9 @@ class Inspection:
             f"that would be published as they are: anybody who knows these values of a person can "
             f"find the row."
         )
-        return [*sentences, *self.hints]
+        if self.linkability is not None:
+            sentences += self.linkability.sentences()
+        return [*sentences, *(merged.sentence() for merged in self.merged), *self.hints]
 
 
 def _worst(found: SliceGiveaway) -> str:

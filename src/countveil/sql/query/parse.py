@@ -14,6 +14,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 from countveil.errors import QueryError
+from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN
 from countveil.sql.query.expressions import (
     TRUE,
@@ -324,6 +325,11 @@ class ConditionReader:
     def equals(self, name: str, value: Any) -> Formula:
         """The formula of `name = value`, or of `name IS NULL` for None."""
         column = self._columns.find(name)
+        self._columns.check_asked(column, "equal", value)
+        return self.equals_unchecked(column, value)
+
+    def equals_unchecked(self, column: PublishedColumn, value: Any) -> Formula:
+        """The same, whatever became of the value before publishing."""
         kind = self._columns.kind(column)
         if value is not None:
             value = as_kind(value, kind, f"Column {column.name!r}")

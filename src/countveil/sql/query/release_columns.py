@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from countveil.errors import QueryError, nearest, option
-from countveil.release import ClassEdges, PublishedColumn, kind_of
+from countveil.release import ClassEdges, Preparation, PublishedColumn, kind_of
 from countveil.release.values import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
 
 _ORDERED_KINDS = (NUMBER, DATE, TIMESTAMP)
@@ -28,8 +28,12 @@ class ReleaseColumns:
         classes: Mapping[str, ClassEdges] | None = None,
         where: str = "the release",
         values: Mapping[str, tuple[float, ...]] | None = None,
+        preparation: Preparation | None = None,
+        occurs: Callable[[PublishedColumn, Any], bool] | None = None,
     ) -> None:
+        """`occurs` says whether a row publishes a value of a plain column."""
         self._where = where
+        self._preparation, self._occurs = preparation, occurs
         self._by_name = {column.name: column for column in columns}
         self._domains = dict(domains or {})
         self._classes = dict(classes or {})
@@ -64,7 +68,36 @@ class ReleaseColumns:
         """The values of a sensitive column in their order; None if they have none."""
         if self.kind(column) in _ORDERED_KINDS or column.name in self._classes:
             return tuple(value for value in self.domain(column.name) if value is not None)
+        prepared = self._preparation
+        if prepared is not None and prepared.is_in_periods(column.name):
+            return tuple(value for value in self.domain(column.name) if value is not None)
         return None
+
+    def check_asked(self, column: PublishedColumn, comparison: str, value: Any) -> None:
+        """Refuse a value that was replaced before publishing: its count would look like 0."""
+        prepared = self._preparation
+        domain = self.domain(column.name)
+        if prepared is None or value is None or value in domain:
+            return
+        refusal = prepared.refusal(column.name, comparison, value)
+        by_rule = prepared.hidden_rule(column.name) is not None
+        if refusal is None and by_rule and comparison in ("equal", "unequal", "in"):
+            known = column.role == "plain" and self._publishes(column, value)
+            refusal = None if known else prepared.unlisted(column.name, value)
+        if refusal is not None:
+            raise QueryError(refusal)
+
+    def _publishes(self, column: PublishedColumn, value: Any) -> bool:
+        """Whether a row publishes a value of a plain column, as far as it is known."""
+        return self._occurs is None or self._occurs(column, value)
+
+    def plain_classes(self, column: PublishedColumn) -> tuple[ClassEdges, Sequence[str]] | None:
+        """The edges and labels of the classes of a plain column, if it was put into classes."""
+        prepared = self._preparation
+        classes = None if prepared is None else prepared.classes(column.name)
+        if classes is None or column.role == "sensitive":
+            return None
+        return ClassEdges(classes.edges, classes.whole), classes.labels
 
     def classes(self, column: PublishedColumn) -> ClassEdges | None:
         """The edges of the column's classes, if its numbers were put into classes."""

@@ -6,6 +6,7 @@ engines. Only the node types named here are supported; for every other one the e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from countveil.errors import QueryError
@@ -18,7 +19,7 @@ from countveil.sql.query.expressions import (
     Expression,
     Operation,
 )
-from countveil.sql.query.release_columns import ReleaseColumns, as_kind
+from countveil.sql.query.release_columns import ReleaseColumns, as_kind, matching_classes
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -37,6 +38,9 @@ MISSING = "missing"
 COMPARISONS = {
     "EQ": "equal", "NEQ": "unequal", "LT": "less", "LTE": "at_most", "GT": "greater",
     "GTE": "at_least",
+}  # fmt: skip
+SWAPPED = {
+    "less": "greater", "at_most": "at_least", "greater": "less", "at_least": "at_most",
 }  # fmt: skip
 _ARITHMETIC = {
     "Add": "add", "Sub": "subtract", "Mul": "multiply", "Div": "divide", "IntDiv": "divide_whole",
@@ -197,7 +201,37 @@ class ScalarReader:
         for part in both:
             if isinstance(part, Constant) and part.value is None:
                 refuse("Comparing with NULL is never true; write IS NULL.", "")
+        classed = self._in_classes(operation, both)
+        if classed is not None:
+            return classed
+        self._check_asked(operation, both)
         return Operation(operation, tuple(_aligned(both)), BOOLEAN)
+
+    def _in_classes(self, operation: str, both: Sequence[Expression]) -> Expression | None:
+        """The comparison of a column that was put into classes with a number, if it is one."""
+        for subject, other in (both, both[::-1]):
+            if not isinstance(subject, ColumnReference) or not isinstance(other, Constant):
+                continue
+            classes = self.columns.plain_classes(self.columns.find(subject.name))
+            if classes is None or other.kind != NUMBER:
+                continue
+            edges, labels = classes
+            asked = operation if subject is both[0] else SWAPPED.get(operation, operation)
+            matching = matching_classes(subject.name, edges, labels, asked, [other.value])
+            constants = (Constant(label, TEXT) for label in matching)
+            return Operation("in", (subject, *constants), BOOLEAN)
+        return None
+
+    def _check_asked(self, operation: str, parts: Sequence[Expression]) -> None:
+        """Refuse to compare a column with values that were replaced before publishing."""
+        columns = [part for part in parts if isinstance(part, ColumnReference)]
+        swapped = bool(parts) and isinstance(parts[0], Constant)
+        asked = SWAPPED.get(operation, operation) if swapped else operation
+        for reference in columns:
+            column = self.columns.find(reference.name)
+            for part in parts:
+                if isinstance(part, Constant):
+                    self.columns.check_asked(column, asked, part.value)
 
     def _predicate(self, node: exp.Expr, depth: int) -> Expression:
         from sqlglot import exp
@@ -212,6 +246,7 @@ class ScalarReader:
             listed = [self.expression(part, depth + 1) for part in node.expressions]
             if any(isinstance(part, Constant) and part.value is None for part in listed):
                 refuse("NULL in a list never matches; write OR ... IS NULL.", "")
+            self._check_asked("in", [subject, *listed])
             return Operation("in", tuple(_aligned([subject, *listed])), BOOLEAN)
         if isinstance(node, exp.Between):
             self.only_arguments(node, {"this", "low", "high"})

@@ -34,14 +34,19 @@ from countveil.sql.query.question import (
     MeasureTest,
 )
 from countveil.sql.query.release_columns import as_kind, matching_classes
-from countveil.sql.query.scalars import COMPARISONS, MISSING, ScalarReader, chain, excerpt, refuse
+from countveil.sql.query.scalars import (
+    COMPARISONS,
+    MISSING,
+    SWAPPED,
+    ScalarReader,
+    chain,
+    excerpt,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-SWAPPED = {
-    "less": "greater", "at_most": "at_least", "greater": "less", "at_least": "at_most",
-}  # fmt: skip
 _DEEPEST = 60
 _AGGREGATES = "Supported aggregates: count(*), count(x), sum(x) and avg(x), each with FILTER."
 
@@ -84,7 +89,7 @@ class Translator(ScalarReader):
             return None
         if isinstance(node, exp.In):
             self.only_arguments(node, {"this", "expressions"})
-            values = tuple(self._constant(column, value) for value in node.expressions)
+            values = tuple(self._constant(column, value, "in") for value in node.expressions)
             return SensitiveTest(column.name, "in", values)
         if isinstance(node, exp.Between):
             ends = (node.args["low"], node.args["high"])
@@ -112,7 +117,7 @@ class Translator(ScalarReader):
             asked = [float(number) for number in numbers if number is not None]
             matching = matching_classes(column.name, classes, labels, comparison, asked)
             return SensitiveTest(column.name, "in", matching)
-        values = tuple(self._constant(column, node) for node in nodes)
+        values = tuple(self._constant(column, node, comparison) for node in nodes)
         if comparison in ("equal", "unequal"):
             return SensitiveTest(column.name, "in" if comparison == "equal" else "not_in", values)
         return self._ordered(column, comparison, values)
@@ -138,7 +143,7 @@ class Translator(ScalarReader):
                     refuse(f"{value!r} is not a class of {column.name!r}.", f"Available: {listed}.")
         return SensitiveTest(column.name, comparison, values)
 
-    def _constant(self, column: PublishedColumn, node: exp.Expr) -> Any:
+    def _constant(self, column: PublishedColumn, node: exp.Expr, comparison: str) -> Any:
         constant = self.expression(node)
         if not isinstance(constant, Constant):
             refuse(
@@ -147,6 +152,7 @@ class Translator(ScalarReader):
             )
         if constant.value is None:
             refuse("Comparing with NULL is never true; write IS NULL.", "")
+        self.columns.check_asked(column, comparison, constant.value)
         return as_kind(constant.value, self.columns.kind(column), f"Column {column.name!r}")
 
 

@@ -1,7 +1,7 @@
-"""The rows that meet a condition, and the columns that were named.
+"""The rows that meet a condition, one row of each person, and the columns that were named.
 
-Enters: the blocks of any source, the text of a condition, names. Leaves: blocks with nothing else.
-Must not know: what the columns are for.
+Enters: the blocks of any source, the text of a condition, which row of a person is kept, names.
+Leaves: blocks with nothing else. Must not know: what the columns are for.
 
 The text is parsed into our own expression and never executed as it was written. DuckDB decides for
 every row whether the expression holds, on a connection that cannot reach anything; one bit of every
@@ -11,7 +11,7 @@ row is kept. Where SQL says neither true nor false, the row is left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,14 +29,30 @@ from countveil.tables.encoded.encoding import Form, in_form, row_count
 from countveil.tables.readers.blocks import Batch, Blocks, Span
 from countveil.tables.storage.parallel import in_order
 
+if TYPE_CHECKING:
+    from countveil.tables.one_per import OnePer
 
-def filter_blocks(blocks: Blocks, where: str | None, columns: Sequence[str]) -> FilteredBlocks:
-    """The rows that meet `where`, if there is a condition, and the named columns, if there are."""
+
+def filter_blocks(
+    blocks: Blocks,
+    where: str | None,
+    columns: Sequence[str],
+    one_per: OnePer | None = None,
+) -> FilteredBlocks:
+    """The rows that meet `where`, of these one of each person, and the named columns.
+
+    Each of them only if it is given.
+    """
     known = [Column(field.name, str(field.type)) for field in blocks.schema]
     check_named(known, columns)
     names = [name for name in blocks.schema.names if name in columns or not columns]
-    kept = None if where is None else _Condition(where, known).rows(blocks)
-    return FilteredBlocks(blocks, names, kept)
+    condition = None if where is None else _Condition(where, known)
+    filtered = FilteredBlocks(blocks, names, None if condition is None else condition.rows(blocks))
+    filtered.filtered_by = [] if condition is None else condition.names
+    if one_per is not None:
+        check_named(known, one_per.columns)
+        filtered.keep_one(one_per)
+    return filtered
 
 
 class FilteredBlocks:
@@ -45,14 +61,23 @@ class FilteredBlocks:
     def __init__(
         self, blocks: Blocks, names: Sequence[str], kept: Sequence[NDArray[np.uint8]] | None
     ) -> None:
-        """`kept` has one bit per row for every span; without it all rows are kept."""
-        self._blocks, self._kept = blocks, kept
+        """`kept` has one bit per row for every span; without it all rows are kept.
+
+        `filtered_by` are the columns of the condition; `warnings` are sentences for the publisher.
+        """
+        self._blocks = blocks
+        self.filtered_by: Sequence[str] = []
+        self.warnings: list[str] = []
         self.in_memory = blocks.in_memory
         self.labels = {name: codes for name, codes in blocks.labels.items() if name in names}
         self.schema = pa.schema([blocks.schema.field(name) for name in names])
+        self._keep(kept)
+
+    def _keep(self, kept: Sequence[NDArray[np.uint8]] | None) -> None:
+        self._kept = kept
         counts = [
             span.rows if kept is None else int(np.bitwise_count(kept[place]).sum())
-            for place, span in enumerate(blocks.spans)
+            for place, span in enumerate(self._blocks.spans)
         ]
         self.rows = sum(counts)
         self._inner = [place for place, count in enumerate(counts) if count]
@@ -70,7 +95,7 @@ class FilteredBlocks:
         if self._kept is None:
             yield from self._blocks.read(inner, columns, few)
             return
-        bits = np.unpackbits(self._kept[place], count=inner.rows, bitorder="little").view(np.bool_)
+        bits = self._bits(place)
         done = 0
         # The first few rows may have none that is kept, so all of them are read.
         for batch in self._blocks.read(inner, columns):
@@ -81,6 +106,38 @@ class FilteredBlocks:
             yield {
                 name: in_form(column.take(wanted), columns[name]) for name, column in batch.items()
             }
+
+    def keep_one(self, one_per: OnePer) -> None:
+        """Of the rows that are kept, keep one of each person."""
+        from countveil.tables.one_per import tied_sentence
+
+        forms = dict.fromkeys(one_per.columns, Form.RAW)
+        batches = [batch for span in self.spans for batch in self.read(span, forms)]
+        kinds = {name: self._blocks.schema.field(name).type for name in one_per.columns}
+        columns = [
+            pa.chunked_array([batch[name].array() for batch in batches], kinds[name])
+            for name in one_per.columns
+        ]
+        chosen = one_per.kept(columns[0], columns[1] if len(columns) > 1 else None)
+        if chosen.tied:
+            self.warnings.append(tied_sentence(one_per, chosen.tied))
+        places = dict(zip(self._inner, self.spans, strict=True))
+        kept = []
+        for place in range(len(self._blocks.spans)):
+            bits = self._bits(place)
+            span = places.get(place)
+            if span is not None:
+                bits[bits] = chosen.rows[span.first : span.first + span.rows]
+            kept.append(np.packbits(bits, bitorder="little"))
+        self._keep(kept)
+
+    def _bits(self, place: int) -> NDArray[np.bool_]:
+        """A mark for each row of a span of the other blocks that is kept."""
+        rows = self._blocks.spans[place].rows
+        if self._kept is None:
+            return np.ones(rows, np.bool_)
+        bits = np.unpackbits(self._kept[place], count=rows, bitorder="little")
+        return bits.view(np.bool_)
 
 
 class _Condition:
@@ -94,10 +151,10 @@ class _Condition:
             condition: Expression = parse_condition(text, ReleaseColumns(known, where="the table"))
         except QueryError as error:
             raise SettingsError(f"{option('where')}: {error}") from error
-        self._names = sorted(columns_named(condition))
-        if not self._names:
+        self.names = sorted(columns_named(condition))
+        if not self.names:
             raise SettingsError(f"The condition of {option('where')} names no column.")
-        internal = {name: f"c{place}" for place, name in enumerate(self._names)}
+        internal = {name: f"c{place}" for place, name in enumerate(self.names)}
         self._statement = DuckDB(internal)
         self._text = self._statement.text(condition)
 
@@ -107,7 +164,7 @@ class _Condition:
         from countveil.sql.locked_duckdb import connect
 
         connection = connect()
-        forms = dict.fromkeys(self._names, Form.RAW)
+        forms = dict.fromkeys(self.names, Form.RAW)
 
         def decide(span: Span) -> NDArray[np.uint8]:
             truths = [self._holds(connection, batch) for batch in blocks.read(span, forms)]
@@ -122,7 +179,7 @@ class _Condition:
         import duckdb
 
         columns = {
-            f"c{place}": _for_duckdb(batch[name].array()) for place, name in enumerate(self._names)
+            f"c{place}": _for_duckdb(batch[name].array()) for place, name in enumerate(self.names)
         }
         text = f"SELECT coalesce({self._text}, false) AS holds FROM batch"
         try:
