@@ -21,7 +21,7 @@ def test_the_commands_are_pinned() -> None:
     assert COMMANDS == (
         "demo", "generate", "inspect", "advise", "publish", "show", "verify", "query", "sql",
         "export", "audit", "compare",
-        "guarantee utility", "guarantee privacy",
+        "recipe new", "guarantee utility", "guarantee privacy",
     )  # fmt: skip
 
 

@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 
 import countveil as cv
+import countveil.cli.app
+from countveil.cli.options.recipe import known_options
 from countveil.display import readable
 from countveil.maths.channel import ChannelView
 from countveil.maths.estimate import unbiased_counts
 from countveil.maths.guarantees import statement
 from countveil.maths.paper import bayes_counts
 from countveil.publishing.advise.advice import accuracy_table, protection_table
+from countveil.tables.recipe import read_recipe
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(cv.__file__).parent
@@ -63,6 +66,19 @@ def test_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert pieces
     for block in pieces:
         exec(block, found)
+
+
+def test_the_guide_to_recipes_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    for block in blocks("docs/guides/recipes.md", "python"):
+        exec(block, found)
+    assert found["plan"].rows == found["release"].rows == 2_000
+    names = [column.name for column in found["release"].columns]
+    assert "country" not in names
+    (shown,) = blocks("docs/guides/recipes.md", "toml")
+    (tmp_path / "shown.toml").write_text(shown)
+    assert read_recipe("shown.toml", "publish", known_options())["sensitive"]["salary"] == 3
 
 
 def test_the_guide_to_ell_runs_and_shows_what_comes_out(

@@ -14,12 +14,15 @@ from countveil.auditing.summary import Audit
 from countveil.publishing.settings import Protecting, about_today
 from countveil.tables import SourceOptions, table_options
 from countveil.tables.progress import Progress
+from countveil.tables.recipe import takes_recipe
 
 
+@takes_recipe
 def audit(
-    table: object,
-    sensitive: Mapping[str, int] | Sequence[str] | str,
+    table: object = None,
+    sensitive: Mapping[str, int] | Sequence[str] | str = (),
     *,
+    recipe: str | os.PathLike[str] | None = None,  # noqa: ARG001 - read by takes_recipe
     ell: int | None = None,
     release: str | os.PathLike[str] | None = None,
     attacks: Sequence[str] | str = (),
@@ -41,8 +44,8 @@ def audit(
 
     Without `release` a trial is published into a temporary place and attacked; with it, the folder
     of a finished release of this table, as a real adversary would. The other options are those of
-    `publish`; `title` and `contact` stand on the report. What comes back has `.exposure`,
-    `.passed`, `.findings`, `.table()` and `.to_html()`; print it.
+    `publish`, and so is `recipe`; `title` and `contact` stand on the report. What comes back has
+    `.exposure`, `.passed`, `.findings`, `.table()` and `.to_html()`; print it.
     """
     reading, shaping = table_options(
         drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,

@@ -21,6 +21,7 @@ from countveil.cli.commands import (
     inspect,
     publish,
     query,
+    recipe,
     show,
     sql,
     verify,
@@ -40,6 +41,7 @@ for module in (
     demo, generate, inspect, advise, publish, show, verify, query, sql, export, audit, compare,
 ):  # fmt: skip
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
+app.add_typer(recipe.app, name="recipe")
 app.add_typer(guarantee.app, name="guarantee")
 
 

@@ -15,12 +15,15 @@ from countveil.errors import SettingsError
 from countveil.publishing.settings import Protecting
 from countveil.tables import SourceOptions, table_options
 from countveil.tables.progress import Progress
+from countveil.tables.recipe import takes_recipe
 
 
+@takes_recipe
 def compare(
-    table: object,
-    sensitive: Mapping[str, int] | str,
+    table: object = None,
+    sensitive: Mapping[str, int] | str = "",
     *,
+    recipe: str | os.PathLike[str] | None = None,  # noqa: ARG001 - read by takes_recipe
     ell: int | None = None,
     epsilon: float = 0.05,
     queries: int = 100,
@@ -39,7 +42,7 @@ def compare(
     budget of differential privacy for `queries` predicates. The other options bring the table into
     shape as `publish` does. What comes back has `.methods`, `.table()` and `.to_html()`; print it.
     """
-    ells = Protecting.of(sensitive, ell).ell
+    ells = Protecting.of(sensitive or (), ell).ell
     if len(ells) != 1:
         raise SettingsError(
             f"Methods are compared on one sensitive column at a time; {len(ells)} were named."

@@ -13,17 +13,21 @@ from warnings import warn
 
 from countveil.asking.release import Release, open  # noqa: A004 - the public function
 from countveil.engines.choice import chosen_engine
+from countveil.errors import SettingsError, option
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.tables import SourceOptions, table_options
 from countveil.tables.progress import Progress
+from countveil.tables.recipe import takes_recipe
 
 
+@takes_recipe
 def publish(
-    table: object,
-    sensitive: Mapping[str, int] | Sequence[str] | str,
-    to: str | os.PathLike[str],
+    table: object = None,
+    sensitive: Mapping[str, int] | Sequence[str] | str = (),
+    to: str | os.PathLike[str] = "",
     *,
+    recipe: str | os.PathLike[str] | None = None,
     ell: int | None = None,
     drop: Sequence[str] | str = (),
     keep: Sequence[str] | str = (),
@@ -84,6 +88,9 @@ def publish(
     cluster: `table` is what Spark reads, `to` an address that it can write to, `master` the address
     of a cluster, if there is no session yet.
 
+    `recipe` is a TOML file with any of these options, as `countveil recipe new` writes it; what the
+    call itself says goes before it, and `cv.publish(recipe="census.toml")` is enough.
+
     How the table is read, in every function that takes one: `missing` lists texts that mean a
     missing value; for CSV files, `delimiter`, `quote` ("" for none), `encoding`, `decimal_comma`,
     and `header=False` if the first line is data. `where` ("age >= 18") keeps the rows that meet
@@ -92,6 +99,8 @@ def publish(
     `levels` cuts codes ("prefix:3", or (file, level) of a hierarchy), `round`, `top` and `bottom`
     coarsen numbers, `one_per` ({"patient": "first by admitted"}) keeps one row of each person.
     """
+    if not os.fspath(to):
+        raise SettingsError(f"Name a folder for the release: {option('to', 'release')}.")
     protecting = Protecting.of(sensitive, ell, groups, residue, seed)
     chosen = chosen_engine(engine, table, master)
     reading, shaping = table_options(
@@ -102,12 +111,12 @@ def publish(
     writing = Writing.of(
         to, force=force, again=again, dry_run=dry_run, output_format=output_format,
         rows_per_file=rows_per_file, sign=sign, private_report=private_report,
-        title=title, contact=contact,
+        title=title, contact=contact, recipe=recipe,
     )  # fmt: skip
     shaping = shaping.seeded(seed)
     done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=chosen)
     for text in done.warnings:
-        warn(text, stacklevel=2)
+        warn(text, stacklevel=3)
     if dry_run:
         return Release.planned(to, done.manifest)
     return open(to, engine="embedded" if chosen.local else "spark")

@@ -106,6 +106,7 @@ class Writing:
         private_report: str | os.PathLike[str] | None = None,
         title: str = "",
         contact: str = "",
+        recipe: str | os.PathLike[str] | None = None,
     ) -> Writing:
         """From what a caller may write; the file with the key is read here."""
         return cls(
@@ -117,7 +118,7 @@ class Writing:
             rows_per_file,
             None if sign is None else Signer.from_file(Path(sign)),
             None if private_report is None else Path(private_report),
-            () if sign is None else (Path(sign),),
+            tuple(Path(file) for file in (sign, recipe) if file is not None),
             about_today(title, contact) if title or contact else None,
         )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -72,7 +71,7 @@ def command(
     from countveil.publishing.advise.advise import run_advise
     from countveil.publishing.advise.recommend import Goal
 
-    goal = Goal(None if accuracy is None else _accuracy(accuracy), hide)
+    goal = Goal.of(accuracy, hide)
     with progress_shown() as progress:
         reading, shaping = reading_and_shaping(source, recoding, progress)
         advice = run_advise(
@@ -131,17 +130,3 @@ def _print_csv(columns: list[ColumnAdvice]) -> None:
             names = list(flat)
             rows.append(list(flat.values()))
     print_rows(names, rows, Format.CSV)
-
-
-def _accuracy(text: str) -> tuple[float, float]:
-    from countveil.errors import SettingsError
-
-    number = r"\s*(\d+\.?\d*|\.\d+)(%?)\s*"
-    match = re.fullmatch(f"{number}:{number}", text, re.ASCII)
-    if match is None:
-        raise SettingsError(
-            "--accuracy takes a share of the table and a relative error, such as 1%:10% or "
-            "0.01:0.1."
-        )
-    share, of_share, error, of_error = match.groups()
-    return float(share) / (100 if of_share else 1), float(error) / (100 if of_error else 1)

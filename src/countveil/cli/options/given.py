@@ -13,8 +13,10 @@ from __future__ import annotations
 import csv
 import functools
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +32,42 @@ Given = dict[str, Any]
 NOTHING_GIVEN: Given = {}
 _LAST = ("--bins", "--round", "--top", "--bottom")
 _RULE = re.compile(r"(rare|prefix)\s*:\s*[0-9]", re.IGNORECASE)
+# The parameters of the commands, by which recipes know their options.
+PARAMETERS: dict[str, Mapping[str, inspect.Parameter]] = {}
+# No word of a command line can begin with it: what follows comes from a recipe.
+EXACT = "\0"
+
+
+def _read_recipe(context: typer.Context, path: Path | None) -> Path | None:
+    """Make what the recipe says the defaults of the command."""
+    if path is not None and not context.resilient_parsing:
+        from countveil.cli.options.recipe import defaults_from
+
+        context.default_map = defaults_from(path, str(context.info_name))
+    return path
+
+
+_RECIPE = {
+    "recipe": Annotated[
+        Path | None,
+        typer.Option(
+            "--recipe",
+            metavar="FILE",
+            help="A file with the options, as countveil recipe new writes it; those that are typed "
+            "go before it.",
+            callback=_read_recipe,
+            is_eager=True,
+        ),
+    ],
+    "write_recipe": Annotated[
+        Path | None,
+        typer.Option(
+            "--write-recipe",
+            metavar="FILE",
+            help="Write the options of this run to a new recipe when it is done.",
+        ),
+    ],
+}
 
 
 def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -37,17 +75,43 @@ def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
     signature = inspect.signature(command, eval_str=True)
     groups = {name: GROUPS[name] for name in signature.parameters if name in GROUPS}
     parameters = list(_expanded(signature.parameters))
+    if not command.__module__.endswith(".recipe"):
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        parameters += [
+            inspect.Parameter(name, keyword, default=None, annotation=kind)
+            for name, kind in _RECIPE.items()
+        ]
+
+    command_name = command.__module__.rpartition(".")[2]
+    PARAMETERS[command_name] = {each.name: each for each in parameters}
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
+        given = {name: _exact(value) for name, value in given.items()}
+        typed = dict(given)
+        recipe, written = given.pop("recipe", None), given.pop("write_recipe", None)
         for group, options in groups.items():
             values = {name: given.pop(name) for name in options}
             given[group] = {n: v for n, v in values.items() if v != options[n].default}
-        command(**given)
+        if recipe is not None:
+            given["source"]["recipe"] = recipe
+        if written is None:
+            command(**given)
+            return
+        from countveil.cli.options.recipe import written_after
+
+        written_after(lambda: command(**given), written, command_name, typed)
 
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
+
+
+def _exact(value: Any) -> Any:
+    """What a recipe says about columns, as a dictionary; anything else as it is."""
+    if isinstance(value, list) and value and str(value[0]).startswith(EXACT):
+        return dict(json.loads(text.removeprefix(EXACT)) for text in value)
+    return value
 
 
 def _expanded(parameters: Mapping[str, inspect.Parameter]) -> Iterator[inspect.Parameter]:
@@ -74,15 +138,23 @@ def reading_and_shaping(
     from countveil.tables import table_options
 
     given = {**source, **shaping}
+    recipe = given.pop("recipe", None)
     for name, option in {**GROUPS["source"], **GROUPS["shaping"]}.items():
         if option.mark is not None:
             given[name] = pairs(given.get(name), option.mark, option.flag)
-    given["columns"] = _listed(given.get("columns"))
-    return table_options(memory=memory, spill=spill, progress=progress, **given)
+    given["columns"] = listed(given.get("columns"))
+    reading, shape = table_options(memory=memory, spill=spill, progress=progress, **given)
+    # No output replaces the recipe either.
+    return reading, replace(shape, files=(*shape.files, recipe)) if recipe else shape
 
 
-def pairs(given: list[str] | None, marks: str, option: str) -> dict[str, str]:
-    """COL=SPEC, COL=FILE or COL:FILE. A name may hold a mark too: a file that exists decides."""
+def pairs(given: list[str] | Mapping[str, str] | None, marks: str, option: str) -> dict[str, str]:
+    """COL=SPEC, COL=FILE or COL:FILE. A name may hold a mark too: a file that exists decides.
+
+    What a recipe says is not in doubt.
+    """
+    if isinstance(given, Mapping):
+        return dict(given)
     values: dict[str, str] = {}
     for text in given or ():
         places = [place for place, char in enumerate(text) if char in marks]
@@ -108,7 +180,7 @@ def _names_file(value: str) -> bool:
     return Path(value).is_file() or Path(value.rpartition(":")[0] or value).is_file()
 
 
-def _listed(given: list[str] | None) -> list[str]:
+def listed(given: list[str] | None) -> list[str]:
     """Names separated by commas; a name with a comma is in double quotes."""
     lines = csv.reader(given or (), skipinitialspace=True)
     return [name for line in lines for name in line if name]
@@ -142,6 +214,9 @@ def as_typed(given: Given) -> list[str]:
             words.append("--no-header")
         elif isinstance(value, bool):
             words.append(option)
+        elif isinstance(value, Mapping):
+            mark = {**GROUPS["source"], **GROUPS["shaping"]}[name].mark
+            words += [word for c, each in value.items() for word in (option, f"{c}{mark[0]}{each}")]
         elif isinstance(value, list):
             words += [word for each in value for word in (option, each)]
         else:

@@ -38,6 +38,7 @@ from countveil.release.values import BOOLEAN, TEXT, kind_of
 from countveil.tables import Reading, Shaping, SourceOptions, table_options
 from countveil.tables.encoded.survey import CodedColumn, Histogram
 from countveil.tables.progress import Progress
+from countveil.tables.recipe import takes_recipe
 
 _MOST_ROWS = 200_000
 # Every ell to 20 is tried, then some of these and the largest: neighbours differ little there. Of
@@ -51,11 +52,13 @@ _RELEASES, _FEWER_RELEASES = 4, 1
 _MORE, _FEWER_MORE = 5, 2
 
 
+@takes_recipe
 def advise(
-    table: object,
-    sensitive: Sequence[str] | str,
+    table: object = None,
+    sensitive: Mapping[str, int] | Sequence[str] | str = (),
     *,
-    accuracy: tuple[float, float] | None = None,
+    recipe: str | os.PathLike[str] | None = None,  # noqa: ARG001 - read by takes_recipe
+    accuracy: tuple[float, float] | str | None = None,
     hide: int | None = None,
     drop: Sequence[str] | str = (),
     bins: Mapping[str, object] | None = None,
@@ -78,7 +81,7 @@ def advise(
         (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
         reading=reading,
         shaping=shaping,
-        goal=Goal(accuracy, hide),
+        goal=Goal.of(accuracy, hide),
         seed=seed,
     )
 

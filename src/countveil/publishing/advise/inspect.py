@@ -52,14 +52,17 @@ from countveil.tables import (
 )
 from countveil.tables.encoded.survey import CodedColumn, ColumnProfile
 from countveil.tables.progress import Progress
+from countveil.tables.recipe import takes_recipe
 
 _SUGGESTED_BINS = "q10"
 
 
+@takes_recipe
 def inspect(
-    table: object,
+    table: object = None,
     *,
-    sensitive: Sequence[str] | str = (),
+    sensitive: Mapping[str, int] | Sequence[str] | str = (),
+    recipe: str | os.PathLike[str] | None = None,  # noqa: ARG001 - read by takes_recipe
     k: int | None = None,
     drop: Sequence[str] | str = (),
     keep: Sequence[str] | str = (),

@@ -9,10 +9,11 @@ the smallest if protection is the only goal (it is most accurate).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from countveil.errors import SettingsError
+from countveil.errors import SettingsError, option
 from countveil.publishing.advise.figures import EllFigures, share_text
 
 _USUAL = (0.01, 0.10)
@@ -25,6 +26,11 @@ class Goal:
     accuracy: tuple[float, float] | None = None
     hide: int | None = None
 
+    @classmethod
+    def of(cls, accuracy: tuple[float, float] | str | None, hide: int | None) -> Goal:
+        """From what a caller may write: (0.01, 0.1), or "1%:10%"."""
+        return cls(_accuracy(accuracy) if isinstance(accuracy, str) else accuracy, hide)
+
     def __post_init__(self) -> None:
         if self.accuracy is not None:
             share, error = self.accuracy
@@ -35,6 +41,18 @@ class Goal:
                 )
         if self.hide is not None and self.hide < 1:
             raise SettingsError(f"Counts to hide must be at least 1, got {self.hide}.")
+
+
+def _accuracy(text: str) -> tuple[float, float]:
+    number = r"\s*(\d+\.?\d*|\.\d+)(%?)\s*"
+    match = re.fullmatch(f"{number}:{number}", text, re.ASCII)
+    if match is None:
+        raise SettingsError(
+            f"{option('accuracy')} takes a share of the table and a relative error, such as "
+            f"1%:10% or 0.01:0.1."
+        )
+    share, of_share, error, of_error = match.groups()
+    return float(share) / (100 if of_share else 1), float(error) / (100 if of_error else 1)
 
 
 @dataclass(frozen=True, slots=True)
