@@ -1,14 +1,30 @@
-# Everything a newcomer needs: `make demo` and `make test`.
+# Everything a newcomer needs: `make install`, `make demo` and `make test`.
 # Python 3.11 or newer; PYTHON names another one.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test test-slow lint format docs bench bench-spark bench-large walks study study-quick lock clean
+.PHONY: help install setup demo test test-slow lint format docs bench bench-spark bench-large walks study study-quick lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+# Into the active virtual environment, or else into one of its own below PREFIX, with a link to the
+# command: many systems refuse to install packages beside their own.
+PREFIX ?= $(HOME)/.local
+OWN := $(PREFIX)/share/countveil
+install:  ## install the command: into the active virtual environment, or below PREFIX (~/.local)
+	$(PYTHON) -c 'import sys; sys.exit("countveil needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+ifdef VIRTUAL_ENV
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check .
+else
+	$(PYTHON) -m venv $(OWN)
+	$(OWN)/bin/python -m pip install --quiet --disable-pip-version-check .
+	mkdir -p $(PREFIX)/bin
+	ln -sf $(OWN)/bin/countveil $(PREFIX)/bin/countveil
+	@echo "Installed $(PREFIX)/bin/countveil. If your shell does not find it, add $(PREFIX)/bin to PATH."
+endif
 
 setup: $(STAMP)  ## create .venv and install the pinned dependencies (quick when nothing changed)
 

@@ -88,8 +88,8 @@ class MissingExtraError(CountveilError):
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(
-            f"This needs {library}, which is not installed. "
-            f"Install it with: pip install 'countveil[{extra}]'"
+            f"This needs {library}, which is not installed. Install it with: pip install "
+            f"'.[{extra}]', in the folder that countveil was installed from."
         )
 
 

@@ -100,8 +100,8 @@ def test_without_opendp_the_others_are_compared(
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     found = cv.compare(census, {"salary": 4}, releases=1)
     assert [line.method for line in found.methods if line.figures is None] == ["Laplace, eps 0.05"]
-    assert "pip install 'countveil[study]'" in found["Laplace, eps 0.05"].about
-    assert "pip install 'countveil[study]'" in str(found)
+    assert "pip install '.[study]'" in found["Laplace, eps 0.05"].about
+    assert "pip install '.[study]'" in str(found)
     assert found.table()[1][4] == ["Laplace, eps 0.05", *[None] * 16]
 
 

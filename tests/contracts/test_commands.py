@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import countveil
 from countveil.cli import options, quick_query
 from countveil.cli.commands import publish, sql
 from countveil.maths.channel import GROUP_METHODS, RESIDUES
@@ -55,3 +60,27 @@ def test_the_choices_on_the_command_line_are_the_ones_that_exist() -> None:
     assert tuple(quick_query.ChannelName) == CHANNELS
     assert tuple(sql.DialectName) == DIALECTS
     assert tuple(publish.OutputFormat) == OUTPUT_FORMATS
+
+
+def test_the_readme_installs_from_a_clone_and_from_no_index() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert "make install              # or: pip install .\n" in readme
+    assert "\ninstall:" in (ROOT / "Makefile").read_text()
+    texts = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.py")]
+    for path in texts:
+        # Nobody finds countveil on an index.
+        assert not re.search(r"pip install '?countveil", path.read_text()), path
+
+
+@pytest.mark.slow
+def test_the_command_works_once_it_is_installed(tmp_path: Path) -> None:
+    words = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--prefix", tmp_path)
+    subprocess.run([sys.executable, "-m", "pip", "install", *words, ROOT], check=True)
+    (command,) = tmp_path.rglob("bin/countveil")
+    (folder,) = tmp_path.rglob("site-packages")
+    done = subprocess.run(
+        [command, "--version"],
+        env={**os.environ, "PYTHONPATH": f"{folder}"},
+        cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == f"countveil {countveil.__version__}\n"

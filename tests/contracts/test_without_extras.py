@@ -83,7 +83,7 @@ def command(python: Path, *words: object) -> Outcome:
 
 
 def hint(extra: str) -> str:
-    return f"pip install 'countveil[{extra}]'"
+    return f"pip install '.[{extra}]'"
 
 
 @pytest.fixture(scope="module")

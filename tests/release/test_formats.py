@@ -338,11 +338,11 @@ def test_without_the_library_the_extra_is_named(
     table = cv.generate(500, seed=1)
     release = cv.publish(table, {"occupation": 5}, tmp_path / "old", output_format="stata")
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'countveil\[stat\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[stat\]'"):
         cv.publish(table, {"occupation": 5}, tmp_path / "r", output_format="stata", again=True)
     assert not (tmp_path / "r").exists()
     if library == "pyreadstat":
-        with pytest.raises(MissingExtraError, match=r"pip install 'countveil\[stat\]'"):
+        with pytest.raises(MissingExtraError, match=r"pip install '\.\[stat\]'"):
             cv.open(release.folder).sql(QUESTION)
     else:
         assert list(cv.open(release.folder).sql(QUESTION).rows())

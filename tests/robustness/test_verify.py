@@ -133,13 +133,13 @@ def pipe(release: Path) -> None:
 
 def swap(release: Path) -> None:
     other = release.parent / "other"
-    cv.publish(pa.table(small_columns()), {"job": 5}, other, keep="row")
+    cv.publish(pa.table(small_columns()), {"job": 5}, other, keep="row", again=True)
     shutil.copy(other / DATA, release / DATA)
 
 
 def swap_manifest(release: Path) -> None:
     other = release.parent / "other"
-    cv.publish(pa.table(small_columns()), {"job": 5}, other, keep="row")
+    cv.publish(pa.table(small_columns()), {"job": 5}, other, keep="row", again=True)
     shutil.copy(other / MANIFEST, release / MANIFEST)
 
 
@@ -416,3 +416,16 @@ def test_extra_column_in_the_data(release: Path) -> None:
     table = pq.read_table(release / DATA)
     pq.write_table(table.append_column("id", pa.array(range(table.num_rows))), release / DATA)
     assert found_in(release) == [DATA]
+
+
+def test_python_gets_a_list_that_prints(release: Path) -> None:
+    sound = cv.verify(release)
+    assert sound == []
+    assert not sound
+    assert str(sound) == repr(sound) == f"{release} is sound: every file matches the manifest."
+    (release / "note\x1b.txt").write_text("x")
+    (finding,) = found = cv.verify(release)
+    assert isinstance(found, list)
+    assert finding.problem == "not part of the release"
+    assert str(found).startswith(f"{release} is not what was published:\n  note")
+    assert "\x1b" not in str(found)

@@ -208,5 +208,5 @@ def test_without_the_library_there_is_a_hint(
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=re.escape(f"pip install 'countveil[{extra}]'")):
+    with pytest.raises(MissingExtraError, match=re.escape(f"pip install '.[{extra}]'")):
         cv.inspect(tmp_path / f"in{ending}")

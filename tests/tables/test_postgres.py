@@ -214,5 +214,5 @@ def test_without_the_library_there_is_a_hint(monkeypatch: pytest.MonkeyPatch) ->
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=re.escape("pip install 'countveil[postgres]'")):
+    with pytest.raises(MissingExtraError, match=re.escape("pip install '.[postgres]'")):
         cv.inspect("postgresql://me@localhost/db#t")

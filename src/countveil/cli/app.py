@@ -32,7 +32,7 @@ app = typer.Typer(
     help="Publish microdata so that large counts stay right, while single people and small "
     "combinations stay uncertain.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -9,11 +9,12 @@ got the publisher's public key from elsewhere.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from countveil.display import visible
 from countveil.errors import ReleaseError
 from countveil.release.formats.data_files import read_rows
 from countveil.release.manifest import (
@@ -42,15 +43,32 @@ class Discrepancy:
     problem: str
 
 
+class Discrepancies(list[Discrepancy]):
+    """What is wrong with a release; empty, and so false, when it is sound. Print it."""
+
+    def __init__(self, place: Path, found: Iterable[Discrepancy]) -> None:
+        super().__init__(found)
+        self._place = place
+
+    def __str__(self) -> str:
+        if not self:
+            return visible(f"{self._place} is sound: every file matches the manifest.")
+        lines = [f"  {each.file}: {each.problem}" for each in self]
+        return "\n".join(map(visible, [f"{self._place} is not what was published:", *lines]))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def verify(
     folder: str | os.PathLike[str], *, signed_by: str | os.PathLike[str] | None = None
-) -> list[Discrepancy]:
-    """What is wrong with a release: a list of findings, empty when it is sound.
+) -> Discrepancies:
+    """What is wrong with a release: a list of findings, empty when it is sound. Print it.
 
     With `signed_by`, a file with the publisher's Ed25519 public key, its signature is checked too.
     """
     key = None if signed_by is None else Path(signed_by)
-    return verify_release(Path(folder), signed_by=key)
+    return Discrepancies(Path(folder), verify_release(Path(folder), signed_by=key))
 
 
 def verify_release(

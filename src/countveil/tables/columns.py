@@ -69,6 +69,11 @@ def assign_roles(columns: Sequence[Column], sensitive: Sequence[str], drop: Iter
     return Roles(published, tuple(sensitive))
 
 
+def is_protectable(type_name: str) -> bool:
+    """Whether values of this type can be protected as they are."""
+    return type_name.startswith(_PROTECTABLE)
+
+
 def _check_type(column: Column, sensitive: Sequence[str]) -> None:
     if not column.name:
         raise InputError("The table has a column without a name. Name it, or leave it out.")
@@ -77,7 +82,7 @@ def _check_type(column: Column, sensitive: Sequence[str]) -> None:
             f"Column {column.name!r} holds nested or special values ({column.type[:60]}), which "
             f"cannot be published. Flatten it first, or leave it out with {option('drop')}."
         )
-    if column.name in sensitive and not column.type.startswith(_PROTECTABLE):
+    if column.name in sensitive and not is_protectable(column.type):
         raise InputError(
             f"Column {column.name!r} holds {column.type} values and cannot be protected as it is. "
             f"Text, whole numbers, dates and true/false can; numbers can be put into classes: "

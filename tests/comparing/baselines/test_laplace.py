@@ -87,5 +87,5 @@ def test_one_value_is_refused() -> None:
 
 def test_without_opendp_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    with pytest.raises(MissingExtraError, match=r"OpenDP.*pip install 'countveil\[study\]'"):
+    with pytest.raises(MissingExtraError, match=r"OpenDP.*pip install '\.\[study\]'"):
         Laplace(1.0).publish(CODES, 3, Randomness(1))

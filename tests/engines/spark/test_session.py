@@ -65,7 +65,7 @@ def test_without_pyspark_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         return real(name, *others, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtraError, match=r"pip install 'countveil\[spark\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install '\.\[spark\]'"):
         chosen_engine("spark", "table.parquet")
 
 

@@ -69,7 +69,7 @@ def command(
     publish the same rows several times and answer the same questions. Of a table with more than
     200,000 rows, that many are used, evenly spread. Nothing is published.
 
-    Laplace noise is OpenDP's: pip install 'countveil[study]'. Without it that line is left out. The
+    Laplace noise is OpenDP's: pip install '.[study]'. Without it that line is left out. The
     result comes from the true table and is for the publisher only.
 
     Example: countveil compare census.csv -s occupation --ell 5 --report compare.html

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from countveil.cli.options.completion import column_names
 from countveil.cli.output import Format
 
 
@@ -65,7 +66,11 @@ RELEASE_HELP = "The release: a folder, postgresql://user@host/db#table or duckdb
 ReleaseArgument = Annotated[str, typer.Argument(metavar="DIR", help=f"{RELEASE_HELP}.")]
 QuestionArgument = Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")]
 _SENSITIVE = typer.Option(
-    "-s", "--sensitive", metavar="COL", help="A column to protect. May be repeated."
+    "-s",
+    "--sensitive",
+    metavar="COL",
+    help="A column to protect. May be repeated.",
+    autocompletion=column_names,
 )
 SensitiveOption = Annotated[list[str], _SENSITIVE]
 SensitiveIfAnyOption = Annotated[list[str] | None, _SENSITIVE]
@@ -76,6 +81,7 @@ ProtectedOption = Annotated[
         "--sensitive",
         metavar="COL[:ELL]",
         help="A column to protect, with its own ell or that of --ell. May be repeated.",
+        autocompletion=column_names,
     ),
 ]
 EllOption = Annotated[

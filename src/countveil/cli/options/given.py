@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from countveil.cli.options.completion import column_equals, column_names
 from countveil.cli.options.table_options import GROUPS
 
 if TYPE_CHECKING:
@@ -121,7 +122,14 @@ def _expanded(parameters: Mapping[str, inspect.Parameter]) -> Iterator[inspect.P
             yield parameter.replace(kind=keyword)
             continue
         for option, declared in GROUPS[name].items():
-            typed = typer.Option(declared.flag, metavar=declared.metavar, help=declared.explanation)
+            completion = column_names if declared.mark is None else column_equals
+            about_columns = (declared.metavar or "").startswith("COL")
+            typed = typer.Option(
+                declared.flag,
+                metavar=declared.metavar,
+                help=declared.explanation,
+                autocompletion=completion if about_columns else None,
+            )
             kind = Annotated[declared.kind, typed]  # type: ignore[name-defined]
             yield inspect.Parameter(option, keyword, default=declared.default, annotation=kind)
 
@@ -192,6 +200,12 @@ def with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:
     for text in sensitive:
         name, _, number = text.rpartition(":")
         has_ell = re.fullmatch(r"-?[0-9]+", number) is not None and bool(name)
+        if not has_ell and name and re.fullmatch(r"-?([0-9]+\.[0-9]*|\.[0-9]+)", number):
+            raise typer.BadParameter(
+                f"ell must be a whole number of at least 2; {text!r} says {number}. Write "
+                f"-s {name}:{max(2, round(float(number)))}",
+                param_hint="-s",
+            )
         if has_ell and len(number) > 9:
             raise typer.BadParameter("ell is far too large", param_hint="-s")
         column = name if has_ell else text

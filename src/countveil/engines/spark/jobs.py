@@ -94,7 +94,7 @@ def _in_a_sentence(error: BaseException) -> BaseException:
     if missing is not None:
         return EngineError(
             f"The Python of Spark's workers lacks {missing[1]!r}. Install countveil there too, "
-            f"with pip install 'countveil[spark]', or set PYSPARK_PYTHON to a Python that has it."
+            f"with pip install '.[spark]', or set PYSPARK_PYTHON to a Python that has it."
         )
     return EngineError(
         f"A job failed on Spark ({condition(error)}). The logs of its executors say more; they "

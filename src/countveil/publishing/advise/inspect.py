@@ -10,6 +10,7 @@ slices, plain values that more than a hundred rows have: they would be published
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
@@ -25,7 +26,7 @@ from countveil.publishing.advise.inspection import (
     little_histogram,
 )
 from countveil.publishing.advise.linkability import find_linkability
-from countveil.publishing.prepare import MOST_NUMBERS, check_persons, open_table, recode
+from countveil.publishing.prepare import MOST_NUMBERS, MOST_VALUES, check_persons, open_table, recode
 from countveil.publishing.safety import (
     Concerns,
     Fineness,
@@ -50,6 +51,7 @@ from countveil.tables import (
     put_into_classes,
     table_options,
 )
+from countveil.tables.columns import is_protectable
 from countveil.tables.encoded.survey import CodedColumn, ColumnProfile
 from countveil.tables.progress import Progress
 from countveil.tables.recipe import takes_recipe
@@ -184,12 +186,15 @@ def _profiled(column: Column, profile: ColumnProfile | None) -> InspectedColumn:
         return InspectedColumn(column.name, column.type, 0, 0, "nested", "", 1, "", "", "")
     counts = profile.counts
     with_missing = np.append(counts, profile.missing) if profile.missing else counts
+    # What `publish` would accept: missing is a value, and numbers with many values need classes.
     ell, bins = largest_ell(with_missing), ""
-    measured = kind_of(column.type) == NUMBER and (
-        counts.size > MOST_NUMBERS or not column.type.startswith(("int", "uint"))
-    )
-    if measured and profile.numbers is not None and counts.size > 1:
-        ell, bins = _ell_of_classes(profile.numbers, counts, profile.missing)
+    if kind_of(column.type) == NUMBER and (
+        with_missing.size > MOST_NUMBERS or not column.type.startswith(("int", "uint"))
+    ):
+        numbers = [] if profile.numbers is None else profile.numbers.tolist()
+        ell, bins = _ell_of_classes(numbers, counts, profile.missing)
+    elif not is_protectable(column.type) or with_missing.size > MOST_VALUES:
+        ell = 1
     return InspectedColumn(
         column.name,
         column.type,
@@ -204,16 +209,17 @@ def _profiled(column: Column, profile: ColumnProfile | None) -> InspectedColumn:
     )
 
 
-def _ell_of_classes(numbers: Any, counts: Any, missing: int) -> tuple[int, str]:
+def _ell_of_classes(numbers: list[float], counts: Any, missing: int) -> tuple[int, str]:
     """The largest ell once the numbers are put into the suggested classes."""
     try:
-        labels, _ = put_into_classes("", numbers.tolist(), counts, Bins.parse(_SUGGESTED_BINS))
+        labels, _ = put_into_classes("", numbers, counts, Bins.parse(_SUGGESTED_BINS))
     except InputError:
         return 1, ""
-    _, places = np.unique([str(label) for label in labels], return_inverse=True)
-    totals = np.bincount(places, counts).astype(np.int64)
-    ell = largest_ell(np.append(totals, missing) if missing else totals)
-    return ell, _SUGGESTED_BINS
+    totals = Counter[str | None]({None: missing} if missing else {})
+    for label, count in zip(labels, counts.tolist(), strict=True):
+        # What is no number (NaN) becomes missing too.
+        totals[label] += count
+    return largest_ell(np.array(list(totals.values()), np.int64)), _SUGGESTED_BINS
 
 
 def _likely_sensitive(columns: Sequence[InspectedColumn]) -> tuple[str, ...]:
@@ -281,6 +287,13 @@ def _hints(
         for column in columns
         if column.role == "sensitive" and column.largest_ell < 2
     ]
+    classed = [column.name for column in columns if column.role == "sensitive" and column.bins]
+    if classed:
+        hints.append(
+            f"Numbers with more than {MOST_NUMBERS} different values are protected in classes: the "
+            f"ell of {', '.join(map(repr, classed))} is that with "
+            f"{option('bins', {classed[0]: _SUGGESTED_BINS})}."
+        )
     if guessed and sensitive:
         hints.append(
             f"Taken as sensitive because of the name: {', '.join(map(repr, sensitive))}. Name "
