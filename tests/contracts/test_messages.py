@@ -16,9 +16,10 @@ from tests.robustness.conftest import Quick
 
 SOURCE = Path(cv.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
-# Commands to copy, and the options of programs and styles that are not ours.
+# Commands to copy on pages, and the options of programs and styles that are not ours.
 MAY_WRITE_FLAGS = {
     "errors.py", "publishing/advise/inspection.py", "report/release_page.py", "report/page.py",
+    "report/board.py", "report/private_page.py",
 }  # fmt: skip
 
 

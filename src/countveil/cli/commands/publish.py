@@ -231,9 +231,8 @@ def _next_step(folder: str) -> str:
 
 def _print_plan(done: Publication, private_report: Path | None) -> None:
     """What would have been published."""
-    kept = "written" if private_report is None else "published"
     where = f"{done.rows:,} rows would be published to {done.folder}"
-    print(visible(f"Nothing was {kept}. {where}:"))
+    print(visible(f"Nothing was published. {where}:"))
     print_manifest(done.manifest)
     for sentence in done.odds:
         print_paragraph(sentence)

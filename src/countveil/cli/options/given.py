@@ -229,7 +229,7 @@ def as_typed(given: Given) -> list[str]:
         elif isinstance(value, bool):
             words.append(option)
         elif isinstance(value, Mapping):
-            mark = {**GROUPS["source"], **GROUPS["shaping"]}[name].mark
+            mark = {**GROUPS["source"], **GROUPS["shaping"]}[name].mark or "="
             words += [word for c, each in value.items() for word in (option, f"{c}{mark[0]}{each}")]
         elif isinstance(value, list):
             words += [word for each in value for word in (option, each)]

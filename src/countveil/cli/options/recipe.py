@@ -57,9 +57,10 @@ def _recipe_option(name: str, parameter: inspect.Parameter) -> RecipeOption:
     kind, declared = get_args(parameter.annotation)[:2]
     metavar = declared.metavar or ""
     shapes, files = shapes_of(kind)
+    group = {**GROUPS["source"], **GROUPS["shaping"]}.get(name)
     if name == "sensitive":
         shapes |= {COLUMNS}
-    elif re.match("COL[=:]", metavar):
+    elif group is not None and group.mark is not None:
         shapes = frozenset({COLUMNS})
     default = None if parameter.default is inspect.Parameter.empty else parameter.default
     default = default.value if isinstance(default, Enum) else default
@@ -102,8 +103,9 @@ def written_after(
     run: Callable[[], None], path: Path, command: str, typed: Mapping[str, Any]
 ) -> None:
     """Run a command and write its recipe, also when it ends with an exit code of its own."""
-    others = {name: value for name, value in typed.items() if name != "write_recipe"}
-    named = [Path(value) for value in others.values() if isinstance(value, str | Path)]
+    options = known_options()[command]
+    named = [Path(str(typed[n])) for n, o in options.items() if o.names_files and typed.get(n)]
+    named = [file for file in [typed.get("recipe"), *named] if file is not None]
     chosen = chosen_options(command, typed)
     of_columns = [v for c in chosen.values() if isinstance(c, Mapping) for v in c.values()]
     named += [Path(v) for v in of_columns if isinstance(v, str) and os.path.isfile(v)]  # noqa: PTH113

@@ -26,7 +26,13 @@ from countveil.publishing.advise.inspection import (
     little_histogram,
 )
 from countveil.publishing.advise.linkability import find_linkability
-from countveil.publishing.prepare import MOST_NUMBERS, MOST_VALUES, check_persons, open_table, recode
+from countveil.publishing.prepare import (
+    MOST_NUMBERS,
+    MOST_VALUES,
+    check_persons,
+    open_table,
+    recode,
+)
 from countveil.publishing.safety import (
     Concerns,
     Fineness,
