@@ -39,8 +39,8 @@ LEVELS = (0.5, 0.9, 0.99)
 _ONE_IN = 100
 _MOST_PEOPLE, _LEAST_PEOPLE, _WORK = 100_000, 2_000, 4_000_000_000
 _MANY_ROWS, _CHUNK_NUMBERS = 64, 1 << 22
-_WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
-_POOLED_ON = 4_000
+_WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+_POOLED_ON = 2_000
 _LEAST_BELIEF = 1e-9
 
 
@@ -215,23 +215,20 @@ def _prior(
 
 def _pooled(first: Floats32, second: Floats32, truth: Codes) -> Floats32:
     """Both beliefs in one, as the true values are most likely."""
+    logs = [np.log(np.maximum(beliefs, _LEAST_BELIEF)) for beliefs in (first, second)]
     some = np.linspace(0, truth.size - 1, min(truth.size, _POOLED_ON)).astype(np.int64)
-    here = np.arange(some.size)
+    few, here = [log[some] for log in logs], np.arange(some.size)
 
     def loss(weights: tuple[float, float]) -> float:
-        belief = _mixed(first[some], second[some], weights)
-        return -float(np.log(np.maximum(belief[here, truth[some]], _LEAST_BELIEF)).mean())
+        scores = weights[0] * few[0] + weights[1] * few[1]
+        most = scores.max(axis=1)
+        total = most + np.log(np.exp(scores - most[:, None]).sum(axis=1))
+        return float((total - scores[here, truth[some]]).mean())
 
     pairs = [(a, b) for a in _WEIGHTS for b in _WEIGHTS if a + b > 0]
     best = min(pairs, key=loss)
-    return _mixed(first, second, best)
-
-
-def _mixed(first: Floats32, second: Floats32, weights: tuple[float, float]) -> Floats32:
-    logs = weights[0] * np.log(np.maximum(first, _LEAST_BELIEF))
-    logs += weights[1] * np.log(np.maximum(second, _LEAST_BELIEF))
-    logs -= logs.max(axis=1, keepdims=True)
-    np.exp(logs, out=logs)
-    logs /= logs.sum(axis=1, keepdims=True)
-    mixed: Floats32 = logs.astype(np.float32)
+    mixed = np.asarray(best[0] * logs[0] + best[1] * logs[1], np.float32)
+    mixed -= mixed.max(axis=1, keepdims=True)
+    np.exp(mixed, out=mixed)
+    mixed /= mixed.sum(axis=1, keepdims=True)
     return mixed
