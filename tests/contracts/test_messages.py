@@ -19,7 +19,7 @@ FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 # Commands to copy on pages, and the options of programs and styles that are not ours.
 MAY_WRITE_FLAGS = {
     "errors.py", "publishing/advise/inspection.py", "report/release_page.py", "report/page.py",
-    "report/board.py", "report/private_page.py",
+    "report/board.py",
 }  # fmt: skip
 
 

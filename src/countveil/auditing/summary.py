@@ -24,7 +24,7 @@ from countveil.display import text_table, visible
 from countveil.maths.adversary import Exposure
 from countveil.release import About
 from countveil.report import Chart, Section, page
-from countveil.report.board import Board, CodebookEntry, codebook_table
+from countveil.report.board import Board, CodebookEntry, codebook_table, other_columns
 from countveil.report.exposure import (
     MeasuredExposure,
     exposure_points,
@@ -219,10 +219,9 @@ class Audit:
     def _board(self) -> Board:
         kind = "a planned release (a trial of it was attacked)" if self.planned else "a release"
         protected = ", ".join(f"{name} (ell = {ell})" for name, ell in self.ell.items())
-        plain = sum(entry.role == "unchanged" for entry in self.codebook)
         leaves = (
-            f"{self.rows:,} rows; protected: {protected}; {plain:,} other columns unchanged; rows "
-            f"in random order"
+            f"{self.rows:,} rows in random order; protected: {protected}; "
+            f"{other_columns(self.codebook)}"
         )
         facts = [
             ("Audit of", kind),

@@ -115,7 +115,7 @@ def _codebook(entries: Sequence[CodebookEntry], most: int) -> str:
     if not entries:
         return ""
     # Protected columns first: of many columns only some fit on the page.
-    ordered = sorted(entries, key=lambda entry: entry.role == "unchanged")
+    ordered = sorted(entries, key=lambda entry: not entry.role.startswith("protected"))
     rows = "".join(
         "<tr>" + "".join(f"<td>{_text(cell, _LONGEST)}</td>" for cell in _cells(entry)) + "</tr>"
         for entry in ordered[:most]
@@ -164,8 +164,18 @@ def codebook_of(manifest: Manifest, plain: Mapping[str, ColumnValues]) -> list[C
             values = _domain_text(entry.domain, ordered=entry.classes is not None)
         elif known is not None:
             values = _range_text(known)
-        entries.append(CodebookEntry(column.name, kind_of(column.type), role, values))
+        steps = manifest.preparation
+        changed = "" if steps is None else steps.changes(column.name)
+        entries.append(CodebookEntry(column.name, kind_of(column.type), role, values, changed))
     return entries
+
+
+def other_columns(entries: Sequence[CodebookEntry]) -> str:
+    """How many columns are not protected, in words."""
+    roles = [entry.role for entry in entries]
+    changed = roles.count("prepared")
+    prepared = f", {changed:,} prepared" if changed else ""
+    return f"{roles.count('unchanged'):,} other columns unchanged{prepared}"
 
 
 def codebook_table(

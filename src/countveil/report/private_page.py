@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.release import About
-from countveil.report.board import Board, CodebookEntry, codebook_table
+from countveil.report.board import Board, CodebookEntry, codebook_table, other_columns
 from countveil.report.chart import Axis, Chart, Line
 from countveil.report.exposure import (
     MeasuredExposure,
@@ -39,8 +39,8 @@ _TRIAL = (
     "those of one draw, which was deleted; a release draws anew."
 )
 _VERDICT = (
-    "Measured in this release. Whether its claims hold, an audit tests: countveil audit with "
-    "--release and the options of this publication."
+    "Measured in this release. Whether its claims hold, an audit of it tests, with the options of "
+    "this publication."
 )
 _SHARE = 0.01
 _EDGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
@@ -131,13 +131,12 @@ def _board(
     codebook: Sequence[CodebookEntry],
 ) -> Board:
     protected = ", ".join(f"{column.name} (ell = {column.ell})" for column in columns)
-    plain = len(codebook) - len(columns)
     facts = [
         ("Published", about.published),
         ("Contact", about.contact),
         (
             "What leaves",
-            f"{rows:,} rows; protected: {protected}; {plain:,} other columns unchanged",
+            f"{rows:,} rows; protected: {protected}; {other_columns(codebook)}",
         ),
         ("For whom", "everybody who gets the release: what is in it cannot be called back"),
     ]

@@ -26,6 +26,7 @@ from countveil.report.board import (
     Figure,
     codebook_of,
     codebook_table,
+    other_columns,
 )
 from countveil.report.guarantee_sections import (
     Protected,
@@ -112,11 +113,8 @@ def _board(
     """The first page. Its figures follow from what is published and from ell."""
     about = manifest.about
     protected = ", ".join(f"{column.name} (ell = {column.ell})" for column in columns)
-    unchanged = sum(entry.role == "unchanged" for entry in codebook)
-    changed = len(codebook) - len(columns) - unchanged
     holds = (
-        f"{manifest.rows:,} rows in random order; protected: {protected}; {unchanged:,} other "
-        f"columns unchanged{f', {changed:,} prepared' if changed else ''}"
+        f"{manifest.rows:,} rows in random order; protected: {protected}; {other_columns(codebook)}"
     )
     facts = [
         ("Published", "" if about is None else about.published),
