@@ -157,9 +157,12 @@ def test_files_that_hold_blocks_of_the_source(
     with monkeypatch.context() as patch:
         patch.setattr(publish_rows, "BUCKET_ROWS", 1 << 12)
         patch.setattr(publish_rows, "TWO_FILES_FROM", 1)
-        published(table, tmp_path / "sound")
+        # Elsewhere: a second release of the same people beside the first one is refused.
+        sound_folder = tmp_path / "elsewhere" / "sound"
+        sound_folder.parent.mkdir()
+        published(table, sound_folder)
     found = cv.audit(
-        table, {"job": ELL}, release=tmp_path / "sound", drop="person", keep=KEPT,
+        table, {"job": ELL}, release=sound_folder, drop="person", keep=KEPT,
         attacks="reconstruction",
     )  # fmt: skip
     sound = next(own for own in found.findings if own.attack == attack)
@@ -185,7 +188,7 @@ def test_the_files_of_a_large_release(tmp_path: Path, monkeypatch: pytest.Monkey
             publisher.run_publish(
                 large,
                 Protecting.of({"job": ELL}),
-                Writing.of(folder),
+                Writing.of(folder, again=True),
                 shaping=Shaping(keep=("row", "job")),
             )
         assert len(list((folder / "data").iterdir())) == 2
