@@ -138,10 +138,10 @@ def test_a_condition_may_name_a_column_that_is_not_published(tmp_path: Path) -> 
         ("agee > 3", "Did you mean 'age'"),
         ("age > 'x'", "number"),
         ("age", "not a condition"),
-        ("age > 3; DROP TABLE x", "--where"),
-        ("age > 3) UNION SELECT (1", "--where"),
+        ("age > 3; DROP TABLE x", "where="),
+        ("age > 3) UNION SELECT (1", "where="),
         ("age > 3) GROUP BY (age", "not one condition"),
-        ("age IN (SELECT 1)", "--where"),
+        ("age IN (SELECT 1)", "where="),
         ("read_text('/etc/passwd') = 'x'", "not supported"),
         ("count(*) > 3", "aggregate"),
     ],
@@ -156,6 +156,8 @@ def test_columns_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
         cv.inspect(table(), columns="sexx")
     with pytest.raises(SettingsError, match="dropped"):
         cv.publish(table(), {"job": 2}, tmp_path / "r", columns="sex", drop="sex")
+    with pytest.raises(SettingsError, match=r"'age' too\. Use columns"):
+        cv.publish(table(), {"job": 2}, tmp_path / "r", columns="sex", drop="age")
     with pytest.raises(UnknownColumnError, match="wage"):
         cv.publish(table(), {"job": 2}, tmp_path / "r", columns="sex", keep="wage")
     assert not (tmp_path / "r").exists()

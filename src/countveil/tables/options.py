@@ -287,6 +287,11 @@ def table_options(
         raise SettingsError(
             f"Column {min(both)!r} is both among those to publish and dropped; choose one."
         )
+    if reading.columns and shaping.drop:
+        raise SettingsError(
+            f"Columns that {option('columns')} does not name are left out anyway, "
+            f"{shaping.drop[0]!r} too. Use {option('columns')} or {option('drop')}, not both."
+        )
     return reading, shaping
 
 

@@ -267,5 +267,6 @@ def test_little_histograms() -> None:
 
 def test_guesses_from_names_and_values() -> None:
     assert sounds_sensitive("Main_Diagnosis")
+    assert sounds_sensitive("diag_1")
     assert not sounds_sensitive("gender")
     assert looks_missing(["a", "NA", "?", 3, None]) == ["NA", "?"]

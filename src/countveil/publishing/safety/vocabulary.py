@@ -126,11 +126,11 @@ NOT_IDS = frozenset({
 })  # fmt: skip
 # What people usually want to keep private.
 SENSITIVE = frozenset({
-    "diagnosis", "diagnoses", "disease", "illness", "icd", "icd9", "icd10", "condition", "hiv",
-    "health", "disability", "medication", "drug", "procedure", "treatment", "symptom", "income",
-    "salary", "wage", "wages", "pay", "earnings", "debt", "wealth", "religion", "faith", "belief",
-    "occupation", "job", "profession", "employer", "party", "vote", "orientation", "ethnicity",
-    "crime", "offence", "offense", "verdict", "benefit", "benefits", "grade", "score",
+    "diagnosis", "diagnoses", "diag", "dx", "disease", "illness", "icd", "icd9", "icd10", "hiv",
+    "condition", "health", "disability", "medication", "drug", "procedure", "treatment", "symptom",
+    "income", "salary", "wage", "wages", "pay", "earnings", "debt", "wealth", "religion", "faith",
+    "belief", "occupation", "job", "profession", "employer", "party", "vote", "orientation",
+    "ethnicity", "crime", "offence", "offense", "verdict", "benefit", "benefits", "grade", "score",
 })  # fmt: skip
 MISSING_MARKS = frozenset({
     "na", "n/a", "n.a.", "nan", "null", "none", "?", "-", "--", ".", "missing", "unknown", "nil",
