@@ -250,6 +250,25 @@ def test_numbers_compared_with_the_classes_of_a_plain_column(tmp_path: Path) -> 
             release.count(condition)
 
 
+def test_a_pattern_that_asks_for_replaced_values_is_refused(tmp_path: Path) -> None:
+    release = cv.publish(
+        visits(), {"age": 2}, tmp_path / "release", columns=["diag", "town"],
+        bins={"age": "30,60"}, merge={"diag": MERGE}, levels={"town": "prefix:2"},
+    )  # fmt: skip
+    refused = {
+        "diag LIKE '250%'": "such as '250.1', which was merged into 'diabetes'",
+        "diag ILIKE '%.2'": "such as '250.2'",
+        "NOT diag LIKE '250._'": "'250.1'",
+        "town LIKE 'here%'": "such as 'here', which was cut to 'he'",
+    }
+    for condition, said in refused.items():
+        with pytest.raises(QueryError) as caught:
+            release.count(condition)
+        assert said in str(caught.value)
+    for condition in ("diag LIKE '4%'", "diag LIKE 'dia%'", "town LIKE 'h%'", "town LIKE '%e'"):
+        assert estimate(release, condition) > 0
+
+
 def _broken(change: Callable[[dict[str, Any]], object]) -> str:
     """A manifest with something changed, and a checksum that fits."""
     import hashlib

@@ -7,11 +7,21 @@ it occurs, and no constant of a condition is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from countveil.release.steps import STEPS, InClasses, InPeriods, Limited, Mapped, MergedRare, Step
+from countveil.release.steps import (
+    STEPS,
+    InClasses,
+    InPeriods,
+    Limited,
+    Mapped,
+    MergedRare,
+    Shortened,
+    Step,
+)
 
 # Declared values up to this many are listed in a release.
 MOST_LISTED = 10_000
@@ -137,6 +147,23 @@ class Preparation:
         if not said:
             return None
         return f"{value!r} {' and then '.join(said)} before publishing; ask for {became!r}."
+
+    def refusal_of_pattern(self, column: str, pattern: str) -> str | None:
+        """Why a column cannot be searched for a pattern of LIKE; None if it can."""
+        wanted = "".join({"%": ".*", "_": "."}.get(char, re.escape(char)) for char in pattern)
+        start = re.split("[%_]", pattern)[0]
+        for step in self.columns.get(column, ()):
+            if not isinstance(step, Mapped | Shortened):
+                continue
+            replaced = step.labels or {} if isinstance(step, Mapped) else {}
+            met = [v for v in replaced if re.fullmatch(wanted, v, re.DOTALL | re.IGNORECASE)]
+            asked = met[0] if met else start if isinstance(step, Shortened) else None
+            if asked is not None and step.became(asked) != asked:
+                return (
+                    f"The pattern {pattern!r} asks for values of {column!r} such as {asked!r}, "
+                    f"which {step.said(asked)} before publishing. Ask for {step.became(asked)!r}."
+                )
+        return None
 
     def unlisted(self, column: str, value: Any) -> str:
         """What is said of a value that no row publishes, where values went by a rule."""

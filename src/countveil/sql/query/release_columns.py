@@ -87,6 +87,13 @@ class ReleaseColumns:
         if refusal is not None:
             raise QueryError(refusal)
 
+    def check_pattern(self, name: str, pattern: Any) -> None:
+        """Refuse a pattern of LIKE that a value meets which was replaced before publishing."""
+        if self._preparation is not None and isinstance(pattern, str):
+            refusal = self._preparation.refusal_of_pattern(self.find(name).name, pattern)
+            if refusal is not None:
+                raise QueryError(refusal)
+
     def _publishes(self, column: PublishedColumn, value: Any) -> bool:
         """Whether a row publishes a value of a plain column, as far as it is known."""
         return self._occurs is None or self._occurs(column, value)

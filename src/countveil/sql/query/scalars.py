@@ -254,6 +254,9 @@ class ScalarReader:
             high = self._comparison("at_most", node.this, node.args["high"], depth)
             return Operation("and", (low, high), BOOLEAN)
         operation = "ilike" if isinstance(node, exp.ILike) else "like"
+        pattern = self.expression(node.expression, depth + 1)
+        if isinstance(subject, ColumnReference) and isinstance(pattern, Constant):
+            self.columns.check_pattern(subject.name, pattern.value)
         return self._call(operation, (TEXT,), [node.this, node.expression], depth)
 
     def _case(self, node: exp.Expr, depth: int) -> Expression:
