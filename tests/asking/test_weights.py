@@ -269,3 +269,23 @@ def test_weights_that_find_people_stop(tmp_path: Path) -> None:
 def test_the_weight_is_read_although_only_some_columns_are(tmp_path: Path) -> None:
     some = _published(tmp_path, table(), columns=["sex"])
     assert [column.name for column in some.columns] == ["job", "sex", "w"]
+
+
+def test_inspect_rehearses_the_weight() -> None:
+    fine = _with_weights(np.random.default_rng(2).lognormal(4, 0.5, ROWS))
+    inspection = cv.inspect(fine, sensitive="job", weight="w")
+    assert "100% of the rows have a weight" in str(inspection)
+    line = inspection.publish_line("in.csv", options=["--weight", "w"])
+    assert f"--round w={inspection.rounding['w']}" in line
+    assert "--drop w" not in line
+    rounded = cv.inspect(fine, sensitive="job", weight="w", round=dict(inspection.rounding))
+    assert not rounded.rounding
+    assert "find hardly anybody" in str(rounded)
+
+
+def test_rounded_weights_are_published(tmp_path: Path) -> None:
+    weights = np.random.default_rng(2).lognormal(4, 0.5, ROWS)
+    release = _published(tmp_path, _with_weights(weights), round={"w": 10})
+    total = release.count(weighted=True).estimate
+    assert total == pytest.approx(weights.sum(), rel=0.01)
+    assert total == pytest.approx((np.rint(weights / 10) * 10).sum())

@@ -64,9 +64,14 @@ class Release:
         def refuse() -> NoReturn:
             raise ReleaseError("Nothing was published: it was a dry run. There are no rows to ask.")
 
-        planned = cls.__new__(cls)
-        planned._open(folder, OpenedRelease(manifest, refuse))  # noqa: SLF001 - one of our own
-        return planned
+        return cls.over(folder, OpenedRelease(manifest, refuse))
+
+    @classmethod
+    def over(cls, place: str | os.PathLike[str], opened: OpenedRelease) -> Release:
+        """A release that is opened already, such as one in memory; `place` is what it is called."""
+        release = cls.__new__(cls)
+        release._open(place, opened)  # noqa: SLF001 - one of our own
+        return release
 
     def _open(self, folder: str | os.PathLike[str], opened: OpenedRelease) -> None:
         self.folder = Path(folder)
@@ -286,12 +291,14 @@ class Release:
     def _view(self, name: str, domain: tuple[Any, ...]) -> ChannelView:
         """The channel of a sensitive column, from the published histogram."""
         if (name, domain) not in self._views:
-            entry = self.manifest.sensitive[name]
             published = self._published_counts([name], [domain])
-            self._views[name, domain] = view_of_release(
-                published.astype("int64"), self.rows, entry.ell, entry.groups
-            )
+            self._views[name, domain] = self.view_of(name, published.astype("int64"))
         return self._views[name, domain]
+
+    def view_of(self, name: str, published: Any) -> ChannelView:
+        """The channel of a sensitive column that publishes each value so often."""
+        entry = self.manifest.sensitive[name]
+        return view_of_release(published, self.rows, entry.ell, entry.groups)
 
     def _published_counts(self, names: Sequence[str], domains: Sequence[tuple[Any, ...]]) -> Any:
         """The published counts of the whole table by sensitive columns."""

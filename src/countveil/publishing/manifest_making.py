@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import countveil
-from countveil.engines.contract import SourceTable
 from countveil.maths.guarantees import guarantee_table, statement
 from countveil.publishing.prepare import PreparedTable
 from countveil.publishing.settings import Protecting
@@ -28,7 +27,7 @@ from countveil.tables import Classes
 
 def make_manifest(
     rows: int,
-    prepared: PreparedTable[SourceTable],
+    prepared: PreparedTable[Any],
     protecting: Protecting,
     published: Mapping[str, Mapping[Any, int]],
     preparation: Preparation | None = None,

@@ -6,11 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countveil.maths.groups import largest_ell
+from countveil.maths.groups import largest_ell, obstacle
 from countveil.publishing.advise.remedies import (
     about_frequent_values,
     about_rare_values,
-    obstacle,
     why_not_larger,
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +29,7 @@ from countveil.display import visible
 
 if TYPE_CHECKING:
     from countveil.publishing.advise.advice import ColumnAdvice
+    from countveil.publishing.advise.questions import QuestionAdvice
 
 
 @with_table_options
@@ -50,6 +52,14 @@ def command(
             help="A goal: counts that combine columns hidden up to this one.",
         ),
     ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            "--questions",
+            metavar="FILE",
+            help="Your own questions, in SQL with semicolons between them: each is tried out.",
+        ),
+    ] = None,
     recoding: Given = NOTHING_GIVEN,
     seed: Annotated[
         int | None, typer.Option("--seed", help="The same seed gives the same figures.")
@@ -61,6 +71,7 @@ def command(
 
     Every feasible ell is tried out on the table: how far counts of different sizes would be off,
     which small counts that combine columns stay hidden, how much a single published row reveals.
+    With --questions, your own are answered by trial releases and compared with the truth.
     Then follow, in words, a recommendation for your goals, why no larger ell is feasible, and what
     would make it so. Nothing is written.
 
@@ -75,8 +86,9 @@ def command(
     with progress_shown() as progress:
         reading, shaping = reading_and_shaping(source, recoding, progress)
         advice = run_advise(
-            table, sensitive, reading=reading, shaping=shaping, goal=goal, seed=seed
-        )
+            table, sensitive, reading=reading, shaping=shaping, goal=goal, seed=seed,
+            questions=questions,
+        )  # fmt: skip
     if style is Format.JSON:
         print(as_json(advice.as_dict()))
         return
@@ -85,6 +97,8 @@ def command(
         return
     for column in advice.columns.values():
         _print_column(column)
+    for question in advice.questions:
+        _print_question(question)
     if len(advice.columns) > 1:
         print_paragraph(
             "Every column has its own groups. Columns that are closely associated reveal more "
@@ -105,6 +119,16 @@ def _print_column(column: ColumnAdvice) -> None:
     print_paragraph(f"Recommendation: {column.recommendation.reason}")
     for sentence in (column.larger, *column.notes):
         print_paragraph(sentence, bullet="- ")
+    print()
+
+
+def _print_question(question: QuestionAdvice) -> None:
+    from countveil.publishing.advise.advice import question_sentence, question_table
+
+    print_paragraph(question.question)
+    if question.figures:
+        print_table(*question_table(question))
+    print_paragraph(question_sentence(question), bullet="- ")
     print()
 
 

@@ -70,5 +70,8 @@ def command(
         print(f"... and {len(lines) - _MOST_LINES:,} more columns; --format csv lists them all.")
     for sentence in inspection.sentences():
         print_paragraph(sentence, bullet="- ")
-    print("\nTo publish it, check the roles and adapt:")
-    print(visible(f"  {line}"))
+    if line:
+        print("\nTo publish it, check the roles and adapt:")
+        print(visible(f"  {line}"))
+    else:
+        print("\nThere is no command to copy: no column can be protected as it is.")

@@ -9,16 +9,19 @@ from countveil.maths.groups.composition import (
     ColumnSettings,
     check_eligible,
     form_groups,
-    largest_ell,
     rows_over,
 )
+from countveil.maths.groups.feasible import Obstacle, largest_ell, obstacle, what_helps
 from countveil.maths.groups.mixed import mixed_groups
 
 __all__ = [
     "ColumnSettings",
+    "Obstacle",
     "check_eligible",
     "form_groups",
     "largest_ell",
     "mixed_groups",
+    "obstacle",
     "rows_over",
+    "what_helps",
 ]

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from countveil.errors import IneligibleError, InputError, SettingsError
 from countveil.maths.channel import GROUP_METHODS, RESIDUES, Templates, greedy_templates
 from countveil.maths.groups.balance import ShareDone, unreported
+from countveil.maths.groups.feasible import what_helps
 from countveil.maths.groups.mixed import mixed_groups
 from countveil.randomness import Stream
 
@@ -52,11 +53,6 @@ class ColumnSettings:
             )
 
 
-def largest_ell(counts: NDArray[np.int64]) -> int:
-    """The largest ell for which these counts are eligible (1 when none of 2 or more is)."""
-    return max(1, min(int(counts.sum()) // int(counts.max()), counts.size)) if counts.size else 1
-
-
 def rows_over(rows: int, ells: Iterable[int]) -> int:
     """How many rows to delete so that a multiple of every ell is left."""
     return rows % math.lcm(*ells)
@@ -79,17 +75,15 @@ def check_eligible(
     if total == 0:
         raise InputError(f"The table has no rows, so column {column!r} has no values to publish.")
     if ell > counts.size:
-        best = largest_ell(counts)
         raise SettingsError(
             f"ell = {ell} asks for groups of {ell} different values, but column {column!r} has "
-            f"only {counts.size:,}. {_what_works(best)}"
+            f"only {counts.size:,}. {what_helps(counts)}"
         )
     left = total if rows is None else rows
     groups = left // ell
     top = int(np.argmax(counts))
     if int(counts[top]) <= groups:
         return
-    best = largest_ell(counts)
     share = counts[top] / total
     if rows is not None and int(counts[top]) <= total // ell:
         raise IneligibleError(
@@ -100,14 +94,8 @@ def check_eligible(
     raise IneligibleError(
         f"Column {column!r} is not eligible for ell = {ell}: {name_value(top)} occurs "
         f"{counts[top]:,} times in {total:,} rows ({share:.1%}), and a value may fill at most "
-        f"1/{ell} of them ({groups:,}). {_what_works(best)}"
+        f"1/{ell} of them ({groups:,}). {what_helps(counts)}"
     )
-
-
-def _what_works(best: int) -> str:
-    if best < 2:
-        return "No ell works for this column as it is; merge or split its most frequent value."
-    return f"The largest ell that works for this column is {best}."
 
 
 def form_groups(

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from countveil.display import text_table, visible
 from countveil.publishing.advise.figures import EllFigures, share_text
 from countveil.publishing.advise.recommend import Recommendation
+
+if TYPE_CHECKING:
+    from countveil.publishing.advise.questions import QuestionAdvice
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class ColumnAdvice:
     recommendation: Recommendation
     larger: str
     notes: Sequence[str]
+    asked_about: Sequence[str] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values."""
@@ -34,22 +38,59 @@ class ColumnAdvice:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The advice for each sensitive column; print it."""
+    """The advice for each sensitive column, and for each question that was given; print it."""
 
     columns: Mapping[str, ColumnAdvice]
+    questions: Sequence[QuestionAdvice] = ()
 
     def __getitem__(self, column: str) -> ColumnAdvice:
         return self.columns[column]
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values."""
-        return {name: column.as_dict() for name, column in self.columns.items()}
+        columns = {name: column.as_dict() for name, column in self.columns.items()}
+        if not self.questions:
+            return columns
+        return {**columns, "questions": [asdict(question) for question in self.questions]}
 
     def __str__(self) -> str:
-        return "\n".join(advice_text(column) for column in self.columns.values())
+        asked = [question_text(question) for question in self.questions]
+        return "\n".join([*(advice_text(column) for column in self.columns.values()), *asked])
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def question_table(advice: QuestionAdvice) -> tuple[list[str], list[list[Any]]]:
+    """What each ell does to one question."""
+    names = ["ell", "error", "interval holds the truth", "reliable", "indicative", "hidden"]
+
+    def share(number: float | None) -> str | None:
+        return None if number is None else f"{number:.1%}"
+
+    rows: list[list[Any]] = [
+        [line.ell, share(line.error), share(line.coverage)]
+        + [f"{number:.1f}" for number in (line.reliable, line.indicative, line.hidden)]
+        for line in advice.figures
+    ]
+    return names, rows
+
+
+def question_sentence(advice: QuestionAdvice) -> str:
+    """What the table says, or why there is none."""
+    if advice.refused is not None:
+        return f"Refused: {advice.refused}"
+    answers = f"{advice.answers:,} answer{'' if advice.answers == 1 else 's'}"
+    return (
+        f"{answers}, in trial releases. error: mean relative error; then how often the 95% "
+        f"interval holds the truth, and how many answers have which verdict. {advice.reason}"
+    )
+
+
+def question_text(advice: QuestionAdvice) -> str:
+    """Everything about one question."""
+    table = text_table(*question_table(advice)) if advice.figures else ""
+    return f"{visible(advice.question)}\n{table}{visible(question_sentence(advice))}\n"
 
 
 def accuracy_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
@@ -90,6 +131,7 @@ def basis_sentence(advice: ColumnAdvice) -> str:
     if not advice.lines:
         return ""
     numbers = advice.lines[0].predicates
+    about = f" about {', '.join(advice.asked_about)}" if advice.asked_about else ""
     by_share = ", ".join(f"{share_text(share)}: {number:,}" for share, number in numbers.items())
     sampled = (
         f" They were taken from {advice.sampled_rows:,} of the {advice.rows:,} rows."
@@ -98,7 +140,7 @@ def basis_sentence(advice: ColumnAdvice) -> str:
     )
     return (
         f"Errors are means over counts of about that share of the table, estimated by the default "
-        f"method from trial releases; they are based on this many predicates, {by_share} "
+        f"method from trial releases; they are based on this many predicates{about}: {by_share} "
         f"(- where the table has too few counts of that size).{sampled} 'hidden up to': the "
         f"largest count, of those that combine columns, whose answer is off by more than 30% in "
         f"half of the cases or more."

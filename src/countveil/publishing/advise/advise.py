@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Unpack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -29,16 +30,21 @@ from countveil.publishing.advise.trials import Task, Trial, try_out
 from countveil.publishing.prepare import (
     LocalPreparedTable,
     check_number_of_values,
+    concerns_of,
     open_table,
     shape,
     value_namer,
 )
+from countveil.publishing.safety import to_leave_out
 from countveil.randomness import Randomness
 from countveil.release.values import BOOLEAN, TEXT, kind_of
 from countveil.tables import Reading, Shaping, SourceOptions, table_options
 from countveil.tables.encoded.survey import CodedColumn, Histogram
 from countveil.tables.progress import Progress
 from countveil.tables.recipe import takes_recipe
+
+if TYPE_CHECKING:
+    from countveil.publishing.advise.questions import QuestionAdvice
 
 _MOST_ROWS = 200_000
 # Every ell to 20 is tried, then some of these and the largest: neighbours differ little there. Of
@@ -60,6 +66,7 @@ def advise(
     recipe: str | os.PathLike[str] | None = None,  # noqa: ARG001 - read by takes_recipe
     accuracy: tuple[float, float] | str | None = None,
     hide: int | None = None,
+    questions: Sequence[str] | str | os.PathLike[str] | None = None,
     drop: Sequence[str] | str = (),
     bins: Mapping[str, object] | None = None,
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
@@ -71,7 +78,10 @@ def advise(
     """Which ell for a table: every feasible one is tried out on it. Print what comes back.
 
     Goals: `accuracy=(0.01, 0.1)` asks for counts of 1% of the table within 10%, `hide=20` for
-    counts up to 20 hidden. The other options bring the table into shape as `publish` does.
+    counts up to 20 hidden. `questions` are your own, in SQL (a list, or a file with semicolons
+    between them): each is answered by trial releases with every ell and compared with the truth.
+    Other figures are about random questions, from the columns that would be published and vary. The
+    other options bring the table into shape as `publish` does.
     """
     reading, shaping = table_options(
         drop=drop, bins=bins, merge=merge, domain=domain, progress=progress, **options
@@ -83,6 +93,7 @@ def advise(
         shaping=shaping,
         goal=Goal.of(accuracy, hide),
         seed=seed,
+        questions=questions,
     )
 
 
@@ -94,26 +105,56 @@ def run_advise(
     shaping: Shaping | None = None,
     goal: Goal | None = None,
     seed: int | None = None,
+    questions: Sequence[str] | str | os.PathLike[str] | None = None,
 ) -> Advice:
     """Try every feasible ell."""
     reading, shaping = reading or Reading(), (shaping or Shaping()).seeded(seed)
     progress: Progress = reading.progress or (lambda _stage, _done, _total: None)
     if not sensitive:
         raise SettingsError("Name at least one sensitive column: without one, there is no ell.")
+    goal = goal or Goal()
+    asked = _read_questions(questions)
     progress("reading", 0, 0)
     names = list(dict.fromkeys(sensitive))
     prepared = shape(open_table(table, reading, shaping, names), names, shaping)
     published = [column.name for column in prepared.roles.published]
     sample = prepared.source.sample(_MOST_ROWS, published)
-    plain = plain_codes(prepared, sample, names)
+    plain = plain_codes(prepared, sample, names, shaping.keep)
     randomness = Randomness(seed)
     columns = {}
     for name in names:
         histogram = prepared.source.histogram(name)
         check_number_of_values(name, histogram)
         task = _task(histogram, sample[name], plain, randomness)
-        columns[name] = _advise(name, histogram, task, goal or Goal(), randomness, progress)
-    return Advice(columns)
+        columns[name] = _advise(name, histogram, task, goal, randomness, progress)
+        columns[name] = replace(columns[name], asked_about=tuple(plain))
+    return Advice(columns, _on_questions(prepared, asked, goal, randomness, progress))
+
+
+def _read_questions(
+    given: Sequence[str] | str | os.PathLike[str] | None,
+) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    # Only here: it loads the analyst's side.
+    from countveil.publishing.advise.questions import read_questions
+
+    return read_questions(given)
+
+
+def _on_questions(
+    prepared: LocalPreparedTable,
+    questions: Sequence[str],
+    goal: Goal,
+    randomness: Randomness,
+    progress: Progress,
+) -> list[QuestionAdvice]:
+    if not questions:
+        return []
+    from countveil.publishing.advise.questions import advise_on_questions
+
+    within = 0.10 if goal.accuracy is None else goal.accuracy[1]
+    return advise_on_questions(prepared, questions, randomness, progress, within)
 
 
 def feasible_ells(largest: int, values: int) -> list[int]:
@@ -166,12 +207,21 @@ def _advise(
 
 
 def plain_codes(
-    prepared: LocalPreparedTable, sample: Mapping[str, CodedColumn], sensitive: Sequence[str]
+    prepared: LocalPreparedTable,
+    sample: Mapping[str, CodedColumn],
+    sensitive: Sequence[str],
+    keep: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The codes of the columns that predicates are made of."""
+    """The codes of the columns that predicates are made of: those that would be published.
+
+    Identifiers, and columns that give a sensitive value away, stop a publication unless they are
+    kept on purpose. Nobody counts by a weight.
+    """
+    concerns = concerns_of(prepared.source, prepared.roles.published, sensitive, keep)
+    left_out = {*to_leave_out(concerns, keep), *sensitive, prepared.weight}
     kinds = {column.name: kind_of(column.type) for column in prepared.roles.published}
     ordered = frozenset(name for name, kind in kinds.items() if kind not in (TEXT, BOOLEAN))
-    others = {name: coded.codes for name, coded in sample.items() if name not in sensitive}
+    others = {name: coded.codes for name, coded in sample.items() if name not in left_out}
     return askable(others, ordered)
 
 

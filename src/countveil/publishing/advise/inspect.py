@@ -18,8 +18,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from countveil.engines.local_table import LocalTable
-from countveil.errors import InputError, option
-from countveil.maths.groups import largest_ell
+from countveil.errors import InputError, UnsafeError, option
+from countveil.maths.groups import largest_ell, what_helps
 from countveil.publishing.advise.inspection import (
     InspectedColumn,
     Inspection,
@@ -43,10 +43,11 @@ from countveil.publishing.safety import (
     sample_size,
     slice_sentence,
     sounds_sensitive,
+    to_leave_out,
     with_whole_table,
 )
 from countveil.publishing.safety.odd_cells import find_odd_cells, mostly_alike
-from countveil.release.values import NUMBER, kind_of
+from countveil.release.values import NUMBER, TEXT, kind_of
 from countveil.tables import (
     Bins,
     Column,
@@ -75,6 +76,7 @@ def inspect(
     drop: Sequence[str] | str = (),
     keep: Sequence[str] | str = (),
     person: str | None = None,
+    weight: str | None = None,
     bins: Mapping[str, object] | None = None,
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
     merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
@@ -90,7 +92,7 @@ def inspect(
     """
     named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
     reading, shaping = table_options(
-        drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
+        drop=drop, keep=keep, person=person, weight=weight, bins=bins, merge=merge, domain=domain,
         progress=progress, **options,
     )  # fmt: skip
     return run_inspect(table, named, reading=reading, shaping=shaping, k=k)
@@ -116,17 +118,20 @@ def run_inspect(
     profiles = source.profiles(names)
     unroled = [_profiled(column, profiles.get(column.name)) for column in looked_at]
     chosen = tuple(sensitive) or _likely_sensitive(unroled)
+    marks = _take_as_missing(source, names)
+    unroled = [_with_marks(source, column, chosen) for column in unroled] if marks else unroled
     _put_into_suggested_classes(source, unroled, chosen)
     sample = source.sample(sample_size(len(names)), names)
     sampled = [name for name in chosen if name in sample]
     concerns = find_concerns(looked_at, sampled, source.rows, sample)
-    concerns = with_whole_table(concerns, source.rows, shaping.keep, source.repeats)
+    # A weight has a check of its own in place of that for identifiers.
+    keep = (*shaping.keep, *shaping.weights)
+    concerns = with_whole_table(concerns, source.rows, keep, source.repeats)
+    rounding, about_weight = _about_weight(source, shaping)
     columns = [
-        _with_role(column, chosen, concerns, shaping.keep, guessed=not sensitive)
-        for column in unroled
+        _with_role(column, chosen, concerns, keep, guessed=not sensitive) for column in unroled
     ]
     plain = [column.name for column in columns if column.role == "plain"]
-    marks = sorted({mark for coded in sample.values() for mark in looks_missing(coded.examples)})
     return Inspection(
         rows=source.rows,
         columns=columns,
@@ -139,10 +144,13 @@ def run_inspect(
             *recoded.warnings,
             *_about_persons(source, shaping),
             *_about_odd_cells(source, looked_at, sample),
-            *_hints(columns, chosen, marks, guessed=not sensitive),
+            *_hints(source, columns, chosen, marks, guessed=not sensitive),
+            *about_weight,
         ],
         missing_marks=marks,
         guessed=not sensitive,
+        left_out=_left_out(source, looked_at, columns, sample, keep),
+        rounding=rounding,
         merged=recoded.merged,
         linkability=None if k is None else find_linkability(source, plain, k, shaping.prepared),
     )
@@ -184,6 +192,78 @@ def _about_persons(source: LocalTable, shaping: Shaping) -> list[str]:
     except InputError as error:
         return [str(error).removeprefix("Nothing was published: ").capitalize()]
     return []
+
+
+def _about_weight(source: LocalTable, shaping: Shaping) -> tuple[dict[str, float], list[str]]:
+    """Whether the survey weights find people, and what rounding would do."""
+    weight = shaping.weight
+    if weight is None:
+        return {}, []
+    from countveil.publishing.safety.weights import check_weight, suggested_rounding
+
+    histogram = source.histogram(weight)
+    try:
+        check_weight(weight, histogram, keep=weight in shaping.keep)
+    except UnsafeError as error:
+        numbers = np.array([float(value) for value in histogram.values])
+        found = suggested_rounding(numbers, histogram.counts)
+        said = str(error).partition(": ")[2]
+        return ({} if found is None else {weight: found.step}), [said[:1].upper() + said[1:]]
+    except InputError as error:
+        return {}, [str(error)]
+    return {}, [f"The weight {weight!r} is published as it is; its values find hardly anybody."]
+
+
+def _take_as_missing(source: LocalTable, names: Sequence[str]) -> list[str]:
+    """Marks such as `?` become missing values, as in the command that is suggested."""
+    sample = source.sample(sample_size(len(names)), names)
+    found = {name: set(looks_missing(coded.examples)) for name, coded in sample.items()}
+    marks = set().union(*found.values())
+    text = {column.name for column in source.columns if kind_of(column.type) == TEXT}
+    for name in text & found.keys() if marks else ():
+        values = source.histogram(name).values
+        if marks & set(values):
+            source.recode(name, [None if value in marks else value for value in values])
+    return sorted(marks)
+
+
+def _with_marks(
+    source: LocalTable, column: InspectedColumn, sensitive: Sequence[str]
+) -> InspectedColumn:
+    """Missing values are one value, so marks can make a column less eligible."""
+    if column.name not in sensitive or column.bins or column.role == "nested":
+        return column
+    return replace(column, largest_ell=largest_ell(source.histogram(column.name).counts))
+
+
+def _left_out(
+    source: LocalTable,
+    looked_at: Sequence[Column],
+    columns: Sequence[InspectedColumn],
+    sample: Mapping[str, CodedColumn],
+    keep: Sequence[str],
+) -> list[str]:
+    """What the command leaves out so that it is not stopped.
+
+    Without some columns others are looked at more closely, so this goes on until nothing stops.
+    """
+    named = ("identifier", "giveaway", "nested")
+    open_ones = {c.name for c in columns if c.role == "sensitive" and c.largest_ell < 2}
+    left_out = {c.name for c in columns if c.role in named} | open_ones
+    for _ in columns:
+        published = [c for c in looked_at if c.name not in left_out]
+        protected = [
+            c.name
+            for c in columns
+            if c.role == "sensitive" and c.name not in left_out and c.name in sample
+        ]
+        concerns = find_concerns(published, protected, source.rows, sample)
+        concerns = with_whole_table(concerns, source.rows, keep, source.repeats)
+        more = to_leave_out(concerns, keep) - left_out
+        if not more:
+            break
+        left_out |= more
+    return sorted(left_out)
 
 
 def _profiled(column: Column, profile: ColumnProfile | None) -> InspectedColumn:
@@ -275,6 +355,7 @@ def _with_role(
 
 
 def _hints(
+    source: LocalTable,
     columns: Sequence[InspectedColumn],
     sensitive: Sequence[str],
     marks: Sequence[str],
@@ -288,8 +369,8 @@ def _hints(
             f"Some values look like missing ones ({listed}): name them with {option('missing')}."
         )
     hints += [
-        f"{column.name!r} cannot be protected as it is: one value fills more than half of the "
-        f"rows. Split the most frequent value into several, or protect another column."
+        f"{column.name!r} cannot be protected, and should then not be published. "
+        f"{what_helps(source.histogram(column.name).counts)}"
         for column in columns
         if column.role == "sensitive" and column.largest_ell < 2
     ]

@@ -31,6 +31,7 @@ from countveil.tables.levels import MergedValues
 
 _USUAL_ELL = 5
 _MOST_SLICES, _LONGEST_SHOWN = 8, 60
+_NOT_PUBLISHED = ("identifier", "giveaway", "nested")
 _BARS = "▁▂▃▄▅▆▇█"
 _WIDTH = 8
 
@@ -65,7 +66,8 @@ class InspectedColumn:
 class Inspection:
     """What an inspection shows about a table.
 
-    `fineness` is about the sensitive columns at the suggested ell.
+    `fineness` is about the sensitive columns at the suggested ell. `left_out` are the columns that
+    the command leaves out, so that nothing stops it.
     """
 
     rows: int
@@ -75,6 +77,8 @@ class Inspection:
     hints: Sequence[str]
     missing_marks: Sequence[str]
     guessed: bool
+    left_out: Sequence[str] = ()
+    rounding: Mapping[str, float] = field(default_factory=dict)
     slices: Sequence[SliceGiveaway] = ()
     fineness: Mapping[str, Fineness] = field(default_factory=dict)
     merged: Sequence[MergedValues] = ()
@@ -85,18 +89,40 @@ class Inspection:
         """The columns that were named, or look like columns to protect."""
         return tuple(column.name for column in self.columns if column.role == "sensitive")
 
+    @property
+    def protectable(self) -> tuple[InspectedColumn, ...]:
+        """The sensitive columns that a publication would not refuse."""
+        return tuple(
+            column
+            for column in self.columns
+            if column.role == "sensitive"
+            and column.largest_ell >= 2
+            and column.name not in self.left_out
+            and not (column.name in self.fineness and self.fineness[column.name].stops)
+        )
+
     def publish_line(
         self, table: str, command: str = "countveil", options: Sequence[str] = ()
     ) -> str:
-        """A command that publishes this table, to copy and adapt; `options` say how to read it."""
+        """A command that publishes this table, to copy and adapt; `options` say how to read it.
+
+        Empty if no column can be protected: nothing would be hidden then.
+        """
+        if not self.protectable:
+            return ""
         words = [command, "publish", shlex.quote(table), *map(shlex.quote, options)]
         for column in self.columns:
-            if column.role == "sensitive":
+            if column in self.protectable:
                 words += ["-s", shlex.quote(f"{column.name}:{column.suggested_ell}")]
                 words += ["--bins", shlex.quote(f"{column.name}={column.bins}")] * bool(column.bins)
         for column in self.columns:
-            if column.role in ("identifier", "giveaway", "nested"):
+            # A column that should be protected and cannot be is not published as it is.
+            is_open = column.role == "sensitive" and column not in self.protectable
+            stops = column.name in self.left_out or column.role in _NOT_PUBLISHED
+            if is_open or stops:
                 words += ["--drop", shlex.quote(column.name)]
+        for name, step in self.rounding.items():
+            words += ["--round", shlex.quote(f"{name}={step}")]
         for mark in self.missing_marks:
             words += ["--missing", shlex.quote(mark)]
         return " ".join([*words, "--to", "release"])

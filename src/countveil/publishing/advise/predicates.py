@@ -22,13 +22,20 @@ Codes = NDArray[np.int64]
 _MOST_SINGLE, _CLASSES = 100, 10
 _MOST_COLUMNS, _LEAST_ROWS, _LEAST_SHARE = 3, 10, 1_000
 _TRIES = 400
+_HARDLY_VARIES = 0.95
 
 
 def askable(columns: Mapping[str, Codes], ordered: frozenset[str]) -> dict[str, Codes]:
-    """The columns that predicates can be made of; many numbers become classes of equal size."""
+    """The columns that predicates can be made of; many numbers become classes of equal size.
+
+    A column in which nearly all rows have the same value says nothing about accuracy: a condition
+    on it selects nearly all rows.
+    """
     askable_codes = {}
     for name, codes in columns.items():
         distinct = int(codes.max(initial=-1)) + 1
+        if not codes.size or int(np.bincount(codes).max()) > _HARDLY_VARIES * codes.size:
+            continue
         if distinct > _MOST_SINGLE and name in ordered:
             place = np.cumsum(np.bincount(codes)) - 1
             askable_codes[name] = (place * _CLASSES // codes.size)[codes]

@@ -144,8 +144,8 @@ def _not_both(
             met=False,
             reason=f"Not both: with ell = {accurate[-1].ell}, the largest that is accurate enough, "
             f"{_gives(accurate[-1], goal)}; with ell = {hiding[0].ell}, the smallest that hides "
-            f"enough, {_gives(hiding[0], goal)}. Choose which matters more, or merge "
-            f"values so that counts are larger.",
+            f"enough, {_gives(hiding[0], goal)}. Choose which matters more: "
+            f"larger counts are more accurate, smaller ones are hidden better.",
         )
     if accurate:
         return Recommendation(

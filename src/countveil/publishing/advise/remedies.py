@@ -1,21 +1,19 @@
 """What prevents a larger ell, and what each remedy costs, in words.
 
 Enters: a histogram, and a function that names its values. Leaves: sentences for the publisher, who
-may see the table. Must not know: files.
-
-An ell is feasible if no value has more than N // ell rows, and there are at least ell values.
+may see the table. Must not know: files, what makes an ell feasible (`maths.groups.feasible`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.errors import option
-from countveil.maths.groups import largest_ell
+from countveil.maths.groups import largest_ell, obstacle
+from countveil.maths.groups.feasible import MERGING
 from countveil.maths.guarantees import chance_off, odds_factor
 
 USUAL_ELL = 5
@@ -24,49 +22,6 @@ _MOST_NAMED = 4
 
 Counts = NDArray[np.int64]
 Namer = Callable[[int], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Why an ell is not feasible.
-
-    `too_frequent` are the positions of the values that have more than `allowed` rows, the most
-    frequent first. Removing `remove` rows of these values, each down to `keep`, makes it feasible;
-    None if there are too few values for that.
-    """
-
-    ell: int
-    allowed: int
-    too_frequent: tuple[int, ...]
-    remove: int | None
-    keep: int
-
-
-def obstacle(counts: Counts, ell: int) -> Obstacle | None:
-    """What prevents this ell; None if it is feasible."""
-    total, values = int(counts.sum()), int(np.count_nonzero(counts))
-    allowed = total // ell
-    over = np.flatnonzero(counts > allowed)
-    if not over.size and values >= ell:
-        return None
-    order = over[np.argsort(-counts[over], kind="stable")]
-    keep = _largest_cap(counts, ell)
-    remove = int(np.maximum(counts - keep, 0).sum()) if values >= ell else None
-    return Obstacle(ell, allowed, tuple(order.tolist()), remove, keep)
-
-
-def _largest_cap(counts: Counts, ell: int) -> int:
-    """The most rows a value may keep so that the remaining table is eligible.
-
-    Removing rows makes the table smaller too. The remaining rows, minus ell times the cap, are
-    concave in the cap and 0 at 0, so they are negative from some cap on.
-    """
-    low, high = 0, int(counts.max(initial=0))
-    while low < high:
-        cap = (low + high + 1) // 2
-        left = int(np.minimum(counts, cap).sum())
-        low, high = (cap, high) if left >= ell * cap else (low, cap - 1)
-    return low
 
 
 def why_not_larger(counts: Counts, name: Namer) -> str:
@@ -78,7 +33,8 @@ def why_not_larger(counts: Counts, name: Namer) -> str:
         values = int(np.count_nonzero(counts))
         return (
             f"ell = {ell} is not feasible: the column has only {values:,} different values, and a "
-            f"group needs {ell}. Finer values would allow it; merging and removing cannot."
+            f"group needs {ell}. Finer values would allow it. Removing rows does "
+            f"not help, and {MERGING}."
         )
     total = int(counts.sum())
     frequent = _named(limit.too_frequent, counts, name)
@@ -86,7 +42,7 @@ def why_not_larger(counts: Counts, name: Namer) -> str:
         f"ell = {ell} is not feasible: {frequent}, and at most {limit.allowed:,} (1/{ell}) may "
         f"have the same value. Removing {limit.remove:,} rows ({limit.remove / total:.2%}) of "
         f"{'it' if len(limit.too_frequent) == 1 else 'these'} would allow it, and so would values "
-        f"that are finer there; merging cannot, because it never makes a value rarer."
+        f"that are finer there; {MERGING}."
     )
 
 
@@ -111,9 +67,8 @@ def about_frequent_values(counts: Counts, name: Namer) -> list[str]:
     costs = (
         f"What each remedy costs. A smaller ell: {smaller}. Removing: {removing}. Splitting the "
         f"frequent value into finer ones costs nothing, where the data have them. "
-        f"{option('merge')} does not help here: a common label is more frequent than the values "
-        f"that share it. {option('domain')} does not help either: it costs nothing and declares "
-        f"which values are public, but changes no count."
+        f"{option('merge')}: {MERGING}. {option('domain')} does not help "
+        f"either: it costs nothing and declares which values are public, but changes no count."
     )
     return [
         f"Too frequent for ell = {USUAL_ELL}: {_named(limit.too_frequent, counts, name)}.",

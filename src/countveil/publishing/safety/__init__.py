@@ -18,6 +18,7 @@ from countveil.publishing.safety.concerns import (
     find_concerns,
     identifier_sentence,
     sample_size,
+    to_leave_out,
     with_whole_table,
 )
 from countveil.publishing.safety.fineness import Fineness, fineness_of, fineness_sentence
@@ -52,6 +53,7 @@ __all__ = [
     "slice_sentence",
     "sounds_sensitive",
     "suspicion",
+    "to_leave_out",
     "uniqueness",
     "with_whole_table",
 ]

@@ -161,6 +161,21 @@ def check_safe(
     return warnings
 
 
+def to_leave_out(concerns: Concerns, keep: Collection[str]) -> set[str]:
+    """The columns without which nothing would stop a publication, as far as is known.
+
+    Of several that give a value away together, it is enough to leave out the first.
+    """
+    identifiers = {name for name in concerns.identifiers if name not in keep}
+    found: list[Giveaway | SliceGiveaway] = [*concerns.giveaways, *concerns.slices]
+    giveaways = {
+        next(name for name in one.columns if name not in keep)
+        for one in found
+        if one.stops and not set(one.columns) <= set(keep)
+    }
+    return identifiers | giveaways
+
+
 def _refusal(stops: Sequence[str], too_fine: Mapping[str, str], to_name: Sequence[str]) -> str:
     every = [*stops, *too_fine.values()]
     listed = "; ".join(every[:_MOST_LISTED])
