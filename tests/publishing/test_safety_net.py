@@ -87,6 +87,20 @@ class TestHospital:
         assert "bins={'since': 'year'}" in said
         assert not to.exists()
 
+    def test_persons_in_a_large_table_that_is_sorted_by_them(self, to: Path) -> None:
+        """An evenly spread sample has each of them once: the whole table is counted."""
+        rng = np.random.default_rng(5)
+        rows = 300_000
+        table = pa.table(
+            {
+                "x": np.repeat(rng.permutation(rows // 3) * 37 + 1_000_000, 3),
+                "diagnosis": rng.choice(ILLNESSES, rows),
+            }
+        )
+        figures = r"100,000 different values, 3.0 rows each on average, at most 3\)"
+        with pytest.raises(UnsafeError, match=rf"'x' looks like a person number.*{figures}"):
+            cv.publish(table, {"diagnosis": 3}, to)
+
     def test_a_part_of_the_table_in_which_a_value_is_certain_stops(self, to: Path) -> None:
         drop = ["who", "since"]
         with pytest.raises(UnsafeError, match="some values of 'treated' make 'insulin'") as stopped:

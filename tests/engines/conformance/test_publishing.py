@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import countveil as cv
+from countveil.errors import UnsafeError
 from countveil.release.values import BOOLEAN, kind_of
 from countveil.tables import Bins, put_into_classes
 from tests.engines.conformance.people import CHOICES, REFUSED, people
@@ -23,6 +24,7 @@ from tests.engines.conformance.places import (
     rows_of,
     with_choices,
 )
+from tests.publishing.test_safety_net import hospital
 
 SEED = 7
 
@@ -136,6 +138,26 @@ def test_the_same_is_refused_with_the_same_words(
             publish_refused(table, source.engine, tmp_path, options)
         assert str(caught.value).replace(str(tmp_path), "FOLDER") == refusal(name), name
         assert sorted(tmp_path.iterdir()) == before, name
+
+
+@pytest.mark.parametrize("source", parametrized(SOURCES))
+def test_the_same_dangers_are_found(
+    source: Source, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Persons with several rows, dates of birth, slices, values too fine: wherever rows are."""
+    articles = pa.array([f"article {row // 3}" for row in range(1_500)])
+    table = hospital(1_500).append_column("article", articles)
+    place = source.put(table, tmp_path, request)
+    for sensitive in ({"insulin": 2}, {"article": 5}):
+        said = []
+        for where, engine in ((table, "embedded"), (place, source.engine)):
+            with pytest.raises(UnsafeError) as caught:
+                publish(where, engine, tmp_path / "release", sensitive=sensitive, keep=[])
+            said.append(str(caught.value))
+        assert said[0] == said[1]
+        assert "'who' looks like a person number" in said[0]
+        danger = "'treated' make 'insulin' nearly" if "insulin" in sensitive else "is too fine"
+        assert danger in said[0]
 
 
 # Texts that look like numbers, dates or truths, and what becomes of them: the type, and for texts

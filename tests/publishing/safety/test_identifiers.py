@@ -54,13 +54,13 @@ ORDINARY_NAMES = {
         "patientid", "PatientID", "patient_nbr", "subject", "subject_id", "person_id", "kundennr",
         "Kunden-Nr", "id_paciente", "idpaciente", "numero_cliente", "codigo_cliente", "patient",
         "DUPERSID", "klantnummer", "pasientnr", "pacjent_id", "nr_klienta", "utente_id",
-        "Patienten-ID", "memberno", "custid", "household_id", "numéro_patient",
+        "Patienten-ID", "memberno", "custid", "household_id", "numéro_patient", "id", "PID",
     ],
     "direct identifier": [
         "nhsnumber", "NHS Number", "caseid", "case_id", "encounter_id", "visitid", "personnummer",
         "codice_fiscale", "codiceFiscale", "fødselsnummer", "Sozialversicherungsnummer", "nachname",
         "apellidos", "prénom", "e-mail", "telefoonnummer", "Straße", "fallnummer", "rechnungsnr",
-        "numero_ss", "orderid", "record_no", "id", "pid", "hadm_id", "Kontonummer",
+        "numero_ss", "orderid", "record_no", "hadm_id", "Kontonummer",
     ],
     "date of birth": [
         "dob", "DOB", "birthdate", "date_of_birth", "geburtsdatum", "GebDatum", "fecha_nacimiento",
@@ -102,7 +102,7 @@ def test_names_that_only_sound_like_it(name: str) -> None:
     assert found(name, kind, distinct, values) == ("", "")
 
 
-@pytest.mark.parametrize("name", ["id", "invoice number", "address"])
+@pytest.mark.parametrize("name", ["site_id", "invoice number", "address"])
 def test_names_that_say_it_with_many_values(name: str) -> None:
     assert "its name says so, and" in reason(name, "number", 2_000, [1, 2])
     assert reason(name, "number", 50, [1, 2]) == ""

@@ -21,6 +21,7 @@ from countveil.publishing.safety import (
     Giveaway,
     SliceGiveaway,
     Suspicion,
+    fine_remedy,
     fineness_sentence,
     giveaway_sentence,
     identifier_sentence,
@@ -198,7 +199,8 @@ class Inspection:
             more = len(self.slices) - _MOST_SLICES
             sentences.append(f"{more:,} more such columns or pairs; --format json lists them all.")
         for name, fine in self.fineness.items():
-            sentences.append(f"{fineness_sentence(name, fine)}.")
+            more = f" {fine_remedy([name])}" if fine.stops else ""
+            sentences.append(f"{fineness_sentence(name, fine)}.{more}")
         sentences.append(
             f"{self.linkable:.0%} of the rows have a unique combination of values in the columns "
             f"that would be published as they are: anybody who knows these values of a person can "

@@ -21,7 +21,12 @@ from countveil.publishing.safety.concerns import (
     to_leave_out,
     with_whole_table,
 )
-from countveil.publishing.safety.fineness import Fineness, fineness_of, fineness_sentence
+from countveil.publishing.safety.fineness import (
+    Fineness,
+    fine_remedy,
+    fineness_of,
+    fineness_sentence,
+)
 from countveil.publishing.safety.giveaways import Giveaway, find_giveaways, giveaway_sentence
 from countveil.publishing.safety.identifiers import (
     Facts,
@@ -44,6 +49,7 @@ __all__ = [
     "find_concerns",
     "find_giveaways",
     "find_slices",
+    "fine_remedy",
     "fineness_of",
     "fineness_sentence",
     "giveaway_sentence",

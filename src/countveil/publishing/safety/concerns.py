@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from countveil.errors import UnsafeError, option
-from countveil.publishing.safety.fineness import Fineness, check_fine
+from countveil.publishing.safety.fineness import Fineness, check_fine, fine_remedy
 from countveil.publishing.safety.giveaways import (
     Giveaway,
     find_giveaways,
@@ -188,13 +188,7 @@ def _refusal(stops: Sequence[str], too_fine: Mapping[str, str], to_name: Sequenc
             f"harms nobody, publish it with {option('keep')}. To be named: {named}."
         )
     if too_fine:
-        name = next(iter(too_fine))
-        kept = " and ".join(option("keep", other) for other in too_fine)
-        text += (
-            f" What is too fine can be merged ({option('merge', {name: 'rare:50'})}), put into "
-            f"classes ({option('bins')}), or published as it is, if you have made sure that it "
-            f"harms nobody ({kept})."
-        )
+        text += f" {fine_remedy(list(too_fine))}"
     return text
 
 

@@ -20,11 +20,13 @@ more, and half of its rows have a value with fewer than five: nothing can be lea
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from countveil.errors import option
 
 GUESS, BELIEVED = 0.01, 0.9
 # The odds that lead from the guess to the belief.
@@ -99,6 +101,16 @@ def fineness_sentence(name: str, fine: Fineness) -> str:
         f"values that occur in {each} at most. At ell {fine.ell}, seeing such a value published "
         f"multiplies its odds by {fine.odds:,.0f} in the typical case: who guessed it at 1% then "
         f"believes it at {fine.belief:.2f}"
+    )
+
+
+def fine_remedy(names: Sequence[str]) -> str:
+    """What can be done with columns that are too fine."""
+    kept = " and ".join(option("keep", name) for name in names)
+    return (
+        f"What is too fine can be merged ({option('merge', {names[0]: 'rare:50'})}), put into "
+        f"classes ({option('bins')}), or published as it is, if you have made sure that it harms "
+        f"nobody ({kept})."
     )
 
 

@@ -250,7 +250,7 @@ def _names_person(parts: Sequence[str]) -> tuple[bool, bool]:
         or (one in words.NUMBERS and two in words.PERSONS)
         for one, two in pairs
     ) or any(_glued(part, words.PERSONS, words.NUMBERS) for part in parts)
-    alone = len(parts) == 1 and parts[0] in words.PERSONS
+    alone = len(parts) == 1 and parts[0] in words.PERSONS | words.WHOLE_NUMBERS
     kinds = bool(set(parts) & words.PERSONS) and bool(parts) and parts[-1] in words.BARE_NUMBERS
     return together, alone or kinds
 

@@ -50,6 +50,8 @@ NUMBERS = frozenset({
 })  # fmt: skip
 # Numbers by themselves, where they have many values.
 BARE_NUMBERS = NUMBERS - {"code", "kod", "codigo", "codice", "index", "ref", "reference"}
+# By themselves they are mostly those of the persons of a table.
+WHOLE_NUMBERS = frozenset({"id", "pid", "uid", "idnr", "idno", "identifier", "ident"})
 # Words for a count too: `num_procedures`, `number of visits`. They count persons only at the end.
 COUNTS = frozenset({"no", "num", "number", "nr", "nbr", "numero", "numer"})
 # A direct identifier, wherever it is in a name.
