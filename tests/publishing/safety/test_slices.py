@@ -51,6 +51,16 @@ def test_no_medication_at_all_means_no_insulin() -> None:
     assert "v0" not in slice_sentence(one), "values are for inspect alone"
 
 
+def test_values_leave_only_on_request() -> None:
+    treated = drawn(4, 1) > 0
+    columns = {"treated": coded(treated)}
+    target = coded(np.where(treated, drawn(4, 2), 0))
+    (hidden,) = find_slices(columns, "secret", target, with_values=False)
+    assert hidden.slices[0].where == (("treated", ...),)
+    assert hidden.stops
+    assert "v0" not in repr(hidden)
+
+
 def test_values_of_one_column_are_added_up() -> None:
     """Each age of a child is a small slice; all of them together are a fifth of the table."""
     age = drawn(20, 1)

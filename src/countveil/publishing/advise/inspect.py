@@ -123,7 +123,7 @@ def run_inspect(
     _put_into_suggested_classes(source, unroled, chosen)
     sample = source.sample(sample_size(len(names)), names)
     sampled = [name for name in chosen if name in sample]
-    concerns = find_concerns(looked_at, sampled, source.rows, sample)
+    concerns = find_concerns(looked_at, sampled, source.rows, sample, with_values=True)
     # A weight has a check of its own in place of that for identifiers.
     keep = (*shaping.keep, *shaping.weights)
     concerns = with_whole_table(concerns, source.rows, keep, source.repeats)

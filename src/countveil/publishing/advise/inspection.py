@@ -193,11 +193,14 @@ class Inspection:
             sentence = giveaway_sentence(giveaway)
             sentences.append(f"{sentence}." if giveaway.stops else f"Beware: {sentence}.")
         for found in self.slices[:_MOST_SLICES]:
-            sentence = f"{slice_sentence(found)}. {_worst(found)}"
-            sentences.append(sentence if found.stops else f"Beware: {sentence}")
+            sentence = slice_sentence(found)
+            opening = (
+                f"{sentence[0].upper()}{sentence[1:]}" if found.stops else f"Beware: {sentence}"
+            )
+            sentences.append(f"{opening}. {_worst(found)}")
         if len(self.slices) > _MOST_SLICES:
-            more = len(self.slices) - _MOST_SLICES
-            sentences.append(f"{more:,} more such columns or pairs; --format json lists them all.")
+            rest = len(self.slices) - _MOST_SLICES
+            sentences.append(f"{rest:,} more such columns or pairs in the JSON.")
         for name, fine in self.fineness.items():
             more = f" {fine_remedy([name])}" if fine.stops else ""
             sentences.append(f"{fineness_sentence(name, fine)}.{more}")

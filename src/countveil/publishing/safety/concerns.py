@@ -61,8 +61,14 @@ def find_concerns(
     sensitive: Sequence[str],
     rows: int,
     sample: Mapping[str, CodedColumn],
+    *,
+    with_values: bool = False,
 ) -> Concerns:
-    """The concerns about the columns that would be published."""
+    """The concerns about the columns that would be published.
+
+    Plain values of slices are part of it `with_values` alone: elsewhere no value leaves the place
+    where the rows are.
+    """
     sampled = [column for column in columns if column.name in sample]
     identifiers = _find_identifiers(sampled, sensitive, rows, sample)
     giveaways: list[Giveaway] = []
@@ -83,7 +89,7 @@ def find_concerns(
         giveaways += [one for one in candidates if (*one.columns, one.sensitive) not in known]
         named = {column for giveaway in candidates for column in giveaway.columns}
         plain = {n: coded for n, coded in others.items() if n not in named and n not in sensitive}
-        slices += find_slices(plain, name, sample[name])
+        slices += find_slices(plain, name, sample[name], with_values=with_values)
     looked_at = max((coded.codes.size for coded in sample.values()), default=0)
     return Concerns(identifiers, giveaways, slices, looked_at)
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,11 @@ def slice_sentence(found: SliceGiveaway) -> str:
 
 
 def find_slices(
-    columns: Mapping[str, CodedColumn], sensitive: str, target: CodedColumn
+    columns: Mapping[str, CodedColumn],
+    sensitive: str,
+    target: CodedColumn,
+    *,
+    with_values: bool = True,
 ) -> list[SliceGiveaway]:
     """What is noteworthy, the most rows first."""
     singles = _Search(sensitive, target, slice(None))
@@ -138,7 +142,15 @@ def find_slices(
     gains = {name: singles.gain(counted) for name, counted in cells.items()}
     paired = set(sorted(cells, key=lambda name: -gains[name])[:_MOST_PAIRED])
     found += _pairs(columns, sensitive, target, {n: certain[n] for n in cells if n in paired})
-    return sorted((one for one in found if one.noteworthy), key=lambda one: -one.rows)
+    noteworthy = sorted((one for one in found if one.noteworthy), key=lambda one: -one.rows)
+    return noteworthy if with_values else [_without_values(one) for one in noteworthy]
+
+
+def _without_values(found: SliceGiveaway) -> SliceGiveaway:
+    slices = [
+        replace(one, where=tuple((name, ...) for name, _ in one.where)) for one in found.slices
+    ]
+    return replace(found, slices=tuple(slices))
 
 
 def _pairs(
