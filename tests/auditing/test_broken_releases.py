@@ -50,7 +50,7 @@ def table() -> pa.Table:
 
 def published(table: pa.Table, folder: Path, columns: tuple[str, ...] = ("job",)) -> None:
     protecting = Protecting.of(columns, ELL)
-    publisher.run_publish(table, protecting, Writing.of(folder), shaping=SHAPING)
+    publisher.run_publish(table, protecting, Writing.of(folder, again=True), shaping=SHAPING)
 
 
 def twice_the_truth(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None:
@@ -84,7 +84,7 @@ def whole_blocks(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> No
 
 def in_order(_patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None:
     publish = broken.rewritten(broken.writes_groups_in_order)
-    publish(table, Protecting.of({"job": ELL}), Writing.of(folder), shaping=SHAPING)
+    publish(table, Protecting.of({"job": ELL}), Writing.of(folder, again=True), shaping=SHAPING)
     broken.reseal(folder)
 
 

@@ -87,7 +87,9 @@ def claims(
 
 
 def publish(table: object, folder: Path, ell: dict[str, int] = ELL) -> None:
-    publisher.run_publish(table, Protecting.of(ell), Writing.of(folder), shaping=SHAPING)
+    publisher.run_publish(
+        table, Protecting.of(ell), Writing.of(folder, again=True), shaping=SHAPING
+    )
 
 
 def rewritten(
@@ -99,7 +101,7 @@ def rewritten(
 
     def breaking(_patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> set[str]:
         publish_changed = broken.rewritten(change)
-        publish_changed(table, Protecting.of(ell), Writing.of(folder), shaping=SHAPING)
+        publish_changed(table, Protecting.of(ell), Writing.of(folder, again=True), shaping=SHAPING)
         broken.reseal(folder)
         return audited(table, folder, *attacks, ell=ell)
 
@@ -192,7 +194,7 @@ def leaks(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> set[str]:
     path = folder.parent / "source of the leak.parquet"
     pq.write_table(table.set_column(4, "job", jobs), path)
     protecting = Protecting.of({"job": 4}, seed=5)
-    publisher.run_publish(path, protecting, Writing.of(folder), shaping=SHAPING)
+    publisher.run_publish(path, protecting, Writing.of(folder, again=True), shaping=SHAPING)
     # Each of them is published by nobody with probability 0.32: at least one of 60 is.
     text = "\n".join([*rare, "Person 000017", str(path)])
     (folder / "notes.txt").write_text(text)

@@ -300,7 +300,7 @@ def test_published_values_are_in_random_order_too(tmp_path: Path, numbered: pa.T
 def test_two_publications_have_unrelated_orders(tmp_path: Path, numbered: pa.Table) -> None:
     orders = []
     for name in ("first", "second"):
-        cv.publish(numbered, {"job": 4}, tmp_path / name, keep="row")
+        cv.publish(numbered, {"job": 4}, tmp_path / name, keep="row", again=True)
         orders.append(published_order(tmp_path / name))
     first, second = (np.argsort(order) for order in orders)
     correlation = np.corrcoef(first, second)[0, 1]
@@ -325,7 +325,7 @@ def test_residue_is_dropped_at_random(tmp_path: Path) -> None:
     for run_number in range(40):
         table = pa.table({"row": range(103), "job": repeated([*JOBS, "x", "y", "z", "w"], 103)})
         target = tmp_path / str(run_number)
-        cv.publish(table, {"job": 4}, target, residue="drop", keep="row")
+        cv.publish(table, {"job": 4}, target, residue="drop", keep="row", again=True)
         kept = set(pq.read_table(target / "data")["row"].to_pylist())
         missing += sorted(set(range(103)) - kept)
     assert len(missing) == 40 * 3

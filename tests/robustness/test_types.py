@@ -168,7 +168,8 @@ def test_every_kind_of_frame(tmp_path: Path, make: Callable[[Path], Any]) -> Non
 
 def test_publishing_twice_from_python(tmp_path: Path) -> None:
     for name in ("first", "second"):
-        cv.publish(EVERYDAY, {SENSITIVE: ELL}, tmp_path / name, keep=["row", "big"])
+        wishes: Any = {"keep": ["row", "big"], "again": True}
+        cv.publish(EVERYDAY, {SENSITIVE: ELL}, tmp_path / name, **wishes)
         assert cv.verify(tmp_path / name) == []
 
 

@@ -52,7 +52,7 @@ _RENAME_EXCHANGE = 2
 # A draft of a release, and a file beside its place, are named after what they will become.
 _DRAFT, PENDING = ".draft-", ".pending-"
 _LEFTOVER = re.compile(
-    rf"\.(?P<target>.+)({re.escape(_DRAFT)}|{re.escape(PENDING)})[a-z0-9_]{{8}}(?P<aside>\.previous)?"
+    rf"\.(?P<target>.+)({re.escape(_DRAFT)}|{re.escape(PENDING)})([a-z0-9_]{{8}}|[0-9a-f]{{12}})(?P<aside>\.previous)?"
 )
 _PARTS = {DATA_FOLDER, REPORT_NAME, SIGNATURE_NAME, MANIFEST_NAME}
 

@@ -363,7 +363,7 @@ class TestSources:
         assert [column.type for column in made.columns] == ["int64", "string", "string"]
         assert set(released(tmp_path / "r")["note"].to_pylist()) == {'say "0"', 'say "1"'}
         session.read.parquet(str(tmp_path / "r" / "data")).createOrReplaceTempView("people")
-        again = cv.publish("people", {"b": 2}, tmp_path / "s", engine="spark")
+        again = cv.publish("people", {"b": 2}, tmp_path / "s", engine="spark", again=True)
         assert again.rows == 240
 
     def test_what_may_change_is_pinned(self, session: Any, census: Path) -> None:
@@ -589,10 +589,16 @@ class TestRefusals:
 
     def test_a_release_is_replaced_only_if_asked(self, census: Path, tmp_path: Path) -> None:
         part = str(census / "part-1.parquet")
-        on_spark(part, tmp_path / "r", seed=1)
+        # What a killed driver left, here and for another target, goes with the next publication.
+        for target in ("r", "other"):
+            (tmp_path / f".{target}.draft-0123456789ab" / "data").mkdir(parents=True)
+        on_spark(part, tmp_path / "r")
+        assert [path.name for path in tmp_path.iterdir()] == ["r"]
         first = (tmp_path / "r" / "manifest.json").read_text()
-        with pytest.raises(TargetError, match="force=True"):
+        with pytest.raises(TargetError, match="force=True and again=True"):
             on_spark(part, tmp_path / "r")
+        with pytest.raises(TargetError, match="r seems to be a release of the same people"):
+            on_spark(part, tmp_path / "next")
         on_spark(part, tmp_path / "r", seed=2, force=True, again=True)
         assert (tmp_path / "r" / "manifest.json").read_text() != first
         assert [path.name for path in tmp_path.iterdir()] == ["r"]

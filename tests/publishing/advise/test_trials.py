@@ -116,7 +116,7 @@ def written_and_read(column: pa.ChunkedArray[Any], task: Task, folder: Path) -> 
         run_publish(
             twin,
             Protecting.of({"occupation": 5}, seed=100 * SEED + number),
-            Writing.of(folder / str(number)),
+            Writing.of(folder / str(number), again=True),
             shaping=Shaping(keep=("row", "occupation")),
         )
         found = pq.read_table(folder / str(number) / "data").sort_by("row")

@@ -6,21 +6,27 @@ target, or nothing. Must not know: what is in the files.
 As on one machine, the draft is a hidden folder beside the target, its manifest is written last, and
 all files have the same time where the file system keeps one. Where a folder is renamed in one step,
 so is the draft. In object stores renaming is a copy, so there the manifest follows last: until then
-the target is not a release. A driver that is killed leaves a hidden draft, never a release.
+the target is not a release. A driver that is killed leaves a hidden draft, never a release; on this
+machine's own file system the next publication into the same folder removes it, and elsewhere, where
+nobody can know whether its driver lives, it stays until somebody does.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from countveil.engines.spark import jobs
 from countveil.engines.spark.files import Files
 from countveil.errors import ReleaseError, TargetError, option
+from countveil.release.draft import locked_leftover, remove_dead_leftovers
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
@@ -45,6 +51,8 @@ class SparkDraft:
     ) -> None:
         self._session, self._files, self._replaces = session, files, replaces
         self._target, self._folder = target, folder
+        # On this machine's own file system, a lock shows others that the draft is in use.
+        self._lock = -1
         self.data = f"{folder}/{DATA_FOLDER}"
 
     def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
@@ -125,6 +133,23 @@ class SparkDraft:
         """Remove what is left of the draft; harmless after a commit."""
         with contextlib.suppress(*jobs.java_errors()):
             self._files.remove(self._folder)
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def begin(self) -> None:
+        """Make the folder; where others can see a lock, lock it, and remove what is not locked."""
+        if self._files.scheme != "file":
+            self._make()
+            return
+        remove_dead_leftovers(Path(re.sub("^file:/+", "/", self._folder)).parent)
+        _, self._lock = locked_leftover(self._make)
+
+    def _make(self) -> str:
+        """Make the folder, and name it as this machine does."""
+        self._files.make_folder(self.data)
+        self._files.set_rights(self._folder, "700")
+        return re.sub("^file:/+", "/", self._folder)
 
 
 @contextlib.contextmanager
@@ -136,8 +161,7 @@ def open_draft(session: Any, target: str, *, force: bool, again: bool) -> Iterat
         above, _, name = root.rpartition("/")
         folder = f"{above}/.{name}.draft-{uuid.uuid4().hex[:12]}"
         draft = SparkDraft(session, files, root, folder, replaces=force and again)
-        files.make_folder(draft.data)
-        files.set_rights(folder, "700")
+        draft.begin()
         yield draft
     except jobs.java_errors() as error:
         raise TargetError(
