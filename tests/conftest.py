@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -20,12 +21,20 @@ settings.load_profile("countveil")
 KINDS = ("contracts", "robustness", "statistical")
 
 
+# Of a test with many parameters, so many are measured: most of the others pass the same lines.
+MEASURED = 4
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the kinds; measure no coverage where thousands of examples pass the same lines."""
     here = Path(__file__).parent
+    times: Counter[tuple[Path, str]] = Counter()
     for item in items:
+        test = (item.path, getattr(item, "originalname", item.name))
+        times[test] += 1
         folder = item.path.relative_to(here).parts[0]
         if folder in KINDS:
             item.add_marker(folder)
-        if folder == "statistical" or item.get_closest_marker("hypothesis"):
+        repeated = times[test] > MEASURED
+        if repeated or folder == "statistical" or item.get_closest_marker("hypothesis"):
             item.add_marker("no_cover")

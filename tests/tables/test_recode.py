@@ -106,8 +106,8 @@ def test_declared_values_that_cannot_occur() -> None:
     ("options", "told"),
     [
         ({"drop": ["a"], "keep": ["a"]}, "both dropped and kept"),
-        ({"bins": {"a": 10}, "merge": {"a": {"1": "x"}}}, "cannot be used with --bins"),
-        ({"bins": {"a": 10}, "domain": {"a": ["1"]}}, "cannot be used with --bins"),
+        ({"bins": {"a": 10}, "merge": {"a": {"1": "x"}}}, "cannot be used with bins="),
+        ({"bins": {"a": 10}, "domain": {"a": ["1"]}}, "cannot be used with bins="),
         ({"bins": {"a": "ten"}}, "cannot be read"),
         ({"columns": ["a"], "drop": ["a"]}, "both among those to publish and dropped"),
         ({"bins": {"a": 10}, "labels": {"a": {"1": "x"}}}, "both labelled and put into classes"),

@@ -32,7 +32,10 @@ QUESTIONS = [
     "SELECT insured, avg(code) AS mean, sum(code) AS total FROM release WHERE age < 60 GROUP BY 1",
     "SELECT job, count(*) FILTER (WHERE insured) / count(*) FROM release GROUP BY job",
     "SELECT count(*) FROM release WHERE (age + score) * 2 > 50 AND job <> 'cook'",
+    "SELECT count(*) FROM release WHERE job = 'nurse' AND code = 2",
 ]
+# The paper's iteration takes a second for each of these cells: one of them is enough (above).
+ALL_CELLS = "SELECT job, code, count(*) FROM release GROUP BY ALL"
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"method": "unbiased", "level": 0.9},
@@ -113,6 +116,8 @@ def _same_value(one: Any, two: Any) -> bool:
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_same_answers(release: cv.Release, question: str) -> None:
     for number, options in enumerate(OPTIONS):
+        if question == ALL_CELLS and options.get("method") == "bayes":
+            continue
         assert same(answer(release, question, options), expected(question, number)), options
 
 

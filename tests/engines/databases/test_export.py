@@ -283,5 +283,5 @@ def test_what_is_shown_and_verified_of_a_database(release: cv.Release, tmp_path:
 
 def test_without_the_driver_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
-    with pytest.raises(MissingExtraError, match=r"countveil\[postgres\]"):
+    with pytest.raises(MissingExtraError, match=r"'\.\[postgres\]'"):
         cv.open("postgresql://me@host/db#t")

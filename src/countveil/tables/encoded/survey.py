@@ -287,7 +287,8 @@ def value_range(survey: Survey) -> ValueRange | None:
             return None
         return ValueRange([survey.low], survey.high, None, survey.has_missing)
     known = survey.values.drop_null()
-    first, last = _examples(known.slice(0, _LISTED)), _examples(known.slice(len(known) - 1))
+    end = max(0, len(known) - 1)
+    first, last = _examples(known.slice(0, _LISTED)), _examples(known.slice(end))
     if len(known) and not (first and last):
         return None
     missing = len(known) < len(survey.values)
