@@ -60,10 +60,16 @@ def test_hierarchies_that_are_refused(tmp_path: Path, content: str, level: str) 
         read_levels("d", f"{path}:{level}")
 
 
-@pytest.mark.parametrize("given", ["prefix:0", "prefix", "3", "file.csv", ":3"])
+@pytest.mark.parametrize("given", ["prefix:0", "prefix", "3", "file.csv", ":3", "prefix:x"])
 def test_levels_that_cannot_be_read(given: str) -> None:
-    with pytest.raises(CountveilError):
+    with pytest.raises(SettingsError, match="prefix"):
         read_levels("d", given)
+
+
+@pytest.mark.parametrize("given", ["rare:many", "rare:", "rare:1", "RARE:-3"])
+def test_rare_values_without_a_number(given: str) -> None:
+    with pytest.raises(SettingsError, match="rare"):
+        RareMerge.parse(given)
 
 
 def test_rare_values_get_one_label() -> None:

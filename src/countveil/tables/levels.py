@@ -21,6 +21,7 @@ from countveil.tables.recode import lines_of, value_text
 
 FileName = str | os.PathLike[str]
 _PREFIX = re.compile(r"\s*prefix\s*:\s*([0-9]{1,4})\s*", re.IGNORECASE)
+_LIKE_RARE = re.compile(r"\s*rare\s*:", re.IGNORECASE)
 _RARE = re.compile(r"\s*rare\s*:\s*([0-9]{1,12})\s*(?::\s*(.*\S)\s*)?", re.IGNORECASE | re.DOTALL)
 _OTHER = "other"
 
@@ -45,6 +46,11 @@ class RareMerge:
         """Read `rare:50` or `rare:50:LABEL`; None if the text is something else."""
         match = _RARE.fullmatch(text)
         if match is None:
+            if _LIKE_RARE.match(text) and not Path(text).exists():
+                raise SettingsError(
+                    f"Rare values are merged with rare:N, such as rare:50: those with fewer than N "
+                    f"rows; or rare:N:LABEL. Got {text[:60]!r}."
+                )
             return None
         below = int(match[1])
         if below < 2:
@@ -103,7 +109,8 @@ def read_levels(column: str, given: object) -> int | Level:
             )
         return int(match[1])
     file, mark, level = text.rpartition(":")
-    if not mark or not file or not level:
+    no_length = file.strip().lower() == "prefix" and not Path(file).exists()
+    if not mark or not file or not level or no_length:
         raise SettingsError(
             f"The levels of column {column!r} are written as prefix:3, or as FILE:LEVEL for a CSV "
             f"file with lines of value,level1,level2,...; got {text[:60]!r}."

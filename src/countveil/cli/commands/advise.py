@@ -123,9 +123,13 @@ def _print_column(column: ColumnAdvice) -> None:
 
 
 def _print_question(question: QuestionAdvice) -> None:
-    from countveil.publishing.advise.advice import question_sentence, question_table
+    from countveil.publishing.advise.advice import (
+        MOST_SHOWN,
+        question_sentence,
+        question_table,
+    )
 
-    print_paragraph(question.question)
+    print_paragraph(visible(question.question, MOST_SHOWN))
     if question.figures:
         print_table(*question_table(question))
     print_paragraph(question_sentence(question), bullet="- ")

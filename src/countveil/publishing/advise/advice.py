@@ -17,6 +17,9 @@ from countveil.publishing.advise.recommend import Recommendation
 if TYPE_CHECKING:
     from countveil.publishing.advise.questions import QuestionAdvice
 
+# What was not meant as a question may be a whole file.
+MOST_SHOWN = 400
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnAdvice:
@@ -90,7 +93,7 @@ def question_sentence(advice: QuestionAdvice) -> str:
 def question_text(advice: QuestionAdvice) -> str:
     """Everything about one question."""
     table = text_table(*question_table(advice)) if advice.figures else ""
-    return f"{visible(advice.question)}\n{table}{visible(question_sentence(advice))}\n"
+    return f"{visible(advice.question, MOST_SHOWN)}\n{table}{visible(question_sentence(advice))}\n"
 
 
 def accuracy_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
