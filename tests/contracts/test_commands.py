@@ -74,7 +74,11 @@ def test_the_readme_installs_from_a_clone_and_from_no_index() -> None:
 
 @pytest.mark.slow
 def test_the_command_works_once_it_is_installed(tmp_path: Path) -> None:
-    words = ("--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--prefix", tmp_path)
+    # Without --ignore-installed pip would remove the countveil that runs these tests.
+    words = (
+        "--no-deps", "--no-build-isolation", "--no-index", "--quiet", "--ignore-installed",
+        "--prefix", tmp_path,
+    )  # fmt: skip
     subprocess.run([sys.executable, "-m", "pip", "install", *words, ROOT], check=True)
     (command,) = tmp_path.rglob("bin/countveil")
     (folder,) = tmp_path.rglob("site-packages")
