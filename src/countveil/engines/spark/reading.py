@@ -185,7 +185,10 @@ def chosen_rows(frame: Any, reading: Reading) -> ChosenRows:
         return ChosenRows(frame, ())
     condition = _condition(reading.where, known)
     columns = [PublishedColumn(column.name, column.type, "plain") for column in known]
-    text = dialect_for(SPARK, columns).text(condition)
+    try:
+        text = dialect_for(SPARK, columns).text(condition)
+    except QueryError as error:
+        raise SettingsError(f"{option('where')}: {error}") from error
     return ChosenRows(frame.where(text), sorted(columns_named(condition)))
 
 
