@@ -114,6 +114,12 @@ def main() -> None:
         options.to.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def _publishing(source: Path, place: Path) -> list[str | Path]:
+    """The command, which replaces the release of the turn before."""
+    words = ("publish", source, "-s", "occupation:5", "--force", "--again")
+    return [installed_command(), *words, "--to", place / "release"]
+
+
 def parquet(place: Path, options: argparse.Namespace) -> list[str]:
     """Parquet to Parquet."""
     rows, memory = options.rows, options.memory
@@ -121,17 +127,7 @@ def parquet(place: Path, options: argparse.Namespace) -> list[str]:
     name = f"{rows:,} rows"
 
     def publish(*more: str) -> Callable[[int], Cost]:
-        words = (
-            "publish",
-            source,
-            "-s",
-            "occupation:5",
-            "--force",
-            "--again",
-            "--to",
-            place / "release",
-        )
-        return lambda _turn: run([installed_command(), *words, *more])
+        return lambda _turn: run([*_publishing(source, place), *more])
 
     copied, published, bounded = best(
         options.times,
@@ -169,20 +165,10 @@ def parquet(place: Path, options: argparse.Namespace) -> list[str]:
 def csv(place: Path, rows: int, times: int) -> list[str]:
     """CSV to Parquet, whole commands."""
     source = _table(place, rows, "csv")
-    words = (
-        "publish",
-        source,
-        "-s",
-        "occupation:5",
-        "--force",
-        "--again",
-        "--to",
-        place / "release",
-    )
     copied, published = best(
         times,
         lambda _turn: run([sys.executable, "-c", COPY, source, place / "copy.parquet", ""]),
-        lambda _turn: run([installed_command(), *words]),
+        lambda _turn: run(_publishing(source, place)),
     )
     return [
         _line(f"DuckDB copy, {rows:,} rows of CSV", copied, copied),

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.errors import InputError, SettingsError
-from countveil.tables.cells import PERIODS, CellChange, number_of
+from countveil.release.steps import PERIODS
+from countveil.tables.cells import CellChange, number_of
 from tests.strategies import examples
 
 STEPS = st.sampled_from([1, 2, 5, 10, 1000, 0.5, 0.25, 0.1, 0.01, 3, 7])

@@ -10,12 +10,23 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-# The label of a period, as a pattern.
-_PERIODS = {
+# A period -> the label of the one that a day falls into; as texts, labels sort as the periods do.
+PERIODS: dict[str, Callable[[dt.date], str]] = {
+    "day": dt.date.isoformat,
+    "week": lambda day: "{:04d}-W{:02d}".format(*day.isocalendar()),
+    "month": lambda day: f"{day.year:04d}-{day.month:02d}",
+    "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
+    "year": lambda day: f"{day.year:04d}",
+    "decade": lambda day: f"{day.year // 10 * 10:04d}s",
+}
+# What a code has between its parts; a prefix does not end with it.
+SEPARATORS = " .-/_"
+# The labels of a period, as a pattern.
+_LABELS = {
     "day": r"\d{4}-\d{2}-\d{2}", "week": r"\d{4}-W\d{2}", "month": r"\d{4}-\d{2}",
     "quarter": r"\d{4}-Q[1-4]", "year": r"\d{4}", "decade": r"\d{3}0s",
 }  # fmt: skip
@@ -59,7 +70,7 @@ class Mapped:
     def became(self, value: Any) -> Any:
         """What is published in place of a value."""
         labels = self.labels or {}
-        return value if value in labels.values() else labels.get(value_text(value), value)
+        return value if value in labels.values() else labels.get(code_text(value), value)
 
     def said(self, value: Any) -> str:
         """What happened to a value that is not published."""
@@ -106,8 +117,8 @@ class Shortened:
 
     def became(self, value: Any) -> Any:
         """What is published in place of a value."""
-        text = value_text(value)
-        return text[: self.length].rstrip(" .-/_") if len(text) > self.length else value
+        text = code_text(value)
+        return prefix_of(text, self.length) if len(text) > self.length else value
 
     def said(self, value: Any) -> str:
         """What happened to a value that is not published."""
@@ -122,7 +133,7 @@ class InPeriods:
     period: str
 
     def __post_init__(self) -> None:
-        if self.period not in _PERIODS:
+        if self.period not in _LABELS:
             raise ValueError("a period of dates is unknown")
 
     @property
@@ -132,21 +143,14 @@ class InPeriods:
 
     def became(self, value: Any) -> Any:
         """What is published in place of a value."""
-        text = value_text(value)
-        if re.fullmatch(_PERIODS[self.period], text):
+        text = code_text(value)
+        if re.fullmatch(_LABELS[self.period], text):
             return text
         try:
             day = dt.date.fromisoformat(text[:10])
         except ValueError:
             return value
-        return {
-            "day": day.isoformat(),
-            "week": "{:04d}-W{:02d}".format(*day.isocalendar()),
-            "month": f"{day.year:04d}-{day.month:02d}",
-            "quarter": f"{day.year:04d}-Q{(day.month + 2) // 3}",
-            "year": f"{day.year:04d}",
-            "decade": f"{day.year // 10 * 10:04d}s",
-        }[self.period]
+        return PERIODS[self.period](day)
 
     def said(self, value: Any) -> str:
         """What happened to a value that is not published."""
@@ -276,7 +280,12 @@ STEPS: dict[str, type[Any]] = {
 }
 
 
-def value_text(value: Any) -> str:
+def prefix_of(text: str, length: int) -> str:
+    """The first characters of a code, without a separator at their end."""
+    return text[:length].rstrip(SEPARATORS) if len(text) > length else text
+
+
+def code_text(value: Any) -> str:
     """A value as a publisher writes it in a file: 1.0 is the code 1."""
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -8,9 +8,7 @@ so all of them agree. Nothing that is raised here quotes a cell.
 
 from __future__ import annotations
 
-import datetime as dt
 import decimal
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,22 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.errors import InputError, SettingsError, option
+from countveil.release.steps import PERIODS, SEPARATORS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ISO_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T].*)?$"
-# What a code has between its parts; a prefix does not end with it.
-_SEPARATORS = " .-/_"
-# A period -> the label of the one that a day falls into; as texts, labels sort as the periods do.
-PERIODS: dict[str, Callable[[dt.date], str]] = {
-    "day": dt.date.isoformat,
-    "week": lambda day: "{:04d}-W{:02d}".format(*day.isocalendar()),
-    "month": lambda day: f"{day.year:04d}-{day.month:02d}",
-    "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
-    "year": lambda day: f"{day.year:04d}",
-    "decade": lambda day: f"{day.year // 10 * 10:04d}s",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +143,6 @@ def number_of(text: object, option: str, column: str) -> float:
     return int(exact) if exact == exact.to_integral_value() else float(exact)
 
 
-def prefix_of(text: str, length: int) -> str:
-    """The first characters of a code, without a separator at their end."""
-    return text[:length].rstrip(_SEPARATORS) if len(text) > length else text
-
-
 def rounded_number(number: float, step: float) -> float:
     """The multiple of `step` that is nearest to a number, of two the even one."""
     if isinstance(number, int) and float(step).is_integer():
@@ -241,7 +224,7 @@ def _prefixes(array: pa.Array[Any], length: int) -> pa.Array[Any]:
     import pyarrow.compute as pc
 
     text = array.cast(pa.string())
-    cut = pc.utf8_rtrim(pc.utf8_slice_codeunits(text, 0, length), _SEPARATORS)
+    cut = pc.utf8_rtrim(pc.utf8_slice_codeunits(text, 0, length), SEPARATORS)
     longer = pc.greater(pc.utf8_length(text), length)
     shortened: pa.Array[Any] = pc.if_else(longer, cut, text)
     return shortened

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countveil.errors import InputError, option
-from countveil.tables.recode import read_pairs, value_text
+from countveil.release.steps import code_text
+from countveil.tables.recode import read_pairs
 
 
 def read_labels(given: Mapping[Any, str] | str | os.PathLike[str]) -> dict[str, str]:
@@ -49,10 +50,3 @@ def labelled(column: str, values: Sequence[Any], labels: Mapping[str, str]) -> l
 def has_all_labels(values: Sequence[Any], labels: Mapping[str, str]) -> bool:
     """Whether every value has a label."""
     return all(value is None or code_text(value) in labels for value in values)
-
-
-def code_text(value: Any) -> str:
-    """A code as it is written: 1.0 is the code 1."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return value_text(value)

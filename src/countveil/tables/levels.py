@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from countveil.errors import InputError, SettingsError, option
-from countveil.tables.labels import code_text
+from countveil.release.steps import code_text
 from countveil.tables.recode import lines_of, value_text
 
 FileName = str | os.PathLike[str]

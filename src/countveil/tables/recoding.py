@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from countveil.errors import SettingsError, option
-from countveil.tables.cells import PERIODS, CellChange, number_of
+from countveil.release.steps import PERIODS
+from countveil.tables.cells import CellChange, number_of
 from countveil.tables.classes import Bins
 from countveil.tables.labels import read_labels
 from countveil.tables.levels import Level, RareMerge, read_levels

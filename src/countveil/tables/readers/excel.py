@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 
 from countveil.errors import InputError, MissingExtraError, nearest
+from countveil.release.steps import code_text
 from countveil.tables.encoded.arrow_arrays import plain_table
-from countveil.tables.labels import code_text
 from countveil.tables.readers.blocks import TableBlocks
 
 _WHOLE_BELOW = 1 << 53

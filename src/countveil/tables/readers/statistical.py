@@ -19,8 +19,8 @@ from typing import Any
 import pyarrow as pa
 
 from countveil.errors import InputError, MissingExtraError
+from countveil.release.steps import code_text
 from countveil.tables import Reading
-from countveil.tables.labels import code_text
 from countveil.tables.readers.statistical_times import SAS, SPSS, STATA, Counting, times_of
 from countveil.tables.readers.streams import StreamBlocks
 from countveil.tables.storage.memory import KeptColumns
