@@ -41,44 +41,18 @@ from countveil.maths.groups.balance import (
     section,
     unreported,
 )
-from countveil.maths.groups.multiplicities import Fit, cost, wide
+from countveil.maths.groups.multiplicities import Fit
 from countveil.maths.groups.trades import mixed_rows
 from countveil.randomness import Stream
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-# Work of one pass over the pool, in pairs looked up, and its size. Where groups hold a large share
-# of all values, every pair meets often in each level: levels are as good, for far less work.
-_POOL_LOOKUPS, _WIDE_LOOKUPS, _POOL_PLACES = 250_000_000, 10_000_000, 60_000_000
-# Templates per pair: with fewer, there are more steps; with more, each step takes longer.
-_PER_PAIR, _PLACES_PER_PAIR, _SMALLEST_POOL = 2, 10, 300
-# All possible groups are the pool if there are at most _ALL, or at most _ALL_TIMES the pool.
-_ALL, _ALL_TIMES = 50_000, 12
 # Two rare values should share this many templates, at the cost of at most this share of places.
 _MEET, _EXTRA_SHARE = 8.0, 0.5
 # The pool need not be fully random or balanced: sweeps of trades, and of swaps.
 _TRADES, _SWAPS = 4, 2.0
 _MOST_OFF, _USED_IF_NOT_SOLVED = 5.0, 0.5
-
-
-def pool_size(places: int, n_balanced: int, n_values: int) -> int:
-    """How many templates make it easy to solve for all pairs; 0 if that is too much work.
-
-    Where some values are left to chance, most are; levels serve for the others.
-    """
-    per_pair = max(_PER_PAIR, _PLACES_PER_PAIR / places)
-    pool = max(_SMALLEST_POOL, int(per_pair * n_balanced * (n_balanced - 1) / 2))
-    if n_balanced < n_values or not affordable(pool, places, n_balanced):
-        return 0
-    possible = comb(n_values, places)
-    return possible if possible <= max(_ALL, _ALL_TIMES * pool) else pool
-
-
-def affordable(pool: int, places: int, n_balanced: int) -> bool:
-    """Is solving for this many templates affordable?"""
-    most = _WIDE_LOOKUPS if wide(places, n_balanced) else _POOL_LOOKUPS
-    return pool * cost(places, n_balanced) <= most and pool * places <= _POOL_PLACES
 
 
 def bulk(

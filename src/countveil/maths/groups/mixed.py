@@ -37,7 +37,8 @@ from numpy.typing import NDArray
 from countveil.maths.channel.design import Design, expected_pairs, fit_design
 from countveil.maths.channel.templates import Templates, meetings
 from countveil.maths.groups.balance import ShareDone, TargetMeetings, balance, section, unreported
-from countveil.maths.groups.bulk import affordable, bulk, pool_size
+from countveil.maths.groups.bulk import bulk
+from countveil.maths.groups.multiplicities import affordable, pool_size
 from countveil.maths.groups.trades import level, level_size, mixed_rows, wrap_around
 from countveil.randomness import Stream
 

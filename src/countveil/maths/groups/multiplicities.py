@@ -1,7 +1,8 @@
 """How often to use each template of a pool, so that all pairs of values meet as they should.
 
 Enters: templates, target counts and meetings, how far these may be off, first multiplicities.
-Leaves: positive real multiplicities near them. Must not know: what the templates are for.
+Leaves: positive real multiplicities near them; how many templates make that easy, and whether the
+work is affordable. Must not know: how templates are made, what they are for.
 
 Counts and meetings are linear in the multiplicities. Conjugate gradients (CGLS) find the change
 that makes them right with the smallest sum of squares over multiplicities. Applied as a factor, it
@@ -10,6 +11,8 @@ towards the multiplicities of largest entropy relative to the first ones.)
 """
 
 from __future__ import annotations
+
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +23,13 @@ from countveil.maths.groups.balance import ShareDone, TargetMeetings, unreported
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+# Work of one pass over the pool, in pairs looked up, and its size. Where groups hold a large share
+# of all values, every pair meets often in each level: levels are as good, for far less work.
+_POOL_LOOKUPS, _WIDE_LOOKUPS, _POOL_PLACES = 250_000_000, 10_000_000, 60_000_000
+# Templates per pair: with fewer, there are more steps; with more, each step takes longer.
+_PER_PAIR, _PLACES_PER_PAIR, _SMALLEST_POOL = 2, 10, 300
+# All possible groups are the pool if there are at most _ALL, or at most _ALL_TIMES the pool.
+_ALL, _ALL_TIMES = 50_000, 12
 _ROUNDS, _ITERATIONS = 12, 24
 # The usual number of iterations, for the progress.
 _USUAL = 30
@@ -33,6 +43,25 @@ _LOOKUP = 10
 # What is missing here adds to the rounding error: stop at a share of the allowance for both, or of
 # the twelfth of a square per pair that rounding leaves at best.
 _SHARE, _SQUARE = 0.1, 0.02
+
+
+def pool_size(places: int, n_balanced: int, n_values: int) -> int:
+    """How many templates make it easy to solve for all pairs; 0 if that is too much work.
+
+    Where some values are left to chance, most are; levels serve for the others.
+    """
+    per_pair = max(_PER_PAIR, _PLACES_PER_PAIR / places)
+    pool = max(_SMALLEST_POOL, int(per_pair * n_balanced * (n_balanced - 1) / 2))
+    if n_balanced < n_values or not affordable(pool, places, n_balanced):
+        return 0
+    possible = comb(n_values, places)
+    return possible if possible <= max(_ALL, _ALL_TIMES * pool) else pool
+
+
+def affordable(pool: int, places: int, n_balanced: int) -> bool:
+    """Is solving for this many templates affordable?"""
+    most = _WIDE_LOOKUPS if wide(places, n_balanced) else _POOL_LOOKUPS
+    return pool * cost(places, n_balanced) <= most and pool * places <= _POOL_PLACES
 
 
 def cost(places: int, n_balanced: int) -> float:
