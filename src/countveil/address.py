@@ -1,6 +1,6 @@
 """The one grammar of addresses: sources, releases and export targets are all written with it.
 
-    FILE, FOLDER, PATTERN                               files; see `tables/locate.py`
+    FILE, FOLDER, PATTERN                               files; see `tables/sources.py`
     WORKBOOK.xlsx#sheet                                 a sheet of a workbook
     sqlite:FILE#table                                   a table in a SQLite file
     duckdb:FILE#table, duckdb:FILE#schema.table         a table in a DuckDB file

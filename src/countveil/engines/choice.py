@@ -34,7 +34,7 @@ def check_engine(name: str, master: str | None = None) -> None:
 def chosen_engine(name: str, table: object, master: str | None = None) -> Engine:
     """The engine to publish a table with: the named one, but Spark for a data frame of Spark."""
     # Only here: an analyst's process loads nothing about sources.
-    from countveil.tables.locate import is_spark_frame
+    from countveil.tables.sources import is_spark_frame
 
     if is_spark_frame(table):
         name = SPARK

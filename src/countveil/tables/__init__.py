@@ -5,20 +5,12 @@ options; blocks of encoded columns. Must not know: groups, draws, which engine p
 modules of this folder describe and open no data file, except the small ones in which a publisher
 lists values; only `readers/` opens data.
 
-Start at `locate` (what was named) and `options` (how to read and shape it), then `readers/`;
+Start at `sources` (what was named) and `options` (how to read and shape it), then `readers/`;
 `encoded/` is how rows are represented, `storage/` where they are kept.
 """
 
 from countveil.tables.classes import Bins, Classes, put_into_classes
 from countveil.tables.columns import Column, Roles, assign_roles, check_named
-from countveil.tables.locate import (
-    DatabaseSource,
-    FileSource,
-    FrameSource,
-    Source,
-    describe_source,
-    input_files,
-)
 from countveil.tables.options import (
     PLAIN_CSV,
     CsvStyle,
@@ -26,6 +18,14 @@ from countveil.tables.options import (
     Shaping,
     SourceOptions,
     table_options,
+)
+from countveil.tables.sources import (
+    DatabaseSource,
+    FileSource,
+    FrameSource,
+    Source,
+    describe_source,
+    input_files,
 )
 
 __all__ = [

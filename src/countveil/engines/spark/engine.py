@@ -27,7 +27,7 @@ from countveil.engines.spark.session import (
 from countveil.engines.spark.source_table import SparkSource
 from countveil.errors import InputError, option
 from countveil.tables import Reading, Shaping, check_named
-from countveil.tables.locate import is_spark_frame
+from countveil.tables.sources import is_spark_frame
 
 
 class SparkEngine:

@@ -25,7 +25,7 @@ from countveil.sql.query.expressions import Expression, columns_named
 from countveil.sql.query.parse import parse_condition
 from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.tables import PLAIN_CSV, Column, CsvStyle, Reading, check_named
-from countveil.tables.locate import is_spark_frame
+from countveil.tables.sources import is_spark_frame
 
 _FORMATS = {
     "parquet": (".parquet", ".pq"),

@@ -18,9 +18,9 @@ import pyarrow as pa
 from countveil.errors import InputError
 from countveil.tables import Reading
 from countveil.tables.encoded.arrow_arrays import plain_table
-from countveil.tables.locate import is_pandas, is_polars_plan
 from countveil.tables.readers.blocks import Blocks, TableBlocks
 from countveil.tables.readers.streams import StreamBlocks
+from countveil.tables.sources import is_pandas, is_polars_plan
 from countveil.tables.storage.memory import KeptColumns
 
 _BATCH = 1 << 16
