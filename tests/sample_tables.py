@@ -19,7 +19,7 @@ from countveil.engines.local.engine import LocalEngine, LocalSource
 from countveil.tables import Reading, describe_source, table_options
 from countveil.tables.encoded.encoding import Form
 from countveil.tables.readers.blocks import Blocks
-from countveil.tables.readers.open import open_blocks
+from countveil.tables.sources import open_blocks
 from countveil.tables.storage.memory import KeptColumns
 
 Kind = tuple[Any, st.SearchStrategy[Any]]

@@ -2,11 +2,11 @@
 
 Enters: whatever the publisher names or passes, and options. Leaves: checked descriptions and
 options; blocks of encoded columns. Must not know: groups, draws, which engine publishes. The
-modules of this folder describe and open no data file, except the small ones in which a publisher
-lists values; only `readers/` opens data.
+modules of this folder describe and read no data file, except the small ones in which a publisher
+lists values; only `readers/` reads data.
 
-Start at `sources` (what was named) and `options` (how to read and shape it), then `readers/`;
-`encoded/` is how rows are represented, `storage/` where they are kept.
+Start at `sources` (what was named, and which reader opens it) and `options` (how to read and shape
+it), then `readers/`; `encoded/` is how rows are represented, `storage/` where they are kept.
 """
 
 from countveil.tables.classes import Bins, Classes, put_into_classes

@@ -40,7 +40,7 @@ from countveil.tables.encoded.survey import (
     value_range,
 )
 from countveil.tables.progress import Progress
-from countveil.tables.readers.open import open_blocks
+from countveil.tables.sources import open_blocks
 from countveil.tables.storage.memory import KeptColumns, MemoryShares, memory_shares
 
 _SAMPLED_SPANS = 8

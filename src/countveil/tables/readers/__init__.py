@@ -3,6 +3,6 @@
 Enters: a source description. Leaves: blocks that can be read span by span, again and again. Must
 not know: what the columns are for.
 
-Start at `open.open_blocks`, which chooses a reader; `blocks` says what every reader provides. What
-can be read only once goes through `streams`; `row_filter` applies `--where` and `--columns`.
+`open_blocks` in `tables/sources.py` chooses a reader; `blocks` says what every reader provides.
+What can be read only once goes through `streams`; `row_filter` applies `--where` and `--columns`.
 """
