@@ -26,7 +26,7 @@ from countveil.publishing.safety import (
     sample_size,
     with_whole_table,
 )
-from countveil.publishing.safety.odd_cells import OddCells, find_odd_cells
+from countveil.publishing.safety.patterns import OddCells, find_odd_cells
 from countveil.release.values import NUMBER, kind_of
 from countveil.tables import (
     Classes,

@@ -46,7 +46,7 @@ from countveil.publishing.safety import (
     to_leave_out,
     with_whole_table,
 )
-from countveil.publishing.safety.odd_cells import find_odd_cells, mostly_alike
+from countveil.publishing.safety.patterns import find_odd_cells, mostly_alike
 from countveil.release.values import NUMBER, TEXT, kind_of
 from countveil.tables import (
     Bins,

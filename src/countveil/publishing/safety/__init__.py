@@ -4,7 +4,8 @@ Enters: columns as codes and some of their values. Leaves: concerns with measure
 that quote no value. Must not know: files, how an engine reads, how anything is published. Start at
 `concerns.find_concerns`.
 
-    identifiers    one column, by its name (vocabulary) and its values (patterns)
+    patterns       what values look like by themselves, and cells that do not look like the others
+    identifiers    one column, by its name (vocabulary) and its values
     persons        a value that comes back with the same sex and year of birth
     giveaways      plain columns that give a sensitive value away on average
     slices         ... in a part of the table
@@ -31,11 +32,11 @@ from countveil.publishing.safety.giveaways import Giveaway, find_giveaways, give
 from countveil.publishing.safety.identifiers import (
     Facts,
     Suspicion,
-    looks_missing,
     sounds_sensitive,
     suspicion,
     uniqueness,
 )
+from countveil.publishing.safety.patterns import looks_missing
 from countveil.publishing.safety.slices import SliceGiveaway, find_slices, slice_sentence
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 Enters: a column's name, kind, how many rows and different values it has, and some of the values.
 Leaves: a `Suspicion` with its reason in words. Must not know: other columns (`persons.py` does). No
-value is quoted but marks that mean a missing one.
+value is quoted.
 
 A name alone is enough only where it can hardly mean anything else, and where the column has more
 than a handful of values: `phone_service` with yes and no is nobody's number. Everything else needs
@@ -13,7 +13,6 @@ numbers of persons is said at each rule. `benchmarks/identifiers.py` measures ho
 from __future__ import annotations
 
 import itertools
-import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -39,8 +38,6 @@ _MANY, _HALF, _FIFTH, _ALL = 0.05, 0.5, 0.2, 0.95
 MOST_ROWS_EACH = 100
 # As many as there are years of birth; classes of years have fewer.
 _YEARS = 120
-_LEAST_NUMBERS, _LEAST_LENGTH = 200, 6
-_BELL = 0.04
 # Letters that are not a plain letter and an accent.
 _LETTERS: dict[int, str | int | None] = {
     ord("ø"): "o", ord("ł"): "l", ord("æ"): "ae", ord("ß"): "ss", ord("đ"): "d",
@@ -168,52 +165,17 @@ def uniqueness(facts: Facts) -> Suspicion | None:
     if facts.distinct < _LEAST_VALUES or not facts.is_label:
         return None
     reason = f"it has a different value in {facts.differing:.0%} of the rows"
+    several = facts.distinct >= patterns.LEAST_NUMBERS
     if facts.kind == TEXT:
-        many = facts.differing > _ALL or (
-            facts.differing >= _HALF and facts.distinct >= _LEAST_NUMBERS
-        )
+        many = facts.differing > _ALL or (facts.differing >= _HALF and several)
         return Suspicion(DIRECT, reason) if many else None
     numbers = np.array([float(value) for value in facts.examples])
     if facts.differing > _ALL:
-        return None if _looks_measured(numbers) else Suspicion(DIRECT, reason)
-    if facts.differing >= _FIFTH and facts.distinct >= _LEAST_NUMBERS and _looks_issued(numbers):
+        return None if patterns.looks_measured(numbers) else Suspicion(DIRECT, reason)
+    if facts.differing >= _FIFTH and several and patterns.looks_issued(numbers):
         reason += ", its numbers are equally long and end in all digits alike"
         return Suspicion(DIRECT, reason)
     return None
-
-
-def _looks_measured(numbers: NDArray[np.float64]) -> bool:
-    """Amounts and counts: their sizes, or the logarithms of these, lie on a bell curve.
-
-    Or they have three lengths and more. Numbers that somebody gave out are spread evenly, and
-    nearly all of them have one of two lengths.
-    """
-    lengths = np.bincount([len(str(abs(int(number)))) for number in numbers]) / numbers.size
-    if (lengths >= 0.1).sum() >= 3 or _off_the_bell(numbers) < _BELL:
-        return True
-    return bool(numbers.min() > 0) and _off_the_bell(np.log(numbers)) < _BELL
-
-
-def _off_the_bell(numbers: NDArray[np.float64]) -> float:
-    """How far the distribution is from a normal one, by Kolmogorov; 0.06 if it is even."""
-    spread = float(numbers.std())
-    if numbers.size < _LEAST_NUMBERS or not spread:
-        return 1.0
-    places = (np.sort(numbers) - numbers.mean()) / spread
-    normal = np.array([0.5 * (1 + math.erf(place / math.sqrt(2))) for place in places])
-    reached = (np.arange(numbers.size) + 0.5) / numbers.size
-    return float(np.abs(normal - reached).max())
-
-
-def _looks_issued(numbers: NDArray[np.float64]) -> bool:
-    """Numbers that somebody gave out: equally long, no digit preferred at the end."""
-    if numbers.size < _LEAST_NUMBERS or numbers.min() <= 0 or numbers.max() >= 2**53:
-        return False
-    lengths = np.bincount(np.floor(np.log10(numbers)).astype(int) + 1)
-    endings = np.bincount(numbers.astype(np.int64) % 10, minlength=10) / numbers.size
-    usual = int(np.argmax(lengths))
-    alike = lengths[usual] / numbers.size > _ALL
-    return bool(usual >= _LEAST_LENGTH and alike and endings.max() < 0.15 and endings.min() > 0.05)
 
 
 def _names_direct(parts: Sequence[str]) -> bool:
@@ -292,11 +254,6 @@ def words_of(name: str) -> list[str]:
         c for c in unicodedata.normalize("NFKD", folded) if not unicodedata.combining(c)
     )
     return [word for word in re.split(r"[^a-z0-9]+", plain) if word]
-
-
-def looks_missing(examples: Sequence[Any]) -> list[str]:
-    """Texts among the values that often mean a missing value."""
-    return [v for v in examples if isinstance(v, str) and v.strip().lower() in words.MISSING_MARKS]
 
 
 def sounds_sensitive(name: str) -> bool:

@@ -1,19 +1,31 @@
-"""What values look like by themselves: e-mail addresses, check digits, dates of birth, names.
+"""What values look like by themselves: addresses, check digits, dates of birth, names, odd cells.
 
-Enters: up to a thousand different values of a column. Leaves: what they look like, in words; None
-if they look ordinary. Must not know: the column's name, other columns, how often a value occurs. No
-value leaves.
+Enters: up to a thousand different values of a column; for odd cells, also which rows have which.
+Leaves: what they look like, in words; None if they look ordinary. Must not know: what the column's
+name means, other columns. No value leaves but marks that mean a missing one.
+
+**Odd cells.** Text that would be numbers, or dates, but for a few cells: how many these are, and
+the first row that has one.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from countveil.errors import option
+from countveil.publishing.safety.vocabulary import MISSING_MARKS
+from countveil.release.values import TEXT, kind_of
+from countveil.tables import Column
+from countveil.tables.classes import NUMBER_TEXT
+from countveil.tables.encoded.survey import CodedColumn
 
 Digits = NDArray[np.int64]
 
@@ -46,6 +58,40 @@ _MOST = 0.9
 LEAST_VALUES = 30
 _LEAST_BIRTHS, _LEAST_DECADES = 150, 4.5
 _LEAST_DIGITS, _MOST_DIGITS = 8, 19
+# Fewer numbers than this show neither a bell curve nor how their digits are spread.
+LEAST_NUMBERS, _LEAST_LENGTH = 200, 6
+_BELL = 0.04
+# So large a share of the cells, and so many of them, say what a column should hold.
+_NEARLY_ALL, _LEAST_CELLS = 0.95, 20
+# Among codes such as 250.1 there are some such as V57.
+_CODE = re.compile(r"[A-Za-z]{1,3}[0-9][0-9.]*")
+
+
+@dataclass(frozen=True, slots=True)
+class OddCells:
+    """Cells that are not what all others of a column are; rows are counted from 1."""
+
+    column: str
+    kind: str
+    cells: int
+    known: int
+    first_row: int
+    sampled: bool
+
+    @property
+    def sentence(self) -> str:
+        """For the publisher."""
+        are = "is not one" if self.cells == 1 else "are not"
+        where = (
+            f"{self.cells:,} of {self.known:,} cells that were looked at {are}"
+            if self.sampled
+            else f"{self.cells:,} of {self.known:,} cells {are} (the first in row "
+            f"{self.first_row:,}, counted from 1 without a header)"
+        )
+        return (
+            f"{self.column!r} would hold {self.kind}s, but {where}, so all of it is taken as text. "
+            f"Correct the cells, or name what stands for a missing value with {option('missing')}."
+        )
 
 
 def identifier_pattern(texts: Sequence[str]) -> str | None:
@@ -118,6 +164,95 @@ def check_digit(values: Sequence[Any]) -> str | None:
         if met is not None and float(met.mean()) >= _MOST:
             return name
     return None
+
+
+def looks_measured(numbers: NDArray[np.float64]) -> bool:
+    """Amounts and counts: their sizes, or the logarithms of these, lie on a bell curve.
+
+    Or they have three lengths and more. Numbers that somebody gave out are spread evenly, and
+    nearly all of them have one of two lengths.
+    """
+    lengths = np.bincount([len(str(abs(int(number)))) for number in numbers]) / numbers.size
+    if (lengths >= 0.1).sum() >= 3 or _off_the_bell(numbers) < _BELL:
+        return True
+    return bool(numbers.min() > 0) and _off_the_bell(np.log(numbers)) < _BELL
+
+
+def _off_the_bell(numbers: NDArray[np.float64]) -> float:
+    """How far the distribution is from a normal one, by Kolmogorov; 0.06 if it is even."""
+    spread = float(numbers.std())
+    if numbers.size < LEAST_NUMBERS or not spread:
+        return 1.0
+    places = (np.sort(numbers) - numbers.mean()) / spread
+    normal = np.array([0.5 * (1 + math.erf(place / math.sqrt(2))) for place in places])
+    reached = (np.arange(numbers.size) + 0.5) / numbers.size
+    return float(np.abs(normal - reached).max())
+
+
+def looks_issued(numbers: NDArray[np.float64]) -> bool:
+    """Numbers that somebody gave out: equally long, no digit preferred at the end."""
+    if numbers.size < LEAST_NUMBERS or numbers.min() <= 0 or numbers.max() >= 2**53:
+        return False
+    lengths = np.bincount(np.floor(np.log10(numbers)).astype(int) + 1)
+    endings = np.bincount(numbers.astype(np.int64) % 10, minlength=10) / numbers.size
+    usual = int(np.argmax(lengths))
+    alike = lengths[usual] / numbers.size > _NEARLY_ALL
+    return bool(usual >= _LEAST_LENGTH and alike and endings.max() < 0.15 and endings.min() > 0.05)
+
+
+def looks_missing(examples: Sequence[Any]) -> list[str]:
+    """Texts among the values that often mean a missing value."""
+    return [v for v in examples if isinstance(v, str) and v.strip().lower() in MISSING_MARKS]
+
+
+def find_odd_cells(
+    columns: Sequence[Column], rows: int, sample: Mapping[str, CodedColumn]
+) -> list[OddCells]:
+    """The columns of text that would be numbers or dates but for a few cells."""
+    texts = [c.name for c in columns if kind_of(c.type) == TEXT and c.name in sample]
+    found = (_odd_cells(name, sample[name], rows) for name in texts)
+    return [odd for odd in found if odd is not None]
+
+
+def _odd_cells(name: str, coded: CodedColumn, rows: int) -> OddCells | None:
+    if coded.distinct != len(coded.examples):
+        # Only some of the values are known; without all of them cells cannot be counted.
+        return None
+    first = int(coded.missing > 0)
+    counts = np.bincount(coded.codes, minlength=coded.distinct + first)[first:]
+    known = int(counts.sum())
+    for kind, is_one in (("number", _is_number), ("date", _is_date)):
+        fits = np.array([is_one(str(value)) for value in coded.examples], bool)
+        odd = int(counts[~fits].sum())
+        if odd == 0 or known - odd < max(_LEAST_CELLS, _NEARLY_ALL * known):
+            continue
+        exceptions = [value for value, fit in zip(coded.examples, fits, strict=True) if not fit]
+        marks = looks_missing(exceptions)
+        if len(marks) == len(exceptions) or any(_CODE.fullmatch(str(v)) for v in exceptions):
+            return None
+        marked = np.concatenate([np.zeros(first, bool), ~fits])[coded.codes]
+        sampled = coded.codes.size < rows
+        return OddCells(name, kind, odd, known, int(np.argmax(marked)) + 1, sampled)
+    return None
+
+
+def mostly_alike(examples: Sequence[object]) -> bool:
+    """Whether values are texts of which nearly all are numbers, or dates."""
+    texts = [value for value in examples if isinstance(value, str)]
+    most = max(sum(map(_is_number, texts)), sum(map(_is_date, texts)))
+    return bool(texts) and most >= _NEARLY_ALL * len(texts)
+
+
+def _is_number(text: str) -> bool:
+    return NUMBER_TEXT.fullmatch(text) is not None
+
+
+def _is_date(text: str) -> bool:
+    try:
+        dt.date.fromisoformat(text.strip()[:10])
+    except ValueError:
+        return False
+    return True
 
 
 def _day(value: Any) -> dt.date | None:

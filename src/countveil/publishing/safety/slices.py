@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.publishing.safety.identifiers import looks_missing
+from countveil.publishing.safety.patterns import looks_missing
 from countveil.tables.encoded.survey import CodedColumn
 
 Codes = NDArray[np.int64]
