@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import countveil as cv
 from countveil.errors import UnsafeError
 from countveil.publishing.safety import fineness_of, fineness_sentence
-from countveil.publishing.safety.fineness import MOST_ODDS, believed
+from countveil.publishing.safety.giveaways import MOST_ODDS, believed
 from tests.strategies import examples
 
 

@@ -7,9 +7,8 @@ that quote no value. Must not know: files, how an engine reads, how anything is 
     patterns       what values look like by themselves, and cells that do not look like the others
     identifiers    one column, by its name (vocabulary) and its values
     persons        a value that comes back with the same sex and year of birth
-    giveaways      plain columns that give a sensitive value away on average
-    slices         ... in a part of the table
-    fineness       sensitive values too rare to be hidden
+    giveaways      plain columns that give a sensitive value away on average; too rare values
+    slices         plain columns that give one away in a part of the table
     concerns       all of them, and the error that stops
 """
 
@@ -22,13 +21,15 @@ from countveil.publishing.safety.concerns import (
     to_leave_out,
     with_whole_table,
 )
-from countveil.publishing.safety.fineness import (
+from countveil.publishing.safety.giveaways import (
     Fineness,
+    Giveaway,
+    find_giveaways,
     fine_remedy,
     fineness_of,
     fineness_sentence,
+    giveaway_sentence,
 )
-from countveil.publishing.safety.giveaways import Giveaway, find_giveaways, giveaway_sentence
 from countveil.publishing.safety.identifiers import (
     Facts,
     Suspicion,

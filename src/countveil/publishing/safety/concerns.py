@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from countveil.errors import UnsafeError, option
-from countveil.publishing.safety.fineness import Fineness, check_fine, fine_remedy
 from countveil.publishing.safety.giveaways import (
+    Fineness,
     Giveaway,
+    check_fine,
     find_giveaways,
+    fine_remedy,
     giveaway_sentence,
 )
 from countveil.publishing.safety.identifiers import (
