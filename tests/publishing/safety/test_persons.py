@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from countveil.publishing.safety import Concerns, find_concerns, with_whole_table
+from countveil.publishing.safety.concerns import with_repeats
 from countveil.publishing.safety.identifiers import Suspicion
-from countveil.publishing.safety.persons import with_repeats
 from countveil.tables import Column
 from countveil.tables.encoded.survey import CodedColumn, Repeats
 

@@ -5,8 +5,8 @@ that quote no value. Must not know: files, how an engine reads, how anything is 
 `concerns.find_concerns`.
 
     patterns       what values look like by themselves, and cells that do not look like the others
-    identifiers    one column, by its name (vocabulary) and its values
-    persons        a value that comes back with the same sex and year of birth
+    identifiers    who somebody is: by a column's name (vocabulary), by its values, by a value that
+                   comes back with the same sex and year of birth
     giveaways      plain columns that give a sensitive value away on average; too rare values
     slices         plain columns that give one away in a part of the table
     concerns       all of them, and the error that stops

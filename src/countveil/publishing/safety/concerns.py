@@ -22,14 +22,18 @@ from countveil.publishing.safety.giveaways import (
     giveaway_sentence,
 )
 from countveil.publishing.safety.identifiers import (
+    BIRTH,
+    DEATH,
     DIRECT,
+    MOST_ROWS_EACH,
     PERSON,
+    POSTCODE,
     Facts,
     Suspicion,
+    steady_columns,
     suspicion,
     uniqueness,
 )
-from countveil.publishing.safety.persons import remedy, steady_columns, with_repeats
 from countveil.publishing.safety.slices import SliceGiveaway, find_slices, slice_sentence
 from countveil.release.values import kind_of
 from countveil.tables import Column
@@ -139,6 +143,32 @@ def with_whole_table(
     return replace(concerns, identifiers=found)
 
 
+def with_repeats(
+    found: Suspicion, repeats: Repeats, rows: int, whole_rows: int
+) -> Suspicion | None:
+    """The suspicion with how many rows a value has in the whole table; None if that refutes it.
+
+    `rows` is how many rows were looked at.
+    """
+    known = whole_rows - repeats.missing
+    each = known / max(repeats.different, 1)
+    if rows < whole_rows and each > MOST_ROWS_EACH and not found.named:
+        # In a sample it looked rarer than it is.
+        return None
+    kind = found.kind
+    if kind == PERSON and repeats.most <= 1:
+        # Nobody has several rows: it says who somebody is, and no more.
+        kind = DIRECT
+    elif kind == DIRECT and not found.named and rows < whole_rows:
+        # Unique in a sample, but not in the table: a person's rows are far apart.
+        kind = PERSON if known >= 1.2 * repeats.different else DIRECT
+    figures = f"{repeats.different:,} different values, {each:,.1f} rows each on average"
+    if repeats.most > 1:
+        figures += f", at most {repeats.most:,}"
+    reason = f"{found.reason} ({figures})"
+    return replace(found, kind=kind, reason=reason)
+
+
 def check_safe(
     concerns: Concerns, keep: Collection[str], fineness: Mapping[str, Fineness] | None = None
 ) -> list[str]:
@@ -202,4 +232,18 @@ def _refusal(stops: Sequence[str], too_fine: Mapping[str, str], to_name: Sequenc
 
 def identifier_sentence(name: str, why: Suspicion) -> str:
     """An identifier in words."""
-    return f"{name!r} looks like a {why.kind}: {why.reason}{remedy(name, why.kind)}"
+    return f"{name!r} looks like a {why.kind}: {why.reason}{_remedy(name, why.kind)}"
+
+
+def _remedy(name: str, kind: str) -> str:
+    """What can be done with such a column, besides leaving it out or keeping it."""
+    if kind == PERSON:
+        return (
+            f", by which rows of one person can be put together ({option('person', name)} leaves "
+            f"it out, and checks that everybody has one row)"
+        )
+    if kind in (BIRTH, DEATH):
+        return f", which {option('bins', {name: 'year'})} would make coarser"
+    if kind == POSTCODE:
+        return f", which {option('levels', {name: 'prefix:2'})} would make coarser"
+    return ""

@@ -1,13 +1,29 @@
-"""What one column says about itself, by its name and its values: an identifier? sensitive?
+"""Which columns say who somebody is: by their names, their values, and what comes back with these.
 
-Enters: a column's name, kind, how many rows and different values it has, and some of the values.
-Leaves: a `Suspicion` with its reason in words. Must not know: other columns (`persons.py` does). No
-value is quoted.
+Enters: a column's name, kind, how many rows and different values it has, and some of the values;
+for numbers of persons, a sample of the table as codes. Leaves: a `Suspicion` with its reason in
+words, a `Steady` with figures. Must not know: what becomes of a suspected column. No value is
+quoted.
 
-A name alone is enough only where it can hardly mean anything else, and where the column has more
-than a handful of values: `phone_service` with yes and no is nobody's number. Everything else needs
-many values beside the name. Measurements and counts have many values too; what tells them from
-numbers of persons is said at each rule. `benchmarks/identifiers.py` measures how often it is right.
+**By name and values.** A name alone is enough only where it can hardly mean anything else, and
+where the column has more than a handful of values: `phone_service` with yes and no is nobody's
+number. Everything else needs many values beside the name. Measurements and counts have many values
+too; what tells them from numbers of persons is said at each rule. `benchmarks/identifiers.py`
+measures how often it is right.
+
+**By behaviour.** A person's number comes back, and brings the same person with it. Sort the rows by
+the column. Two rows next to each other either share its value (a pair of the same person, if it is
+a person's number) or have neighbouring values. For each other column: how often do pairs with the
+same value agree, and how often do pairs of neighbouring values, or any two rows of the table? The
+share of the way from the latter to certainty is what the value brings with it. An income brings its
+own decile with it, but so does the next larger income; a person's number brings the person's sex,
+and the next number does not. Cities bring their country with them, but the largest has a large
+share of the rows, and nobody has; terms without a digit bring their chapter, so they must bring two
+things that do not follow from each other.
+
+In a sample of a larger table, values that come back are rarer, and sorting the table by persons
+can hide them all from an evenly spread sample; then the column has a new value in nearly every
+sampled row, which is found as well, and the whole table is counted.
 """
 
 from __future__ import annotations
@@ -15,7 +31,7 @@ from __future__ import annotations
 import itertools
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +42,8 @@ from countveil.publishing.safety import patterns
 from countveil.publishing.safety import vocabulary as words
 from countveil.release.values import NUMBER, TEXT
 from countveil.tables.encoded.survey import CodedColumn
+
+Codes = NDArray[np.int64]
 
 DIRECT, PERSON, POSTCODE = "direct identifier", "person number", "postcode"
 BIRTH, DEATH = "date of birth", "date of death"
@@ -38,6 +56,15 @@ _MANY, _HALF, _FIFTH, _ALL = 0.05, 0.5, 0.2, 0.95
 MOST_ROWS_EACH = 100
 # As many as there are years of birth; classes of years have fewer.
 _YEARS = 120
+# Numbers of persons, by behaviour: how many values, and how many pairs of rows with the same one.
+_LEAST_PERSONS, _LEAST_PAIRS = 100, 50
+_MOST_EACH = 25
+# Nobody has more rows than this, or than this share of the table.
+_MOST_OF_ONE, _MOST_SHARE = 100, 0.005
+_BRINGS, _BRINGS_CLEARLY = 0.9, 0.95
+# A column in which nearly all rows agree shows nothing.
+_MOST_COMMON = 0.9
+_MOST_CANDIDATES, _MOST_OTHERS = 24, 60
 # Letters that are not a plain letter and an accent.
 _LETTERS: dict[int, str | int | None] = {
     ord("ø"): "o", ord("ł"): "l", ord("æ"): "ae", ord("ß"): "ss", ord("đ"): "d",
@@ -56,7 +83,7 @@ class Facts:
     rows: int
     distinct: int
     examples: Sequence[Any]
-    rows_each: NDArray[np.int64]
+    rows_each: Codes
 
     @classmethod
     def of(cls, name: str, kind: str, coded: CodedColumn) -> Facts:
@@ -95,6 +122,28 @@ class Suspicion:
     kind: str
     reason: str
     named: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """A column whose value comes back with the same values of `others`; `agree` of such pairs do.
+
+    `by_chance` is the share among other pairs of rows, for the column in which the two differ most.
+    """
+
+    others: tuple[str, ...]
+    agree: float
+    by_chance: float
+
+    @property
+    def reason(self) -> str:
+        """In words."""
+        listed = ", ".join(map(repr, self.others[:3]))
+        more = f" and {len(self.others) - 3} more columns" if len(self.others) > 3 else ""
+        return (
+            f"rows with the same value agree in {listed}{more} ({self.agree:.0%} of such pairs; of "
+            f"others {self.by_chance:.0%})"
+        )
 
 
 def suspicion(facts: Facts) -> Suspicion | None:
@@ -176,6 +225,68 @@ def uniqueness(facts: Facts) -> Suspicion | None:
         reason += ", its numbers are equally long and end in all digits alike"
         return Suspicion(DIRECT, reason)
     return None
+
+
+def steady_columns(
+    sample: Mapping[str, CodedColumn], candidates: Sequence[str]
+) -> dict[str, Steady]:
+    """Those of the candidates that behave like numbers of persons."""
+    found = {}
+    several = [name for name in candidates if _comes_back(_known(sample[name]))]
+    for name in several[:_MOST_CANDIDATES]:
+        in_words = not any(map(str.isdigit, "".join(map(str, sample[name].examples[:50]))))
+        known = sample[name].codes >= int(sample[name].missing > 0)
+        # A column with nearly as many values says the same in other words.
+        coarser = [other for other in sample if 2 * sample[other].distinct <= sample[name].distinct]
+        others = {other: sample[other].codes[known] for other in coarser[:_MOST_OTHERS]}
+        steady = _steady(sample[name].codes[known], others)
+        if steady is not None and not (in_words and _nested(sample[name].codes, steady, sample)):
+            found[name] = steady
+    return found
+
+
+def _nested(codes: Codes, steady: Steady, sample: Mapping[str, CodedColumn]) -> bool:
+    """Whether all that a value brings with it is one thing: a term its chapter, a city its country.
+
+    Persons bring several that do not follow from each other: sex and year of birth.
+    """
+    rows = np.unique(codes, return_index=True)[1]
+    for one, two in itertools.combinations(steady.others[:_MOST_CANDIDATES], 2):
+        first, second = sample[one].codes[rows], sample[two].codes[rows]
+        together = np.unique(first * (int(second.max(initial=0)) + 1) + second).size
+        if together > 1.1 * max(np.unique(first).size, np.unique(second).size):
+            return False
+    return True
+
+
+def _known(column: CodedColumn) -> Codes:
+    return column.codes[column.codes >= int(column.missing > 0)]
+
+
+def _comes_back(codes: Codes) -> bool:
+    """Whether there are many values with several rows each, and none with a large share."""
+    counts = np.bincount(codes)
+    counts = counts[counts > 0]
+    most = max(_MOST_OF_ONE, _MOST_SHARE * codes.size)
+    few = counts.size >= _LEAST_PERSONS and codes.size <= _MOST_EACH * counts.size
+    return bool(few and counts.max(initial=0) <= most and codes.size - counts.size >= _LEAST_PAIRS)
+
+
+def _steady(codes: Codes, others: Mapping[str, Codes]) -> Steady | None:
+    order = np.argsort(codes, kind="stable")
+    same = np.diff(codes[order]) == 0
+    brought = {}
+    for name, other in others.items():
+        equal = np.diff(other[order]) == 0
+        agree = float(equal[same].mean())
+        shares = np.bincount(other) / other.size
+        by_chance = max(float((shares**2).sum()), float(equal[~same].mean()))
+        if by_chance <= _MOST_COMMON:
+            brought[name] = ((agree - by_chance) / (1 - by_chance), agree, by_chance)
+    clear = sorted((n for n in brought if brought[n][0] >= _BRINGS), key=lambda n: -brought[n][0])
+    if not clear or (len(clear) < 2 and brought[clear[0]][0] < _BRINGS_CLEARLY):
+        return None
+    return Steady(tuple(clear), *brought[clear[0]][1:])
 
 
 def _names_direct(parts: Sequence[str]) -> bool:
