@@ -109,7 +109,7 @@ class CellChange:
     def _numbers(self, column: str, array: pa.Array[Any], kind: pa.DataType) -> pa.Array[Any]:
         import pyarrow as pa
 
-        from countveil.tables.encoded.arrow_arrays import from_numpy, missing_rows
+        from countveil.tables.encoded.encoding import from_numpy, missing_rows
 
         missing = missing_rows(array)
         try:
@@ -175,7 +175,7 @@ def _periods(column: str, array: pa.Array[Any], period: str) -> pa.Array[Any]:
     """The label of each day's period; all times of a day are the day."""
     import pyarrow as pa
 
-    from countveil.tables.encoded.arrow_arrays import text_array
+    from countveil.tables.encoded.encoding import text_array
 
     days = _days(column, array).dictionary_encode()
     label = PERIODS[period]

@@ -24,7 +24,7 @@ from countveil.errors import InputError, SettingsError, option
 from countveil.randomness import Randomness, TaskKey
 from countveil.release.values import DATE, NUMBER, TEXT, TIMESTAMP, kind_of
 from countveil.tables.cells import ISO_DATE
-from countveil.tables.encoded.arrow_arrays import is_text, to_numpy
+from countveil.tables.encoded.encoding import is_text, to_numpy
 
 _BY = re.compile(r"\s*(first|last)\s+by\s+(\S.*?)\s*", re.IGNORECASE | re.DOTALL)
 FIRST, LAST, ANY = "first", "last", "any"

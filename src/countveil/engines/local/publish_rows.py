@@ -33,7 +33,7 @@ from countveil.engines.local.surveyed_table import SurveyedTable, rows_inside
 from countveil.maths.mechanism import Dealer, PublishedTable
 from countveil.randomness import Randomness, Stream
 from countveil.release.draft import WrittenFile
-from countveil.tables.encoded.arrow_arrays import from_numpy
+from countveil.tables.encoded.encoding import from_numpy
 from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Span
 from countveil.tables.storage.memory import MemoryShares

@@ -24,7 +24,7 @@ from countveil.engines.local.release_rows import open_parquet
 from countveil.release import read_manifest
 from countveil.release.formats.data_files import content_beside_rows
 from countveil.release.values import PARQUET, format_of
-from countveil.tables.encoded.arrow_arrays import to_numpy
+from countveil.tables.encoded.encoding import to_numpy
 
 _ZSTD, _GZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b\x08"
 _SECOND = 10**9

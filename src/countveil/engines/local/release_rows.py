@@ -20,7 +20,7 @@ from countveil.errors import ReleaseError
 from countveil.release import Manifest, PublishedColumn
 from countveil.release.formats.data_files import read_rows
 from countveil.release.values import PARQUET, format_of, python_values
-from countveil.tables.encoded.arrow_arrays import to_numpy
+from countveil.tables.encoded.encoding import to_numpy
 
 
 def released_schema(folder: Path, manifest: Manifest) -> pa.Schema:

@@ -18,11 +18,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.tables.encoded.arrow_arrays import from_numpy
 from countveil.tables.encoded.encoding import (
     DictionaryColumn,
     EncodedColumn,
     NumberColumn,
+    from_numpy,
     number_array,
 )
 from countveil.tables.encoded.survey import Survey

@@ -19,7 +19,8 @@ from countveil.errors import CountveilError
 from countveil.randomness import TaskKey
 from countveil.release.values import TEXT, kind_of
 from countveil.tables.cells import ISO_DATE, CellChange
-from countveil.tables.encoded.arrow_arrays import from_numpy, plain_array
+from countveil.tables.encoded.encoding import from_numpy
+from countveil.tables.encoded.plain_arrays import plain_array
 from countveil.tables.one_per import (
     FIRST,
     OnePer,

@@ -44,8 +44,7 @@ from countveil.randomness import Randomness
 from countveil.release.draft import WrittenFile
 from countveil.release.values import python_values
 from countveil.tables import Column
-from countveil.tables.encoded.arrow_arrays import missing_rows, to_numpy
-from countveil.tables.encoded.encoding import DictionaryColumn
+from countveil.tables.encoded.encoding import DictionaryColumn, missing_rows, to_numpy
 from countveil.tables.encoded.survey import CodedColumn, Histogram, Repeats, Survey
 from countveil.tables.progress import Progress
 

@@ -22,8 +22,13 @@ from countveil.engines.spark.task_inputs import TaskInputs
 from countveil.maths.mechanism import Dealer
 from countveil.maths.mechanism.deal import narrow_type
 from countveil.randomness import TaskKey
-from countveil.tables.encoded.arrow_arrays import decoded, from_numpy, plain_array
-from countveil.tables.encoded.encoding import DictionaryColumn, encode_dictionary
+from countveil.tables.encoded.encoding import (
+    DictionaryColumn,
+    decoded,
+    encode_dictionary,
+    from_numpy,
+)
+from countveil.tables.encoded.plain_arrays import plain_array
 from countveil.tables.encoded.survey import CodedColumn, Survey, coded_column, is_countable
 
 PARTITION, WHICH, ROWS = "partition", "which", "rows"

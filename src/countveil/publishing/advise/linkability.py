@@ -22,7 +22,7 @@ from countveil.errors import CountveilError, option
 from countveil.randomness import Randomness
 from countveil.release.values import DATE, NUMBER, TEXT, TIMESTAMP, kind_of
 from countveil.tables.cells import CellChange
-from countveil.tables.encoded.arrow_arrays import text_array
+from countveil.tables.encoded.encoding import text_array
 from countveil.tables.levels import RareMerge, merge_rare
 from countveil.tables.recode import value_text
 

@@ -6,6 +6,9 @@ array itself where numbers would not be smaller. Must not know: other columns, o
 - `DictionaryColumn`: text, and whatever is protected, as codes into the values of these rows
 - `NumberColumn`: numbers, dates and times; their bits as a whole number less the smallest one
 - `RawColumn`: all else, and text that hardly repeats, unchanged
+
+Arrays become NumPy's and come back by their bits (`to_numpy`, `from_numpy`): Arrow's own ways would
+import pandas first, which takes longer than publishing a small table.
 """
 
 from __future__ import annotations
@@ -18,14 +21,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-
-from countveil.tables.encoded.arrow_arrays import (
-    decoded,
-    from_numpy,
-    is_text,
-    missing_rows,
-    to_numpy,
-)
 
 # Text with more different values than this share of its rows is no smaller as codes.
 _REPEATS = 0.5
@@ -242,3 +237,77 @@ def _looked_up_numbers(column: DictionaryColumn) -> NumberColumn:
     return NumberColumn(
         table.take(column.codes), numbers.low, numbers.high, missing, column.dictionary.type
     )
+
+
+def from_numpy(
+    values: NDArray[Any], missing: NDArray[np.bool_] | None = None, kind: pa.DataType | None = None
+) -> pa.Array[Any]:
+    """An Arrow array of these values, or of values of `kind` with the same bits."""
+    kind = pa.from_numpy_dtype(values.dtype) if kind is None else kind
+    bits = np.packbits(values, bitorder="little") if pa.types.is_boolean(kind) else values
+    valid = None if missing is None else _buffer(np.packbits(~missing, bitorder="little"))
+    return pa.Array.from_buffers(kind, values.size, [valid, _buffer(bits)])
+
+
+def text_array(texts: Sequence[str | None]) -> pa.Array[Any]:
+    """An Arrow array of texts."""
+    encoded = [b"" if text is None else text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    missing = np.array([text is None for text in texts], np.bool_)
+    valid = _buffer(np.packbits(~missing, bitorder="little")) if missing.any() else None
+    content = [valid, _buffer(ends), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(encoded), content)
+
+
+def to_numpy(array: pa.Array[Any], fill: int = 0) -> NDArray[Any]:
+    """The bits of an array as whole numbers, `fill` where a value is missing."""
+    size, start, kind = len(array), array.offset, array.type
+    values: NDArray[Any]
+    # For mypy, Arrow's buffers are not what NumPy takes.
+    buffer: Any = array.buffers()[1]
+    missing = missing_rows(array)
+    if pa.types.is_boolean(kind):
+        raw = np.frombuffer(buffer, np.uint8) if buffer is not None else np.zeros(0, np.uint8)
+        values = np.unpackbits(raw, bitorder="little")[start : start + size].astype(np.int8)
+    else:
+        dtype = np.dtype(f"{'u' if kind == pa.uint64() else 'i'}{kind.bit_width // 8}")
+        raw = np.frombuffer(buffer, dtype) if buffer is not None else np.zeros(0, dtype)
+        values = raw[start : start + size]
+    if missing is not None:
+        # What memory has in place of a missing value must not be passed on.
+        values = np.where(missing, values.dtype.type(fill), values)
+    return values
+
+
+def missing_rows(array: pa.Array[Any]) -> NDArray[np.bool_] | None:
+    """Which rows have no value; None if all have one."""
+    if not array.null_count:
+        return None
+    valid: Any = array.buffers()[0]
+    bits = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")
+    missing: NDArray[np.bool_] = bits[array.offset : array.offset + len(array)] == 0
+    return missing
+
+
+def decoded(array: pa.Array[Any]) -> pa.Array[Any]:
+    """An array without a dictionary."""
+    if isinstance(array, pa.DictionaryArray):
+        return array.dictionary.take(array.indices)
+    return array
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values of this type are texts, in a dictionary or not."""
+    return bool(pa.types.is_string(values_of(kind)))
+
+
+def values_of(kind: pa.DataType) -> pa.DataType:
+    """The type of the values that a dictionary, or runs of equal ones, stand for."""
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        kind = kind.value_type
+    return kind
+
+
+def _buffer(values: NDArray[Any]) -> pa.Buffer:
+    # For mypy, NumPy's arrays are buffers only from Python 3.12 on.
+    return pa.py_buffer(values)  # type: ignore[arg-type]

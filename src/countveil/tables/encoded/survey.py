@@ -20,13 +20,16 @@ from numpy.typing import NDArray
 
 from countveil.errors import InputError
 from countveil.release.values import python_values
-from countveil.tables.encoded.arrow_arrays import from_numpy, missing_rows, text_array, to_numpy
 from countveil.tables.encoded.encoding import (
     MOST_CODES,
     DictionaryColumn,
     EncodedColumn,
     RawColumn,
     dictionary_column,
+    from_numpy,
+    missing_rows,
+    text_array,
+    to_numpy,
 )
 
 _TOGETHER = 1 << 20

@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 
 from countveil.errors import InputError
-from countveil.tables.encoded.arrow_arrays import plain_schema, plain_table
 from countveil.tables.encoded.encoding import Form
+from countveil.tables.encoded.plain_arrays import plain_schema, plain_table
 from countveil.tables.readers.blocks import (
     NO_LABELS,
     Batch,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from countveil.tables.encoded.arrow_arrays import plain_array
 from countveil.tables.encoded.encoding import EncodedColumn, Form, encode
+from countveil.tables.encoded.plain_arrays import plain_array
 
 if TYPE_CHECKING:
     import pyarrow as pa

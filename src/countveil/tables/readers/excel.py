@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from countveil.errors import InputError, MissingExtraError, nearest
 from countveil.release.steps import code_text
-from countveil.tables.encoded.arrow_arrays import plain_table
+from countveil.tables.encoded.plain_arrays import plain_table
 from countveil.tables.readers.blocks import TableBlocks
 
 _WHOLE_BELOW = 1 << 53

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from countveil.errors import InputError
 from countveil.tables import Reading
-from countveil.tables.encoded.arrow_arrays import plain_table
+from countveil.tables.encoded.plain_arrays import plain_table
 from countveil.tables.readers.blocks import Blocks, TableBlocks
 from countveil.tables.readers.streams import StreamBlocks
 from countveil.tables.sources import is_pandas, is_polars_plan

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from countveil.errors import InputError
-from countveil.tables.encoded.arrow_arrays import plain_schema
 from countveil.tables.encoded.encoding import Form
+from countveil.tables.encoded.plain_arrays import plain_schema
 from countveil.tables.readers.blocks import NO_LABELS, Batch, Span, encode_batch, spans_of
 
 _BATCH = 1 << 18

@@ -16,8 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from countveil.tables import Reading
-from countveil.tables.encoded.arrow_arrays import decoded, plain_array, plain_schema
-from countveil.tables.encoded.encoding import EncodedColumn, Form, RawColumn, encode, in_form
+from countveil.tables.encoded.encoding import (
+    EncodedColumn,
+    Form,
+    RawColumn,
+    decoded,
+    encode,
+    in_form,
+)
+from countveil.tables.encoded.plain_arrays import plain_array, plain_schema
 from countveil.tables.readers.blocks import NO_LABELS, Batch, Labels, Span
 from countveil.tables.storage.memory import KeptColumns
 

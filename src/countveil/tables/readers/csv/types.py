@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from countveil.tables.encoded.arrow_arrays import from_numpy, text_array, to_numpy
+from countveil.tables.encoded.encoding import from_numpy, text_array, to_numpy
 
 TEXT = pa.string()
 _SAMPLE = 100
