@@ -11,7 +11,7 @@ import numpy as np
 
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.guarantees import chance_failing, chance_off
-from countveil.maths.guarantees.searches import chebyshev_probability
+from countveil.maths.guarantees.guarantee import chebyshev_probability
 from countveil.maths.mechanism import draw_published
 from countveil.maths.paper.printed import printed_probability
 from study.data import StudyTable

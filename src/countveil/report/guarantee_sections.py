@@ -13,8 +13,8 @@ from typing import Any
 
 from countveil.errors import SettingsError
 from countveil.maths.guarantees import chance_off
+from countveil.maths.guarantees.binomial import smallest_count
 from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
-from countveil.maths.guarantees.searches import smallest_count
 from countveil.report.chart import Axis, Chart, Line
 from countveil.report.page import Section
 

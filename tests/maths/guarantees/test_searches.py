@@ -12,16 +12,19 @@ from hypothesis import strategies as st
 
 from countveil.errors import SettingsError
 from countveil.maths.guarantees import Guarantee, chance_failing, chance_off
-from countveil.maths.guarantees.binomial import MOST_COUNT, chance_far
-from countveil.maths.guarantees.searches import (
-    chebyshev_count,
-    chebyshev_error,
-    chebyshev_probability,
+from countveil.maths.guarantees.binomial import (
+    MOST_COUNT,
+    chance_far,
     hidden_up_to,
     largest_error,
     smallest_count,
     smallest_error,
     worst_failure,
+)
+from countveil.maths.guarantees.guarantee import (
+    chebyshev_count,
+    chebyshev_error,
+    chebyshev_probability,
 )
 from tests.strategies import examples
 

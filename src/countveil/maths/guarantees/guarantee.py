@@ -9,7 +9,9 @@ number, with all three ways beside it. Must not know: any table.
   count is the largest such that it and every smaller one are off with probability T_P or more.
 
 `exact` is the binomial itself. `chebyshev` is the correct bound: an upper bound on being off, so it
-promises utility, but only limits how much privacy is possible. `printed` is the paper's formula.
+promises utility, but only limits how much privacy is possible: the published count g has the mean f
+and the variance f (1 - 1/ell), so P(|g - f| >= e f) <= (1 - 1/ell) / (e^2 f). `printed` is the
+paper's formula.
 `truly` is the exact probability at the count and error of a way: what its answer is worth.
 """
 
@@ -18,11 +20,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
-from countveil.maths.guarantees import searches
-from countveil.maths.guarantees.binomial import MOST_COUNT, chance_failing, chance_off
-from countveil.maths.guarantees.searches import check_ell, unknown_of
+from countveil.maths.guarantees.binomial import (
+    MOST_COUNT,
+    as_written,
+    chance_failing,
+    chance_off,
+    check_ell,
+    hidden_up_to,
+    largest_error,
+    smallest_count,
+    smallest_error,
+    unknown_of,
+    worst_failure,
+)
 from countveil.maths.paper import printed
 
 if TYPE_CHECKING:
@@ -105,14 +118,14 @@ class Guarantee:
         ell, asked = self.ell, unknown_of(count, error, probability)
         exact, chebyshev = 0.0, 0.0
         if count is not None and probability is not None:
-            exact = searches.smallest_error(count, ell, probability)
-            chebyshev = searches.chebyshev_error(ell, count, probability)
+            exact = smallest_error(count, ell, probability)
+            chebyshev = chebyshev_error(ell, count, probability)
         elif count is not None and error is not None:
-            exact = searches.worst_failure(count, ell, error)
-            chebyshev = searches.chebyshev_probability(ell, count, error)
+            exact = worst_failure(count, ell, error)
+            chebyshev = chebyshev_probability(ell, count, error)
         elif error is not None and probability is not None:
-            exact = searches.smallest_count(ell, error, probability)
-            chebyshev = math.ceil(searches.chebyshev_count(ell, error, probability))
+            exact = smallest_count(ell, error, probability)
+            chebyshev = math.ceil(chebyshev_count(ell, error, probability))
         given = {"count": count, "error": error, "probability": probability}
         return self._answer(asked, given, (exact, chebyshev), (self._stays, self._fails))
 
@@ -127,14 +140,14 @@ class Guarantee:
         ell, asked = self.ell, unknown_of(count, error, probability)
         exact, chebyshev = 0.0, 0.0
         if count is not None and probability is not None:
-            exact = searches.largest_error(count, ell, probability)
-            chebyshev = searches.chebyshev_error(ell, count, probability)
+            exact = largest_error(count, ell, probability)
+            chebyshev = chebyshev_error(ell, count, probability)
         elif count is not None and error is not None:
             exact = chance_off(count, ell, error)
-            chebyshev = searches.chebyshev_probability(ell, count, error)
+            chebyshev = chebyshev_probability(ell, count, error)
         elif error is not None and probability is not None:
-            exact = searches.hidden_up_to(ell, error, probability)
-            chebyshev = math.floor(searches.chebyshev_count(ell, error, probability))
+            exact = hidden_up_to(ell, error, probability)
+            chebyshev = math.floor(chebyshev_count(ell, error, probability))
         given = {"count": count, "error": error, "probability": probability}
         return self._answer(asked, given, (exact, chebyshev), (self._off, self._off))
 
@@ -166,13 +179,28 @@ class Guarantee:
         return GuaranteeAnswer(asked, ways)
 
     def _stays(self, count: int, error: float) -> float | None:
-        return searches.worst_failure(count, self.ell, error) if count <= MOST_COUNT else None
+        return worst_failure(count, self.ell, error) if count <= MOST_COUNT else None
 
     def _fails(self, count: int, error: float) -> float | None:
         return chance_failing(count, self.ell, error) if count <= MOST_COUNT else None
 
     def _off(self, count: int, error: float) -> float | None:
         return chance_off(count, self.ell, error) if 1 <= count <= MOST_COUNT else None
+
+
+def chebyshev_probability(ell: int, count: float, error: float) -> float:
+    """Chebyshev's bound on P(off by `error` or more), at most 1."""
+    return min(1.0, (1 - 1 / ell) / (error**2 * count))
+
+
+def chebyshev_count(ell: int, error: float, probability: float) -> Fraction:
+    """The count at which Chebyshev's bound is `probability`."""
+    return (1 - Fraction(1, ell)) / (as_written(error) ** 2 * as_written(probability))
+
+
+def chebyshev_error(ell: int, count: float, probability: float) -> float:
+    """The error at which Chebyshev's bound is `probability`."""
+    return math.sqrt((1 - 1 / ell) / (probability * count))
 
 
 def guarantee(ell: int) -> Guarantee:

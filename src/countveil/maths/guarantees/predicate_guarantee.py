@@ -25,8 +25,8 @@ from countveil.maths.channel import ChannelView, keep_probability
 from countveil.maths.estimate import unbiased_variance
 from countveil.maths.estimate.estimates import HIDDEN_ABOVE
 from countveil.maths.estimate.unbiased import quadratic
+from countveil.maths.guarantees.binomial import check_between, check_count, check_ell, unknown_of
 from countveil.maths.guarantees.guarantee import GuaranteeAnswer, Way
-from countveil.maths.guarantees.searches import check_between, check_count, check_ell, unknown_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,21 @@
-"""The promise in words, with its limits: the same text in manifest, report, `show` and docs.
+"""The promise in words and figures, with its limits: the same in manifest, report, `show` and docs.
 
-Enters: the number of rows, ell per protected column, and how many rows publish each of its values.
-Leaves: paragraphs that a publisher can hand on and answer for. Must not know: true values or
-counts; what is published is all that enters, so nothing else can be given away.
+Enters: the number of rows, ell per protected column, and how many rows publish each of its values;
+a prior belief. Leaves: paragraphs that a publisher can hand on and answer for, a table of chances,
+what one published value does to a belief. Must not know: true values or counts; what is published
+is all that enters, so nothing else can be given away.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from countveil.maths.guarantees.binomial import chance_within, odds_factor
-from countveil.maths.guarantees.searches import smallest_count
+import numpy as np
 
+from countveil.maths.guarantees.binomial import chance_off, chance_within, smallest_count
+
+_TABLE_COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10000)
+_TABLE_ERROR = 0.3
 _NEAR, _WITHIN, _FAILING = 0.3, 0.1, 0.05
 
 
@@ -125,3 +129,37 @@ def _by_design(ells: Mapping[str, int]) -> str:
 def _rounded(chance: float) -> str:
     """Three digits, never rounded up to certainty."""
     return "more than 0.999" if chance > 0.999 else f"{chance:.3f}"
+
+
+def guarantee_table(ell: int, error: float = _TABLE_ERROR) -> list[dict[str, float]]:
+    """The table that a release carries: how likely a count of each size is far off."""
+    return [
+        {"count": count, "error": error, "chance_off": round(chance_off(count, ell, error), 6)}
+        for count in _TABLE_COUNTS
+    ]
+
+
+def odds_factor(share: float, ell: int) -> float:
+    """The factor a / b: seeing a value of this share multiplies the odds that it is true by it."""
+    return (1 - share) / ((ell - 1) * share)
+
+
+def average_belief(counts: Iterable[int], ell: int) -> float:
+    """The belief in a person's true value, on average, of somebody who knows the shares alone.
+
+    One in ell publishes the own value, which is then believed at 1/ell. Of the others, a value of
+    share p is believed at about p (1 - 1/ell) / (1 - p).
+    """
+    values = np.fromiter(counts, np.float64)
+    share, keep = values / values.sum(), 1 / ell
+    rest = np.minimum(share * (1 - keep) / np.maximum(1 - share, 1e-9), 1.0)
+    return float(keep**2 + (1 - keep) * (share * rest).sum())
+
+
+def belief(prior: float, factor: float) -> float:
+    """The belief after evidence that multiplies the odds by `factor`.
+
+    With epsilon-differential privacy the factor may be e^epsilon: for epsilon = ln 3 a prior of one
+    half becomes 0.75, the example of section 2.1 of the paper.
+    """
+    return prior * factor / (prior * factor + 1 - prior)

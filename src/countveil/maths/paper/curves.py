@@ -11,11 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from countveil.maths.guarantees import chance_off
-from countveil.maths.guarantees.searches import (
-    chebyshev_probability,
-    smallest_count,
-    worst_failure,
-)
+from countveil.maths.guarantees.binomial import smallest_count, worst_failure
+from countveil.maths.guarantees.guarantee import chebyshev_probability
 from countveil.maths.paper.printed import printed_probability
 
 LOWEST_PROBABILITY = 1e-4

@@ -12,7 +12,7 @@ inequality (4) and Lemma 4 divide by the number of trials twice and drop a facto
 
     P(|g - f| >= e f)  <=  1 / (ell e^2 f^2).
 
-That is not a bound. `maths/guarantees/searches.py` has the correct ones.
+That is not a bound. `maths/guarantees/guarantee.py` has the correct ones.
 """
 
 from __future__ import annotations
