@@ -255,13 +255,13 @@ class ShuffledBatch:
         """Published codes: the first owner's in random order, then the next one's."""
         with self._lock:
             if self._shuffled is None:
-                self._shuffled = _in_random_order(
+                self._shuffled = in_random_order(
                     self._counts, self._owners, self._codes, self._n_owners, self._stream
                 )
             return self._shuffled
 
 
-def _in_random_order(
+def in_random_order(
     counts: Counts, owners: Counts, codes: NDArray[Any], n_owners: int, stream: Stream
 ) -> NDArray[Any]:
     """All published codes; `owners` never falls from one cell to the next."""

@@ -48,7 +48,7 @@ class PublishedTable:
 def draw_published(groups: Templates, stream: Stream) -> PublishedTable:
     """Draw Y for these groups."""
     n_values = groups.n_values
-    tally = _Tally(n_values)
+    tally = Tally(n_values)
     for size in np.unique(groups.sizes).tolist():
         chosen = groups.sizes == size
         starts = groups.indptr[:-1][chosen]
@@ -83,7 +83,7 @@ def _members(
         first = last
 
 
-class _Tally:
+class Tally:
     """Counts of (true, published) pairs: a plain array for small domains, otherwise sorted keys."""
 
     def __init__(self, n_values: int) -> None:
