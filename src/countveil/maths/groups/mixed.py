@@ -34,6 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.maths.channel.common import Copies
 from countveil.maths.channel.design import Design, expected_pairs, fit_design
 from countveil.maths.channel.templates import Templates, meetings
 from countveil.maths.groups.balance import ShareDone, TargetMeetings, balance, section, unreported
@@ -89,6 +90,16 @@ def mixed_groups(
         balance(rows, task.target(), stream, progress=section(last, 0.3, 1.0))
         batches.append((rows, np.ones(rows.shape[0], np.int64)))
     return task.templates(batches)
+
+
+def common_groups(
+    counts: Counts, ell: int, common: Counts, stream: Stream, progress: ShareDone = unreported
+) -> Templates:
+    """Decoy groups in which the values `common` may fill several places, and no other may."""
+    copies = Copies.of(counts, ell, common)
+    groups = mixed_groups(copies.counts, ell, stream, progress)
+    members = copies.owner[groups.members]
+    return Templates(counts.size, groups.indptr, members, groups.multiplicity)
 
 
 @dataclass(init=False)
