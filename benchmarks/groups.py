@@ -36,8 +36,8 @@ from countveil.maths.channel import (
     greedy_templates,
     view_of_release,
 )
+from countveil.maths.channel.variance import unbiased_variance
 from countveil.maths.estimate import unbiased_counts
-from countveil.maths.estimate.unbiased import unbiased_variance
 from countveil.maths.groups import mixed_groups
 from countveil.randomness import Randomness
 

@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate import unbiased_counts, unbiased_variance
+from countveil.maths.channel.variance import unbiased_variance
+from countveil.maths.estimate import unbiased_counts
 from countveil.randomness import Randomness
 from tests.statistical.bounds import FALSE_ALARM, chi_square_band
 from tests.statistical.runs import mixed_groups, publish_groups

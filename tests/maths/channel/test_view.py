@@ -29,7 +29,7 @@ def test_without_noise_the_truth_comes_out() -> None:
         x = some_truths(COUNTS)
         y = x @ view.whole
         estimates = unbiased_counts(y, y.sum(axis=1), view, 0.95).estimate
-        alone = y @ two_state_weights(view.keep, view.b).T
+        alone = y @ two_state_weights(view.a, view.b).T
         assert np.abs(estimates - x).max() < 0.05 * np.abs(alone - x).max()
         assert np.abs(estimates - x).max() < 1
 
@@ -97,4 +97,4 @@ def test_greedy_groups_are_left_alone() -> None:
     assert isinstance(view, ChannelView)
     assert not view.two_state_holds
     weights = view.weights
-    assert np.allclose(weights, two_state_weights(view.keep, view.b))
+    assert np.allclose(weights, two_state_weights(view.a, view.b))

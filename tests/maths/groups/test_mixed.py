@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from countveil.maths.channel import Templates, channel_matrix, design_channel
-from countveil.maths.estimate.unbiased import unbiased_variance
+from countveil.maths.channel.variance import unbiased_variance
 from countveil.maths.groups import mixed_groups
 from countveil.maths.groups.bulk import pool_counts
 from countveil.maths.groups.trades import mixed_rows, wrap_around

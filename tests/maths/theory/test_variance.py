@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from countveil.maths.estimate import unbiased_variance
+from countveil.maths.channel.variance import unbiased_variance
 
 Floats = NDArray[np.float64]
 

@@ -45,6 +45,7 @@ from numpy.typing import NDArray
 from countveil.maths.channel.design import design_channel
 from countveil.maths.channel.greedy import greedy_templates
 from countveil.maths.channel.templates import channel_matrix
+from countveil.maths.channel.variance import unbiased_variance
 
 Floats = NDArray[np.float64]
 Numbers = TypeVar("Numbers", float, Floats)
@@ -81,7 +82,7 @@ def keep_probability(rows: int, ell: int) -> float:
     return ((groups - larger) / size + larger / (size + 1)) / groups
 
 
-def b_exact(count: Numbers, rows: float, keep: float) -> Numbers:
+def b_exact(count: Numbers, rows: float, keep: Numbers | float) -> Numbers:
     """b: the chance that a row without s publishes s, for `count` rows with s in the table."""
     return count * (1 - keep) / (rows - count)
 
@@ -101,15 +102,37 @@ class ChannelView:
     two_state_holds: bool
 
     @cached_property
+    def a(self) -> Floats:
+        """The a of every value."""
+        return np.full(self.published.size, self.keep)
+
+    @cached_property
     def b(self) -> Floats:
         """The b of every value, exact two-state form."""
-        return b_exact(np.minimum(self.published, self.rows - 1.0), self.rows, self.keep)
+        return b_exact(np.minimum(self.published, self.rows - 1.0), self.rows, self.a)
+
+    @cached_property
+    def gap(self) -> Floats:
+        """A - b: what an estimate divides by."""
+        return self.a - self.b
+
+    def variance(self, x: Floats, n: Floats) -> Floats:
+        """Of the unbiased estimate when x of the n rows have the value (the last axis)."""
+        return unbiased_variance(x, n, self.published, self.rows, self.keep)
+
+    def sent(self, counts: Floats, axis: int = -1) -> Floats | None:
+        """W^T x: how many rows publish each value, if these have it. None if W is not known."""
+        return None if self.whole is None else _along(counts, self.whole, axis)
+
+    def returned(self, ratios: Floats, axis: int = -1) -> Floats | None:
+        """W r: for each true value, the mean of what belongs to the published ones."""
+        return None if self.whole is None else _along(ratios, self.whole.T, axis)
 
     @cached_property
     def identifiable(self) -> NDArray[np.bool_]:
         """False where f is so near N/ell that a and b are nearly equal: do not divide by a - b."""
         noise = np.sqrt(self.published * (1 - self.keep))
-        return self.rows * self.keep - self.published > _IDENTIFIABLE_MARGIN * noise
+        return self.rows * self.a - self.published > _IDENTIFIABLE_MARGIN * noise
 
     @cached_property
     def informative(self) -> NDArray[np.bool_]:
@@ -119,12 +142,12 @@ class ChannelView:
         as uninformative only if a typical predicate (a twentieth of the rows) could not show a
         typical departure from independence.
         """
-        gap = self.keep - self.b
+        gap = self.gap
         expected = np.maximum(self.published, 1.0) * _TYPICAL_SHARE
         rows = self.rows * _TYPICAL_SHARE
         with np.errstate(divide="ignore"):
             error = np.sqrt(rows * self.b) / np.maximum(gap, 0.0)
-        noisy = (gap < _NEAR * self.keep) & (error > _TYPICAL_DEPARTURE * expected)
+        noisy = (gap < _NEAR * self.a) & (error > _TYPICAL_DEPARTURE * expected)
         informative: NDArray[np.bool_] = self.identifiable & ~noisy
         return informative
 
@@ -135,11 +158,11 @@ class ChannelView:
         M y estimates x without bias. A row of NaN where v is not identifiable.
         """
         if self.whole is None or not self.two_state_holds:
-            weights = two_state_weights(self.keep, self.b)
+            weights = two_state_weights(self.a, self.b)
         else:
             shares = np.where(self.informative, 0.0, self.published)
             shares = shares / max(float(shares.sum()), 1.0)
-            weights = whole_domain_weights(self.keep, self.b, self.whole, shares)
+            weights = whole_domain_weights(self.a, self.b, self.whole, shares)
         weights[~self.identifiable] = np.nan
         weights.flags.writeable = False
         return weights
@@ -160,14 +183,14 @@ def view_of_release(published: NDArray[np.int64], rows: int, ell: int, groups: s
     return view if _corrections_converge(view) else replace(view, two_state_holds=False)
 
 
-def two_state_weights(keep: float, b: Floats) -> Floats:
+def two_state_weights(a: Floats, b: Floats) -> Floats:
     """M of two states; infinite or NaN where a and b are equal."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        weights: Floats = (np.eye(b.size) - b[:, None]) / (keep - b)[:, None]
+        weights: Floats = (np.eye(b.size) - b[:, None]) / (a - b)[:, None]
     return weights
 
 
-def whole_domain_weights(keep: float, b: Floats, whole: Floats, hidden_shares: Floats) -> Floats:
+def whole_domain_weights(a: Floats, b: Floats, whole: Floats, hidden_shares: Floats) -> Floats:
     """M after the corrections.
 
     Values that are not informative share what the others leave: `hidden_shares` sum to one over
@@ -175,7 +198,7 @@ def whole_domain_weights(keep: float, b: Floats, whole: Floats, hidden_shares: F
     """
     hidden = hidden_shares > 0
     published = np.eye(b.size)
-    estimates = two_state_weights(keep, b).T
+    estimates = two_state_weights(a, b).T
     with np.errstate(divide="ignore", invalid="ignore"):
         for _ in range(CORRECTION_STEPS):
             known = estimates
@@ -183,7 +206,7 @@ def whole_domain_weights(keep: float, b: Floats, whole: Floats, hidden_shares: F
                 known = np.where(hidden, 0.0, estimates)
                 known = known + (1.0 - known.sum(axis=1, keepdims=True)) * hidden_shares
             residual = published - known @ whole
-            step = (residual - residual.sum(axis=1, keepdims=True) * b) / (keep - b)
+            step = (residual - residual.sum(axis=1, keepdims=True) * b) / (a - b)
             estimates = estimates + np.where(hidden, 0.0, step)
     return np.ascontiguousarray(estimates.T)
 
@@ -199,7 +222,7 @@ def _corrections_converge(view: ChannelView) -> bool:
     usable, b = view.identifiable & (view.published > 0), view.b
     if not usable.any():
         return True
-    divisor = np.where(usable, view.keep - b, 1.0)
+    divisor = np.where(usable, view.gap, 1.0)
     error = np.where(usable, np.sqrt(view.published), 0.0)
     error[::2] *= -1
     ratio = 1.0
@@ -211,6 +234,12 @@ def _corrections_converge(view: ChannelView) -> bool:
         error = np.where(usable, error - (sent - sent.sum() * b) / divisor, 0.0) / size
         ratio = float(np.abs(error).sum())
     return ratio < _SHRINKS
+
+
+def _along(counts: Floats, matrix: Floats, axis: int) -> Floats:
+    """The matrix applied along one axis."""
+    product: Floats = np.moveaxis(np.tensordot(counts, matrix, (axis, 0)), -1, axis)
+    return product
 
 
 def _nearest_eligible(counts: NDArray[np.int64], ell: int) -> NDArray[np.int64] | None:

@@ -24,7 +24,7 @@ from countveil.maths.estimate.methods import (
 )
 from countveil.maths.estimate.shrunk import shrunk_counts
 from countveil.maths.estimate.totals import ALWAYS, NEVER, Tallies, Total
-from countveil.maths.estimate.unbiased import unbiased_counts, unbiased_variance
+from countveil.maths.estimate.unbiased import unbiased_counts
 
 __all__ = [
     "ALWAYS",
@@ -40,6 +40,5 @@ __all__ = [
     "make_estimator",
     "shrunk_counts",
     "unbiased_counts",
-    "unbiased_variance",
     "verdicts",
 ]

@@ -10,13 +10,10 @@ values the weights are independent, and the product has the mean 1 in the cell a
 **Variance.** Sort the rows of P by which of the wanted values they truly have. A weight has the
 second moment 1 + a (1 - a) / (a - b)^2 if the row has the value and b (1 - b) / (a - b)^2 if not;
 the product of these, less the squared mean, is the variance of one row. Two things are shared by
-rows, and count only through the rows that lack the value of one column k but have all the others
-(R of them), since elsewhere the other weights have the mean 0:
-
-- how many of them share a group with the value: drawn without replacement from all rows that lack
-  it, which takes (b/a) (1 - b/a) (a / (a - b))^2 R^2 / (N - f) away;
-- b, computed from the published histogram: with c = R b' / (a - b), it takes 2 c times the
-  covariance (1 - a) (a x + b R) / (a - b) away and adds c^2 f (1 - a).
+rows: how many of them share a group with the value, and b, which is computed from the published
+histogram. Both count only through the rows that have the values of all columns but one, since
+elsewhere the other weights have the mean 0. Among these rows it is as if only that column were
+asked about: the difference is that of its own variance (`channel.variance`) to independent rows.
 
 With one column this is the variance of `unbiased`. Everything is linear or quadratic in the count x
 of the cell once the counts of the other combinations are guessed; for three columns and more the
@@ -26,7 +23,6 @@ guess of those that share two values or more is independence.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +43,7 @@ def product_likelihood(
         along = np.tensordot(view.weights, estimate, (1, 1 + axis))
         estimate = np.moveaxis(along, 0, 1 + axis)
     n = _along(y.sum(axis=tuple(range(1, y.ndim))), 0, y.ndim)
-    columns = [_Column.of(view, axis, y.ndim) for axis, view in enumerate(views)]
+    columns = [_Column(view, axis, y.ndim) for axis, view in enumerate(views)]
     alone = [
         _along(np.maximum(margin, 0.0), (0, 1 + axis), y.ndim)
         for axis, margin in enumerate(margins)
@@ -60,36 +56,26 @@ def product_likelihood(
     return Likelihood(estimate, *coefficients, n + 0 * y, step)
 
 
-@dataclass(frozen=True)
 class _Column:
     """The channel of one column, along its axis."""
 
-    rows: float
-    a: float
-    b: Floats
-    f: Floats
-
-    @classmethod
-    def of(cls, view: ChannelView, axis: int, dimensions: int) -> _Column:
-        b, f = (_along(array, 1 + axis, dimensions) for array in (view.b, view.published))
-        return cls(view.rows, view.keep, b, f)
-
-    @property
-    def gap(self) -> Floats:
-        return self.a - self.b
+    def __init__(self, view: ChannelView, axis: int, dimensions: int) -> None:
+        # From the end: counts may have axes in front.
+        self._view, self._axis = view, 1 + axis - dimensions
+        self._a, self._b = (_along(array, 1 + axis, dimensions) for array in (view.a, view.b))
+        self.gap = self._a - self._b
 
     def second_moment(self, has_it: bool) -> Floats:
         """Of the weight of a row whose true value it is, or is not."""
-        chance = self.a if has_it else self.b
+        chance = self._a if has_it else self._b
         return has_it + chance * (1 - chance) / self.gap**2
 
     def shared(self, x: Floats, lacking: Floats) -> Floats:
-        """What the shared groups and the shared histogram change."""
-        shares = np.minimum(self.b / self.a, 1.0)
-        drawn = shares * (1 - shares) * (self.a / self.gap) ** 2 * lacking**2 / (self.rows - self.f)
-        c = lacking * (1 - self.a) * self.rows / (self.rows - self.f) ** 2 / self.gap
-        together = (1 - self.a) * (self.a * x + self.b * lacking) / self.gap
-        changed: Floats = c**2 * self.f * (1 - self.a) - 2 * c * together - drawn
+        """What rows share: the variance of this column alone, less that of independent rows."""
+        counts = (np.moveaxis(array, self._axis, -1) for array in (x, x + lacking))
+        variance = np.moveaxis(self._view.variance(*counts), -1, self._axis)
+        single = x * self._a * (1 - self._a) + lacking * self._b * (1 - self._b)
+        changed: Floats = variance - single / self.gap**2
         return changed
 
 

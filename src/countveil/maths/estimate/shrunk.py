@@ -172,18 +172,15 @@ def _mixture(evidence: Floats, known: NDArray[np.bool_]) -> Floats:
 
 def _consistent(means: Floats, y: Floats, views: Sequence[ChannelView]) -> Floats:
     """One step of EM with the channels of the whole domains."""
-    wholes = [view.whole for view in views]
-    expected = means
-    for axis, whole in enumerate(wholes):
-        if whole is None:
-            return means
-        expected = np.moveaxis(np.tensordot(expected, whole, (1 + axis, 0)), -1, 1 + axis)
-    ratio = y / np.maximum(expected, 1e-9)
-    for axis, whole in enumerate(wholes):
-        assert whole is not None  # noqa: S101 - checked above
-        ratio = np.moveaxis(np.tensordot(ratio, whole, (1 + axis, 1)), -1, 1 + axis)
-    updated: Floats = means * ratio
-    return updated
+    expected: Floats | None = means
+    for axis, view in enumerate(views, start=1):
+        expected = None if expected is None else view.sent(expected, axis)
+    if expected is None:
+        return means
+    ratio: Floats | None = y / np.maximum(expected, 1e-9)
+    for axis, view in enumerate(views, start=1):
+        ratio = None if ratio is None else view.returned(ratio, axis)
+    return means if ratio is None else means * ratio
 
 
 def _margin(y: Floats, axis: int) -> Floats:

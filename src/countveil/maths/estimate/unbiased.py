@@ -9,14 +9,7 @@ come out negative: clipping would bias it. For the whole table (n = N) it is g i
 
 b is that of an average predicate; `channel.view` corrects it for the values that occur in this one.
 
-**Variance.** b is computed from the histogram of the same release. Its noise is shared with y and
-works as a control variate, so leaving it out gives intervals that are far too wide for large
-predicates. With b' = db/df, E = x + (n - x) min(b/a, 1) the rows of P whose group contains s, and
-H = (n - x) (b/a) (1 - b/a) (1 - (n - x)/(N - f)) the variance of how many of the others' groups do:
-
-    Var = [ (E - 2 (n - x) b' E + ((n - x) b')^2 f / a) a (1 - a) + a^2 H ] / (a - b)^2
-
-which is f (1 - 1/ell) at n = N, and a quadratic in x (`estimates.Likelihood` gives its intervals).
+**Variance.** See `channel.variance`: a quadratic in x (`estimates.Likelihood` gives its intervals).
 
 **Greedy groups.** There, rows without s are not equally likely to share a group with s, so the b of
 a predicate differs from the average b. The estimate is then biased by (n - x)(b_P - b)/(a - b).
@@ -50,13 +43,12 @@ def unbiased_counts(y: Floats, n: Floats, channel: ChannelView, level: float) ->
 def unbiased_likelihood(y: Floats, n: Floats, channel: ChannelView) -> Likelihood:
     """The same before a level is chosen."""
     n = n[:, None]
-    a, g = channel.keep, channel.published
     exact = (n == channel.rows) | (n == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         x = np.where(exact, y, _estimates(y, n, channel))
         spread = np.where(exact, 0.0, _misfit(y, n, channel))
-        coefficients = quadratic(lambda t: unbiased_variance(t, n, g, channel.rows, a), n + 0 * y)
-        step = np.where(exact, 1.0, 1 / np.abs(a - channel.b)) + 0 * y
+        coefficients = quadratic(lambda t: channel.variance(t, n), n + 0 * y)
+        step = np.where(exact, 1.0, 1 / np.abs(channel.gap)) + 0 * y
     return Likelihood(x, *coefficients, n + 0 * y, step).widened(spread)
 
 
@@ -64,26 +56,10 @@ def _estimates(y: Floats, n: Floats, channel: ChannelView) -> Floats:
     """M y; NaN where a value is not identifiable."""
     if channel.whole is None or not channel.two_state_holds:
         # The same, without a matrix: these domains can be large.
-        two_state = (y - n * channel.b) / (channel.keep - channel.b)
+        two_state = (y - n * channel.b) / channel.gap
         return np.where(channel.identifiable, two_state, np.nan)
     estimate: Floats = y @ channel.weights.T
     return estimate
-
-
-def unbiased_variance(x: Floats, n: Floats, f: Floats, rows: float, keep: float) -> Floats:
-    """Variance of the unbiased estimate when x of the n rows, and f of all rows, have the value."""
-    whole = n == rows
-    # At n = N the formula is f (1 - a) whatever a - b is; there x is f.
-    divisor = np.where(whole, 1.0, (rows * keep - f) / (rows - f))
-    others = n - x
-    shared = np.minimum(f * (1 - keep) / ((rows - f) * keep), 1.0)
-    slope = (1 - keep) * rows / (rows - f) ** 2
-    with_s = x + others * shared
-    drawn = with_s - 2 * others * slope * with_s + (others * slope) ** 2 * f / keep
-    grouped = others * shared * (1 - shared) * (1 - others / (rows - f))
-    variance = (drawn * keep * (1 - keep) + keep**2 * grouped) / divisor**2
-    result: Floats = np.where(whole, x * (1 - keep), variance)
-    return result
 
 
 def _misfit(y: Floats, n: Floats, channel: ChannelView) -> Floats:
@@ -104,7 +80,7 @@ def misfits(y: Floats, n: Floats, channel: ChannelView) -> tuple[Floats, Floats]
         return np.zeros_like(y), _uninformative_spread(y, n, channel)
     if channel.whole is None:
         return np.zeros_like(y), np.full_like(y, np.inf)
-    whole, a, b, rows = channel.whole, channel.keep, channel.b, channel.rows
+    whole, b, gap, rows = channel.whole, channel.b, channel.gap, channel.rows
     z = np.maximum(y, 1e-3)
     for _ in range(_EM_STEPS):
         z = z * ((y / np.maximum(z @ whole, 1e-9)) @ whole.T)
@@ -115,7 +91,7 @@ def misfits(y: Floats, n: Floats, channel: ChannelView) -> tuple[Floats, Floats]
     mispaired = np.sqrt(np.maximum(departure**2 @ whole**2 - departure**2 * kept**2, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         # Where a and b are nearly equal nothing is known; the estimate is NaN there.
-        return implied / (a - b), _MISFIT_SPREAD * mispaired / (a - b)
+        return implied / gap, _MISFIT_SPREAD * mispaired / gap
 
 
 def _uninformative_spread(y: Floats, n: Floats, channel: ChannelView) -> Floats:

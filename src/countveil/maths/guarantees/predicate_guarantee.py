@@ -22,7 +22,7 @@ import numpy as np
 
 from countveil.errors import SettingsError
 from countveil.maths.channel import ChannelView, keep_probability
-from countveil.maths.estimate import unbiased_variance
+from countveil.maths.channel.variance import unbiased_variance
 from countveil.maths.estimate.estimates import HIDDEN_ABOVE
 from countveil.maths.estimate.unbiased import quadratic
 from countveil.maths.guarantees.binomial import check_between, check_count, check_ell, unknown_of

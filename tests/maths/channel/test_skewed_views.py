@@ -1,0 +1,90 @@
+"""Views of random groups and of common values: unbiased whatever the skew."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from countveil.maths.channel.common import frequent_values
+from countveil.maths.channel.skewed_views import common_view, random_view
+
+Counts = NDArray[np.int64]
+
+
+def skewed(share: float, size: int = 12, rows: int = 20_000) -> Counts:
+    others = np.arange(size - 1, 0, -1) ** 2.0
+    shares = np.append(share, (1 - share) * others / others.sum())
+    counts = np.round(shares * rows).astype(np.int64)
+    counts[0] += rows - counts.sum()
+    return counts
+
+
+@given(st.lists(st.integers(0, 500), min_size=2, max_size=9), st.integers(2, 7))
+def test_random_groups_send_rows_as_they_should(counts: list[int], ell: int) -> None:
+    """W by hand: one's own place, or any other row of the table."""
+    table = np.array([*counts, 50])
+    rows = int(table.sum())
+    view = random_view(table, rows, ell)
+    keep = (rows // ell) / rows
+    whole = np.empty((table.size, table.size))
+    for u, v in np.ndindex(*whole.shape):
+        others = (table[v] - (u == v)) / (rows - 1)
+        whole[u, v] = keep * (u == v) + (1 - keep) * others
+    occurs = table > 0
+    assert view.whole is not None
+    assert view.whole[occurs] == pytest.approx(whole[occurs])
+    assert view.sent(table.astype(float)) == pytest.approx(table)
+    x = np.arange(table.size, dtype=float) * occurs
+    assert view.sent(x) == pytest.approx(x @ whole)
+    assert view.returned(x)[occurs] == pytest.approx((whole @ x)[occurs])
+    # Unbiased: the weights undo the channel.
+    assert view.weights @ whole.T[:, occurs] == pytest.approx(np.eye(table.size)[:, occurs])
+
+
+@pytest.mark.parametrize("axis", [1, 2])
+def test_sending_works_along_any_axis(axis: int) -> None:
+    view = random_view(np.array([30, 20, 10]), 60, 3)
+    grid = np.random.default_rng(1).random((4, 3, 3))
+    assert view.whole is not None
+    other = "puv,ut->ptv" if axis == 1 else "pvu,ut->pvt"
+    assert view.sent(grid, axis) == pytest.approx(np.einsum(other, grid, view.whole))
+    back = "puv,tu->ptv" if axis == 1 else "pvu,tu->pvt"
+    assert view.returned(grid, axis) == pytest.approx(np.einsum(back, grid, view.whole))
+
+
+def test_a_set_of_values_has_the_channel_of_one_value() -> None:
+    """Merging values and asking for them together is the same: nothing explodes."""
+    counts = np.array([500, 300, 150, 50])
+    apart, merged = random_view(counts, 1_000, 5), random_view(np.array([500, 500]), 1_000, 5)
+    assert apart.b[1:].sum() == pytest.approx(merged.b[1])
+    assert apart.gap[0] == pytest.approx(merged.gap[1])
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.83, 0.95, 0.99])
+def test_common_values_are_told_apart(share: float) -> None:
+    counts = skewed(share)
+    view = common_view(counts, 20_000, 5, tuple(frequent_values(counts, 5).tolist()))
+    assert view.identifiable.all()
+    assert view.informative.all()
+    assert view.whole is not None
+    assert counts @ view.whole == pytest.approx(counts, rel=1e-6)
+    x = counts * np.random.default_rng(3).random(counts.size)
+    # After the corrections, what the design sends comes back to within a thousandth.
+    estimate = view.weights @ (x @ view.whole)
+    assert estimate == pytest.approx(x, abs=2e-3 * x.sum())
+
+
+def test_no_value_is_too_frequent_for_random_groups() -> None:
+    view = random_view(np.array([9_999, 1]), 10_000, 5)
+    assert view.identifiable.all()
+    whole_table = view.variance(np.array([9_999.0, 1]), np.array([10_000.0]))
+    assert whole_table == pytest.approx(1 * 0.9999 * 0.8, rel=0.01)
+
+
+def test_one_group_tells_nothing() -> None:
+    view = random_view(np.array([2, 2]), 4, 4)
+    assert not view.identifiable.any()
+    assert np.isnan(view.weights).all()
