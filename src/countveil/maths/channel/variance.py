@@ -57,5 +57,7 @@ def random_variance(x: Floats, n: Floats, f: Floats, rows: float, keep: Floats |
     pairs = (1 - keep) * keep * (beyond**2 - n**2 * spread)
     histogram = (1 - keep) ** 2 * ((1 + keep) * n**2 * spread + 2 * keep * n * (1 - 2 * p) * beyond)
     gap = keep - (1 - keep) / max(rows - 1, 1)
-    result: Floats = (single + (pairs - histogram) / rows) / gap**2
-    return np.maximum(result, 0.0)
+    variance = (single + (pairs - histogram) / rows) / gap**2
+    # For the whole table x is f, and the estimate is the published count itself.
+    result: Floats = np.where(n == rows, x * (1 - x / rows) * (1 - keep), variance)
+    return result

@@ -116,6 +116,15 @@ class ChannelView:
         """A - b: what an estimate divides by."""
         return self.a - self.b
 
+    @property
+    def shares(self) -> Floats:
+        """The share of each value in the whole table, as the release tells it."""
+        return self.published / self.rows
+
+    def of_whole_table(self, y: Floats) -> Floats:
+        """The estimate for all rows of the table: published counts are unbiased."""
+        return y
+
     def variance(self, x: Floats, n: Floats) -> Floats:
         """Of the unbiased estimate when x of the n rows have the value (the last axis)."""
         return unbiased_variance(x, n, self.published, self.rows, self.keep)

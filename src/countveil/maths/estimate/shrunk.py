@@ -62,7 +62,7 @@ def likelihood_and_centre(y: Floats, views: Sequence[ChannelView]) -> tuple[Like
     n = y.sum(axis=tuple(range(1, y.ndim)), keepdims=True)
     if len(views) == 1:
         view = views[0]
-        return unbiased_likelihood(y, n[:, 0], view), n * view.published / view.rows
+        return unbiased_likelihood(y, n[:, 0], view), n * view.shares
     margins = [shrunk_counts(_margin(y, axis), [view]) for axis, view in enumerate(views)]
     centre = n + 0 * y
     for axis, margin in enumerate(margins):
@@ -83,7 +83,8 @@ def shrunk_from(
     consistent = _consistent(means, y, views)
     if len(views) == 1:
         # The published histogram is the best estimate of the whole table.
-        consistent = np.where(n == views[0].rows, y, consistent)
+        whole_table = np.maximum(views[0].of_whole_table(y), 0.0)
+        consistent = np.where(n == views[0].rows, whole_table, consistent)
     return consistent
 
 

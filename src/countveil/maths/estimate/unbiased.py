@@ -45,7 +45,8 @@ def unbiased_likelihood(y: Floats, n: Floats, channel: ChannelView) -> Likelihoo
     n = n[:, None]
     exact = (n == channel.rows) | (n == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = np.where(exact, y, _estimates(y, n, channel))
+        x = np.where(exact, channel.of_whole_table(y), _estimates(y, n, channel))
+        x = np.where(n == 0, 0.0, x)
         spread = np.where(exact, 0.0, _misfit(y, n, channel))
         coefficients = quadratic(lambda t: channel.variance(t, n), n + 0 * y)
         step = np.where(exact, 1.0, 1 / np.abs(channel.gap)) + 0 * y

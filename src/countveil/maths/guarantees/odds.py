@@ -1,0 +1,59 @@
+"""A bound on the odds: how much noise before the groups holds every factor below K.
+
+Enters: the number V of declared values, ell, gamma or K. Leaves: epsilon of local differential
+privacy, the largest factor of a linked row, gamma. Must not know: the table. Theory:
+docs/theory/odds.md.
+
+With gamma the chance that a row takes one of the V values at random, q = gamma / V:
+
+- Whatever anybody knows, groups included, the whole release changes the odds between two values of
+  a row by at most exp(epsilon) = 1 + (1 - gamma) V / gamma: it only depends on the noised value.
+- A linked row alone, its group unknown, changes them by at most K. The worst is a value that nobody
+  has before the noise. Noised rows keep it with probability a = 1/ell, and other rows publish it
+  with probability b: (1 - a) q / (1 - q) with groups of different values, (1 - a) q with random
+  ones. The factor is [(1 - gamma + q) a + (gamma - q) b] / [q a + (1 - q) b].
+"""
+
+from __future__ import annotations
+
+import math
+
+from countveil.errors import SettingsError
+
+_GRID = 1 << 24
+
+
+def epsilon_of(gamma: float, values: int) -> float:
+    """Epsilon of local differential privacy of every row's value."""
+    return math.log1p((1 - gamma) * values / gamma) if gamma > 0 else math.inf
+
+
+def largest_odds(gamma: float, values: int, ell: int, *, different: bool = True) -> float:
+    """The largest factor by which a linked row changes the odds of a value.
+
+    `different`: whether groups hold different values, or are random.
+    """
+    if gamma <= 0:
+        return math.inf
+    q, a = gamma / values, 1 / ell
+    if different:
+        b = (1 - a) * q / (1 - q) if q < 1 else 1.0
+        return ((1 - gamma + q) * a + (gamma - q) * b) / (q * a + (1 - q) * b)
+    return 1 + (1 - gamma) * a / q
+
+
+def gamma_for(odds: float, values: int, ell: int, *, different: bool = True) -> float:
+    """The least noise for which no factor exceeds `odds`, a multiple of 2^-24."""
+    if not odds > 1 or math.isinf(odds):
+        raise SettingsError(
+            f"The bound on the odds must be a number above 1, such as 20; got {odds:g}. With 1 a "
+            f"row would tell nothing at all."
+        )
+    low, high = 0, _GRID
+    while high - low > 1:
+        middle = (low + high) // 2
+        if largest_odds(middle / _GRID, values, ell, different=different) <= odds:
+            high = middle
+        else:
+            low = middle
+    return high / _GRID
