@@ -13,11 +13,11 @@ import pytest
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView, view_of_release
+from countveil.maths.channel.variance import unbiased_variance
 from countveil.maths.estimate.methods import ShrunkEstimator
 from countveil.maths.estimate.shrunk import likelihood_and_centre, shrunk_counts
 from countveil.maths.estimate.sums import PublishedSums, shrunk_sums, sum_likelihood, sum_variance
 from countveil.maths.estimate.totals import ALWAYS, Tallies, Total
-from countveil.maths.estimate.unbiased import unbiased_variance
 from countveil.maths.groups import ColumnSettings
 from tests.repeated_releases import releases
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ from countveil.maths.guarantees.frontier import least_variance, random_channel, 
 
 Floats = NDArray[np.float64]
 
-SHAPES = {
+SHAPES: dict[str, Callable[[int], Floats]] = {
     "even": lambda size: np.full(size, 1 / size),
     "falling": lambda size: np.arange(size, 0, -1) / np.arange(size + 1).sum(),
     "skewed": lambda size: np.append(0.8, np.full(size - 1, 0.2 / (size - 1))),

@@ -70,7 +70,8 @@ class NoisedView(ChannelView):
         """Shares of the true values; a value that noise alone explains has next to none."""
         shares = (self.published / self.rows - self._q) / (1 - self.gamma)
         shares = np.maximum(shares, 0.5 / self.rows)
-        return shares / shares.sum()
+        normed: Floats = shares / shares.sum()
+        return normed
 
     def of_whole_table(self, y: Floats) -> Floats:
         """The estimate for all rows of the table."""
@@ -110,4 +111,5 @@ class NoisedView(ChannelView):
         back = self.groups.returned(ratios, axis)
         if back is None:
             return None
-        return (1 - self.gamma) * back + self._q * back.sum(axis=axis, keepdims=True)
+        mixed: Floats = (1 - self.gamma) * back + self._q * back.sum(axis=axis, keepdims=True)
+        return mixed
