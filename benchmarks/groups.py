@@ -30,13 +30,13 @@ from numpy.typing import NDArray
 
 import countveil as cv
 from countveil.maths.channel import (
+    ChannelView,
     Templates,
     channel_matrix,
     design_channel,
     greedy_templates,
     view_of_release,
 )
-from countveil.maths.channel.variance import unbiased_variance
 from countveil.maths.estimate import unbiased_counts
 from countveil.maths.groups import mixed_groups
 from countveil.randomness import Randomness
@@ -179,7 +179,8 @@ def per_row(counts: Counts, met: Counts, ell: int) -> Floats:
     b = counts * (1 - a) / (rows - counts)
     sizes = met.sum(axis=1, keepdims=True).astype(np.float64)
     at = np.maximum(met, 1).astype(np.float64)
-    variance = unbiased_variance(at, sizes, counts.astype(np.float64), rows, a)
+    view = ChannelView(int(rows), a, counts.astype(np.float64), None, two_state_holds=True)
+    variance = view.variance(at, sizes)
     result: Floats = 1 / ((a - b) * np.sqrt(variance))
     return result
 

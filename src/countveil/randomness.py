@@ -131,6 +131,10 @@ class Stream:
         """
         return Stream(self.words(_KEY_BYTES // 8).tobytes())
 
+    def task_key(self) -> TaskKey:
+        """A key for separate work, likewise."""
+        return TaskKey(self.words(_KEY_BYTES // 8).tobytes())
+
     def words(self, count: int, dtype: type[Word] = np.uint64) -> NDArray[Any]:
         """`count` uniform words of the given unsigned type."""
         size = count * np.dtype(dtype).itemsize

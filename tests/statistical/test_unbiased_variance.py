@@ -14,7 +14,6 @@ import pytest
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
-from countveil.maths.channel.variance import unbiased_variance
 from countveil.maths.estimate import unbiased_counts
 from countveil.randomness import Randomness
 from tests.statistical.bounds import FALSE_ALARM, chi_square_band
@@ -75,8 +74,8 @@ def test_the_variance_formula_predicts_the_error(
     values = slice(VALUES // 2, None) if later else slice(VALUES // 2)
     x, n = float(truth[predicate, values][0]), float(sizes[predicate])
     error = found[:, predicate, values] - x
-    variance = unbiased_variance(np.array(x), np.array(n), np.array(float(EACH)), ROWS, 1 / ELL)
-    predicted = float(variance)
+    view = ChannelView(ROWS, 1 / ELL, np.array(float(EACH)), None, two_state_holds=True)
+    predicted = float(view.variance(np.array(x), np.array(n)))
     assert _band(float((error**2).mean()) / predicted) > FALSE_ALARM
     if n == ROWS:
         assert predicted == pytest.approx(EACH * (1 - 1 / ELL))

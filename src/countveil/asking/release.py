@@ -298,7 +298,8 @@ class Release:
     def view_of(self, name: str, published: Any) -> ChannelView:
         """The channel of a sensitive column that publishes each value so often."""
         entry = self.manifest.sensitive[name]
-        return view_of_release(published, self.rows, entry.ell, entry.groups)
+        common = tuple(entry.domain.index(value) for value in entry.common)
+        return view_of_release(published, self.rows, entry.ell, entry.groups, common)
 
     def _published_counts(self, names: Sequence[str], domains: Sequence[tuple[Any, ...]]) -> Any:
         """The published counts of the whole table by sensitive columns."""

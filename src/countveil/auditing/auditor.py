@@ -104,7 +104,7 @@ def _read(
     prepared = prepare(source, protecting.ell, shaping)
     for name, choice in protecting.columns.items():
         counts = prepared.source.histogram(name).counts
-        check_eligible(name, counts, choice.ell, lambda _place: "its most frequent value")
+        check_eligible(name, counts, choice, lambda _place: "its most frequent value")
     return AuditedTable(table, reading, shaping, prepared, true_columns(prepared))
 
 

@@ -77,7 +77,7 @@ def run_compare(
 
 def _eligible_histogram(prepared: LocalPreparedTable, sensitive: str, ell: int) -> Histogram:
     histogram = prepared.source.histogram(sensitive)
-    check_eligible(sensitive, histogram.counts, ell, value_namer(histogram))
+    check_eligible(sensitive, histogram.counts, ColumnSettings(ell), value_namer(histogram))
     if histogram.counts.size > WHOLE_DOMAIN_LIMIT:
         raise InputError(
             f"Column {sensitive!r} has {histogram.counts.size:,} different values; at most "
@@ -96,7 +96,9 @@ def _workload(
     counts = np.bincount(codes)
     if codes.size < rows:
         # The most frequent value may be a little more frequent in the sample.
-        check_eligible(sensitive, counts, ell, lambda _place: "its most frequent value")
+        check_eligible(
+            sensitive, counts, ColumnSettings(ell), lambda _place: "its most frequent value"
+        )
     predicates = find_predicates(
         plain_codes(prepared, sample, [sensitive]),
         number_of_predicates(counts.size),

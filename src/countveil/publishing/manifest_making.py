@@ -8,7 +8,9 @@ the release goes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import countveil
 from countveil.maths.guarantees import guarantee_table, statement
@@ -23,6 +25,10 @@ from countveil.release import (
     SensitiveColumn,
 )
 from countveil.tables import Classes
+from countveil.tables.recode import value_text
+
+if TYPE_CHECKING:
+    from countveil.maths.guarantees.special import SpecialColumn
 
 
 def make_manifest(
@@ -32,10 +38,12 @@ def make_manifest(
     published: Mapping[str, Mapping[Any, int]],
     preparation: Preparation | None = None,
     *,
+    common: Mapping[str, tuple[Any, ...]] | None = None,
     seeded: bool,
     about: About | None = None,
 ) -> Manifest:
     """Everything that the release says about itself; the draft adds its files."""
+    common = common or {}
     changes = () if preparation is None else preparation.sentences()
     sensitive = {
         name: SensitiveColumn(
@@ -47,6 +55,7 @@ def make_manifest(
             declared=name in prepared.domains,
             classes=_class_edges(prepared.recoded.classes.get(name)),
             class_values=prepared.class_values.get(name),
+            common=common.get(name, ()),
         )
         for name, settings in protecting.columns.items()
     }
@@ -63,12 +72,60 @@ def make_manifest(
         sensitive=sensitive,
         files=(),
         randomness="seeded" if seeded else "cryptographic",
-        statement=tuple(statement(rows, protecting.ell, counts, changes)),
+        statement=tuple(
+            statement(
+                rows, protecting.ell, counts, changes, _special(protecting, common, published)
+            )
+        ),
         preparation=preparation,
         written_by=f"countveil {countveil.__version__}",
         about=about,
         weight=prepared.weight,
     )
+
+
+def _special(
+    protecting: Protecting,
+    common: Mapping[str, tuple[Any, ...]],
+    published: Mapping[str, Mapping[Any, int]],
+) -> Sequence[SpecialColumn]:
+    """The columns whose groups may hold a value more than once."""
+    names = [
+        name
+        for name, settings in protecting.columns.items()
+        if settings.groups == "random" or name in common
+    ]
+    if not names:
+        return ()
+    # Loaded only where there is such a column.
+    from countveil.maths.channel.common import beliefs_without_common
+    from countveil.maths.guarantees.special import SpecialColumn
+
+    def known(name: str) -> tuple[float, float]:
+        """From published counts, as anybody could."""
+        if name not in common:
+            return 1.0, 1.0
+        values = list(published[name])
+        places = np.array([values.index(value) for value in common[name] if value in values])
+        counts = np.array(list(published[name].values()))
+        return beliefs_without_common(counts, protecting.columns[name].ell, places)
+
+    return [
+        SpecialColumn(
+            name,
+            protecting.columns[name].ell,
+            protecting.columns[name].groups,
+            tuple(
+                (
+                    "the missing value" if value is None else f"{value_text(value)!r}",
+                    published[name].get(value, 0),
+                )
+                for value in common.get(name, ())
+            ),
+            known(name),
+        )
+        for name in names
+    ]
 
 
 def _domain(published: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, ...]:

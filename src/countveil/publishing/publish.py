@@ -38,6 +38,7 @@ def publish(
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
     merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
     groups: str = "mixed",
+    common: Mapping[str, object] | str | None = None,
     residue: str = "absorb",
     seed: int | None = None,
     force: bool = False,
@@ -62,8 +63,11 @@ def publish(
     ("sqlite:FILE#table", "duckdb:FILE#table", "postgresql://user@host/database#schema.table"), a
     pandas frame (without its index), a Polars frame (eager or lazy), an Arrow table, reader or
     dataset, a DuckDB relation, or anything else that exports Arrow.
-    `sensitive` maps columns to their ell, or lists columns that share `ell`. `seed` is for
-    experiments: a seeded release says so.
+    `sensitive` maps columns to their ell, or lists columns that share `ell`. `groups` is "mixed"
+    (groups of different values), "random" (any rows; for columns in which some values are
+    frequent) or "anatomy" (the paper's rule). In mixed groups, `common` values may repeat: "auto"
+    for the frequent ones, or {"country": "United States"}. `seed` is for experiments: a seeded
+    release says so.
 
     Columns that look like identifiers, give a sensitive value away (everywhere or in a part of the
     table) or are too fine to protect stop it until each is named in `drop` or `keep`. `person` is
@@ -101,7 +105,7 @@ def publish(
     """
     if not os.fspath(to):
         raise SettingsError(f"Name a folder for the release: {option('to', 'release')}.")
-    protecting = Protecting.of(sensitive, ell, groups, residue, seed)
+    protecting = Protecting.of(sensitive, ell, groups, residue, seed, common)
     chosen = chosen_engine(engine, table, master)
     reading, shaping = table_options(
         drop=drop, keep=keep, person=person, weight=weight, bins=bins,

@@ -14,23 +14,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, cast
 
 from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.local.engine import LocalEngine
 from countveil.errors import SettingsError, option
-from countveil.maths.groups import check_eligible, form_groups, rows_over
-from countveil.maths.mechanism import PublishedTable, draw_published
+from countveil.maths.mechanism import PublishedTable
+from countveil.publishing.drawing import Counted, count_values, draw_values, published_counts
 from countveil.publishing.manifest_making import make_manifest
 from countveil.publishing.prepare import (
     LocalPreparedTable,
     PreparedTable,
-    check_number_of_values,
     prepare,
-    value_namer,
 )
 from countveil.publishing.safety import fineness_sentence
 from countveil.publishing.settings import Protecting, Writing
@@ -41,7 +36,7 @@ from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
 from countveil.report.whole_file import PendingFile, check_file, pending_file, write_file
 from countveil.tables import Reading, Roles, Shaping, input_files
-from countveil.tables.encoded.survey import Histogram, ValueRange
+from countveil.tables.encoded.survey import ValueRange
 from countveil.tables.levels import MergedValues
 from countveil.tables.progress import Progress
 
@@ -70,15 +65,6 @@ class Publication:
     odds: Sequence[str] = ()
     merged: Sequence[MergedValues] = ()
     linkability: Linkability | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """The histograms to publish, without the rows that are left out because of the residue."""
-
-    rows: int
-    histograms: Mapping[str, Histogram]
-    left_out: NDArray[np.int64]
 
 
 def run_publish(
@@ -116,13 +102,13 @@ def run_publish(
         if not writing.plain:
             check_kept([(column.name, column.type) for column in columns], writing.format)
         _check_first(engine, source, prepared.roles, protecting, writing, shaping.recoded)
-        counted = _count(source, protecting, randomness)
-        drawn = _draw(counted, protecting, randomness, stages)
-        published = _published_counts(counted, drawn)
+        counted = count_values(source, protecting, randomness)
+        drawn = draw_values(counted, protecting, randomness, stages)
+        published = published_counts(counted, drawn)
         seeded = randomness.seeded
         manifest = make_manifest(
             counted.rows, prepared, protecting, published, _recorded(prepared, reading, shaping),
-            seeded=seeded, about=writing.about,
+            common=counted.common_values(), seeded=seeded, about=writing.about,
         )  # fmt: skip
         drawing = _Drawing(prepared, protecting, counted, drawn, manifest, randomness, stages)
         if draft is not None:
@@ -233,60 +219,6 @@ def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) ->
     if reading.spill is None and draft is not None and engine.local:
         return replace(reading, spill=Path(draft.data))
     return reading
-
-
-def _count(source: SourceTable, protecting: Protecting, randomness: Randomness) -> Counted:
-    """Count the values to protect, and check that every column is eligible for its ell."""
-    settings = protecting.columns
-    histograms = {name: source.histogram(name) for name in settings}
-    drops = any(choice.residue == "drop" for choice in settings.values())
-    over = rows_over(source.rows, protecting.ell.values()) if drops else 0
-    for name, histogram in histograms.items():
-        check_number_of_values(name, histogram)
-        rows = source.rows - over if over else None
-        name_value = value_namer(histogram)
-        check_eligible(name, histogram.counts, settings[name].ell, name_value, rows=rows)
-    if not over:
-        return Counted(source.rows, histograms, np.zeros(0, np.int64))
-    left_out = randomness.stream("residue").choose(over, source.rows)
-    histograms = {name: source.histogram(name, left_out) for name in settings}
-    return Counted(source.rows - over, histograms, left_out)
-
-
-def _draw(
-    counted: Counted, protecting: Protecting, randomness: Randomness, progress: Progress
-) -> dict[str, PublishedTable]:
-    """For each column, form groups and draw how many rows of a true value publish which value."""
-    drawn = {}
-    for name, histogram in counted.histograms.items():
-        stage = f"grouping {name}"
-        progress(stage, 0, 0)
-        groups = form_groups(
-            histogram.counts,
-            protecting.columns[name],
-            randomness.stream("groups", name),
-            _rows_done(progress, stage, counted.rows),
-        )
-        drawn[name] = draw_published(groups, randomness.stream("draw", name))
-    return drawn
-
-
-def _rows_done(progress: Progress, stage: str, rows: int) -> Callable[[float], None]:
-    """Report a share of the work as the same share of the rows."""
-    return lambda share: progress(stage, int(share * rows), rows)
-
-
-def _published_counts(
-    counted: Counted, drawn: Mapping[str, PublishedTable]
-) -> dict[str, dict[Any, int]]:
-    """For each column, how many rows publish each value that was drawn: anybody can count this."""
-    published = {}
-    for name, histogram in counted.histograms.items():
-        counts = drawn[name].published()
-        published[name] = {
-            histogram.values[place]: int(counts[place]) for place in np.flatnonzero(counts).tolist()
-        }
-    return published
 
 
 @dataclass(frozen=True, slots=True)

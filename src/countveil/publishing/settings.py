@@ -11,11 +11,15 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from countveil.errors import SettingsError
 from countveil.maths.groups import ColumnSettings
 from countveil.release import MOST_ABOUT, About, Signer
 from countveil.release.values import PARQUET
+
+if TYPE_CHECKING:
+    from countveil.publishing.common_values import Chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +37,12 @@ class Protecting:
         groups: str = "mixed",
         residue: str = "absorb",
         seed: int | None = None,
+        common: Mapping[str, object] | str | None = None,
     ) -> Protecting:
-        """From what a caller may write; `ell` is for the columns that have none."""
+        """From what a caller may write; `ell` is for the columns that have none.
+
+        `common` is "auto", or maps columns to "auto", a value or several values.
+        """
         if isinstance(sensitive, str):
             sensitive = [sensitive]
         given: dict[str, int | None] = (
@@ -44,6 +52,7 @@ class Protecting:
             raise SettingsError(
                 "Name at least one sensitive column: without one, nothing is hidden."
             )
+        repeating = _common(common, list(given))
         columns = {}
         for name, number in given.items():
             chosen = ell if number is None else number
@@ -52,7 +61,7 @@ class Protecting:
                     f"Column {name!r} has no ell. Say how many different values a group should "
                     f"have, such as ell = 5."
                 )
-            columns[name] = ColumnSettings(chosen, groups, residue)
+            columns[name] = ColumnSettings(chosen, groups, residue, *repeating.get(name, ()))
         return cls(columns, seed)
 
     @property
@@ -126,6 +135,17 @@ class Writing:
     def plain(self) -> bool:
         """Whether data files stay as an engine writes them."""
         return self.format == PARQUET and self.rows_per_file is None
+
+
+def _common(
+    common: Mapping[str, object] | str | None, sensitive: Sequence[str]
+) -> Mapping[str, Chosen]:
+    if common is None:
+        return {}
+    # Loaded only where there are common values.
+    from countveil.publishing.common_values import chosen_common
+
+    return chosen_common(common, sensitive)
 
 
 def about_today(title: str, contact: str) -> About:

@@ -42,7 +42,6 @@ from countveil.release.manifest import (
     Manifest,
     ReportFile,
     file_sha256,
-    foreign_files,
     read_manifest,
 )
 from countveil.release.signature import Signer
@@ -372,3 +371,12 @@ def _target_error(target: Path, error: OSError) -> CountveilError:
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return TargetError(f"No permission to write {target}. Name a folder you may write to.")
     return TargetError(f"Writing {target} failed: {error.strerror or error}.")
+
+
+def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
+    """What lies in the folder and is not part of the release."""
+    expected = {MANIFEST_NAME, SIGNATURE_NAME, DATA_FOLDER, *(file.path for file in manifest.files)}
+    if manifest.report is not None:
+        expected.add(REPORT_NAME)
+    present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    return [name for name in present if name not in expected]

@@ -61,7 +61,8 @@ class SensitiveColumn:
 
     `declared` values are public in any case, and listed whether they occur or not; otherwise the
     domain has only values that occur in the release. With `classes` they are in order, and
-    `class_values` are the numbers that the publisher declared for them, one for each.
+    `class_values` are the numbers that the publisher declared for them, one for each. `common` are
+    the values that may fill several places of a mixed group.
     """
 
     ell: int
@@ -72,6 +73,7 @@ class SensitiveColumn:
     declared: bool = False
     classes: ClassEdges | None = None
     class_values: tuple[float, ...] | None = None
+    common: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +137,13 @@ class Manifest:
             written = content["sensitive"][name]
             written["domain"] = [encode_value(value) for value in entry.domain]
             # Written only where they carry information.
-            for optional in ("declared", "classes", "class_values"):
+            for optional in ("declared", "classes", "class_values", "common"):
                 if not written[optional]:
                     del written[optional]
+            if entry.common:
+                from countveil.release.methods import written_special
+
+                written |= written_special(entry.common)
         for optional in ("report", "about", "weight"):
             if content[optional] is None:
                 del content[optional]
@@ -198,15 +204,6 @@ def read_manifest(folder: Path) -> Manifest:
         raise ReleaseError(f"{path}: {error}") from error
 
 
-def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
-    """What lies in the folder and is not part of the release."""
-    expected = {MANIFEST_NAME, SIGNATURE_NAME, DATA_FOLDER, *(file.path for file in manifest.files)}
-    if manifest.report is not None:
-        expected.add(REPORT_NAME)
-    present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    return [name for name in present if name not in expected]
-
-
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes."""
     digest = hashlib.sha256()
@@ -240,6 +237,10 @@ def _build(content: dict[str, Any]) -> Manifest:
             "classes": _classes(entry.get("classes")),
             "class_values": _class_values(entry),
         }
+        if "common" in entry:
+            from countveil.release.methods import read_special
+
+            parts |= read_special(entry, types[name], domain)
         sensitive[name] = SensitiveColumn(**{**entry, **parts})
     rest: dict[str, Any] = {
         "columns": columns,

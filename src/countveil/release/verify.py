@@ -16,6 +16,7 @@ from typing import Any
 
 from countveil.display import visible
 from countveil.errors import ReleaseError
+from countveil.release.draft import foreign_files
 from countveil.release.formats.data_files import read_rows
 from countveil.release.manifest import (
     DATA_FOLDER,
@@ -26,7 +27,6 @@ from countveil.release.manifest import (
     Manifest,
     ReportFile,
     file_sha256,
-    foreign_files,
     read_manifest,
 )
 from countveil.release.signature import signature_problem

@@ -89,7 +89,9 @@ def test_diversity_by_hand() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(SettingsError, match="at least 2"):
         Anatomy(1)
-    with pytest.raises(IneligibleError, match="largest ell that works for this column is 2"):
+    with pytest.raises(
+        IneligibleError, match="largest ell that works with groups of different values is 2"
+    ):
         Anatomy(3).publish(CODES, 3, Randomness(1))
     with pytest.raises(SettingsError, match="has only 3"):
         Anatomy(4).publish(CODES, 3, Randomness(1))

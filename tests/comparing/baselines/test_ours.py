@@ -63,8 +63,10 @@ def test_what_is_refused() -> None:
     with pytest.raises(SettingsError, match="needs method 'bayes'"):
         DecoyGroups(5, channel="printed")
     with pytest.raises(SettingsError, match="groups must be one of"):
-        DecoyGroups(5, "random")
-    with pytest.raises(IneligibleError, match="largest ell that works for this column is 2"):
+        DecoyGroups(5, "wild")
+    with pytest.raises(
+        IneligibleError, match="largest ell that works with groups of different values is 2"
+    ):
         DecoyGroups(3).publish(np.array([0, 0, 1, 2]), 3, Randomness(1))
     with pytest.raises(SettingsError, match="has only 10"):
         DecoyGroups(11).publish(CODES, 10, Randomness(1))

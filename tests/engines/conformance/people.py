@@ -54,6 +54,8 @@ CHOICES: dict[str, dict[str, Any]] = {
     "two columns": {"sensitive": {"job": 3, "code": 2}},
     "truths and dates": {"sensitive": {"insured": 2, "born": 5}},
     "anatomy": {"sensitive": {"job": 3}, "groups": "anatomy"},
+    "random groups": {"sensitive": {"job": 3, "insured": 4}, "groups": "random"},
+    "common values": {"sensitive": {"job": 4, "code": 2}, "common": {"job": ["nurse", "doctor"]}},
     "edges": {"sensitive": {"age": 3}, "bins": {"age": "18,30,45,65"}},
     "equal width": {"sensitive": {"age": 3, "wage": 2}, "bins": {"age": "5", "wage": "4"}},
     "quantiles": {"sensitive": {"age": 3}, "bins": {"age": "q5", "wage": "q3"}},

@@ -20,7 +20,7 @@ def view(request: pytest.FixtureRequest) -> NoisedView:
         if request.param == "random"
         else view_of_release(COUNTS, ROWS, 2, "mixed")
     )
-    return NoisedView.of(groups, GAMMA)
+    return NoisedView.of(groups, GAMMA, COUNTS.size)
 
 
 def channel(view: NoisedView) -> np.ndarray:
@@ -49,7 +49,7 @@ def test_whole_tables_lose_what_noise_adds(view: NoisedView) -> None:
 
 def test_the_variance_by_hand() -> None:
     """All rows, random groups: groups add f~ (1 - f~/N)(1 - 1/ell), noise that of every row."""
-    view = NoisedView.of(random_view(COUNTS, ROWS, 3), GAMMA)
+    view = NoisedView.of(random_view(COUNTS, ROWS, 3), GAMMA, COUNTS.size)
     f, q = 900.0, GAMMA / 8
     kept = 1 - GAMMA + q
     noised = kept * f + q * (ROWS - f)

@@ -20,7 +20,7 @@ def named(position: int) -> str:
 def test_exactly_the_eligible_are_accepted(counts: list[int], ell: int) -> None:
     array = np.array(counts, np.int64)
     try:
-        check_eligible("c", array, ell, named)
+        check_eligible("c", array, ColumnSettings(ell), named)
         accepted = True
     except (IneligibleError, SettingsError):
         accepted = False
@@ -32,44 +32,50 @@ def test_exactly_the_eligible_are_accepted(counts: list[int], ell: int) -> None:
 
 def test_the_message_names_the_value_its_count_and_the_largest_ell() -> None:
     with pytest.raises(IneligibleError) as caught:
-        check_eligible("job", np.array([10, 40, 30, 20], np.int64), 3, named)
+        check_eligible("job", np.array([10, 40, 30, 20], np.int64), ColumnSettings(3), named)
     text = str(caught.value)
     assert "'b'" in text
     assert "40 times in 100 rows" in text
-    assert "largest ell that works for this column is 2" in text
+    assert "largest ell that works with groups of different values is 2" in text
 
 
 def test_large_numbers_are_easy_to_read() -> None:
     counts = np.array([1_000, 4_000, 3_000, 2_000], np.int64)
     with pytest.raises(IneligibleError, match=r"4,000 times in 10,000 rows .* \(3,333\)"):
-        check_eligible("job", counts, 3, named)
+        check_eligible("job", counts, ColumnSettings(3), named)
     told = r"deleting 1,000 rows .* gives 3,000 groups, but .* occurs 3,300 times"
     with pytest.raises(IneligibleError, match=told):
-        check_eligible("job", np.array([3_300, 3_300, 3_300, 100], np.int64), 3, named, rows=9_000)
+        check_eligible(
+            "job",
+            np.array([3_300, 3_300, 3_300, 100], np.int64),
+            ColumnSettings(3),
+            named,
+            rows=9_000,
+        )
 
 
 def test_no_ell_works_when_a_value_fills_more_than_half() -> None:
     with pytest.raises(IneligibleError, match="No ell works"):
-        check_eligible("job", np.array([60, 40], np.int64), 2, named)
+        check_eligible("job", np.array([60, 40], np.int64), ColumnSettings(2), named)
 
 
 def test_more_than_there_are_values() -> None:
     with pytest.raises(SettingsError, match="only 3"):
-        check_eligible("job", np.array([10, 10, 10], np.int64), 4, named)
+        check_eligible("job", np.array([10, 10, 10], np.int64), ColumnSettings(4), named)
 
 
 def test_an_empty_table() -> None:
     with pytest.raises(InputError, match="no rows"):
-        check_eligible("job", np.zeros(0, np.int64), 2, named)
+        check_eligible("job", np.zeros(0, np.int64), ColumnSettings(2), named)
 
 
 def test_dropping_the_residue_can_make_eligible_data_ineligible() -> None:
     """With two columns and ell 4 and 5, 19 rows lose 19 mod 20 = 19: nothing would be left."""
     assert rows_over(39, [4, 5]) == 19
     counts = np.array([9, 10, 10, 10], np.int64)
-    check_eligible("job", counts, 3, named)
+    check_eligible("job", counts, ColumnSettings(3), named)
     with pytest.raises(IneligibleError, match="absorb"):
-        check_eligible("job", counts, 3, named, rows=20)
+        check_eligible("job", counts, ColumnSettings(3), named, rows=20)
 
 
 @pytest.mark.parametrize("ell", [1, 0, -3])

@@ -8,8 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from countveil.maths.channel import Templates, channel_matrix, design_channel
-from countveil.maths.channel.variance import unbiased_variance
+from countveil.maths.channel import ChannelView, Templates, channel_matrix, design_channel
 from countveil.maths.groups import mixed_groups
 from countveil.maths.groups.bulk import pool_counts
 from countveil.maths.groups.trades import mixed_rows, wrap_around
@@ -70,7 +69,8 @@ def worst_shift(counts: Counts, ell: int, groups: Templates) -> float:
         x = met * counts
         n, rows, a = x.sum(), float(counts.sum()), 1 / ell
         b = counts * (1 - a) / (rows - counts)
-        variance = unbiased_variance(np.maximum(x, 1.0), n, counts.astype(np.float64), rows, a)
+        view = ChannelView(int(rows), a, counts.astype(np.float64), None, two_state_holds=True)
+        variance = view.variance(np.maximum(x, 1.0), n)
         shift = np.abs(met @ off / (a - b) / np.sqrt(variance))
         worst = max(worst, float(shift[counts >= 300].max()))
     return worst

@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from countveil.maths.channel.variance import unbiased_variance
+from countveil.maths.channel import ChannelView
 
 Floats = NDArray[np.float64]
 
 
 def formula(x: float, n: float, f: float, rows: int, ell: int) -> float:
-    return float(unbiased_variance(np.array(x), np.array(n), np.array(f), rows, 1 / ell))
+    view = ChannelView(rows, 1 / ell, np.array(f), None, two_state_holds=True)
+    return float(view.variance(np.array(x), np.array(n)))
 
 
 def log_choose(n: int, k: NDArray[np.int64]) -> Floats:

@@ -61,6 +61,17 @@ class Totals:
             if measure.denominator is not None
         }
 
+    @property
+    def _letters(self) -> str:
+        """The variance coefficients that are written: groups of different values need only four."""
+        return "abcd" if self._views[0].different else "abcdefgh"
+
+    @property
+    def _unbiased(self) -> bool:
+        """Whether published counts of the whole table are unbiased as they are."""
+        view = self._views[0]
+        return bool(np.array_equal(view.of_whole_table(view.published), view.published))
+
     def number(self, aggregate: Aggregate) -> int:
         """The number of an aggregate."""
         return self.order.index(aggregate)
@@ -94,7 +105,7 @@ class Totals:
             f"v{part}_{j}"
             for j, total in enumerate(self._totals)
             if total.coefficients is not None
-            for part in "abcd"
+            for part in self._letters
         ]
 
     def constants(self, cell: int) -> list[str]:
@@ -103,7 +114,7 @@ class Totals:
             self.dialect.number(float(number))
             for total in self._totals
             if total.coefficients is not None
-            for number in total.coefficients[cell]
+            for number in total.coefficients[cell, : len(self._letters)]
         ]
 
     def sums(self, factor: str, same: str, *, empty: bool) -> list[str]:
@@ -165,18 +176,27 @@ class Totals:
         complement = total.single.complement
         rows = self.dialect.number(float(self._views[0].rows))
         summed = f"n_{j} - e_{j}" if complement else f"e_{j}"
-        x = f"(CASE WHEN n_{j} = 0 OR n_{j} = {rows} THEN y_{j} ELSE {summed} END)"
+        # Without noise, the published count of the whole table is unbiased for every value.
+        counted = f"n_{j} = 0 OR n_{j} = {rows}" if self._unbiased else f"n_{j} = 0"
+        x = f"(CASE WHEN {counted} THEN y_{j} ELSE {summed} END)"
         t = f"(CASE WHEN n_{j} = 0 THEN 0 WHEN {x} > 1 THEN {x} ELSE 1 END)"
-        a, b, c, d = (
-            [f"v{part}_{j}" for part in "abcd"]
+        a, b, c, d, *more = (
+            [f"v{part}_{j}" for part in self._letters]
             if self._grouped
-            else [self.dialect.number(float(number)) for number in total.coefficients[0]]
+            else [
+                self.dialect.number(float(number))
+                for number in total.coefficients[0, : len(self._letters)]
+            ]
         )
         o = f"(n_{j} - {t})"
         variance = f"({a} * {t} + {o} * ({b} + {c} * {t} + {d} * {o}))"
-        drawn = self.dialect.number(1 - self._views[0].keep)
+        whole = f"{t} * {self.dialect.number(1 - self._views[0].keep)}"
+        if more:
+            e, f, g, h = more
+            variance = f"({variance} + {e} * {t} * {t})"
+            whole = f"{f} + {t} * ({g} + {h} * {t})"
         error = (
-            f"CASE WHEN {x} IS NULL THEN NULL WHEN n_{j} = {rows} THEN SQRT({t} * {drawn}) "
+            f"CASE WHEN {x} IS NULL THEN NULL WHEN n_{j} = {rows} THEN SQRT({whole}) "
             f"WHEN n_{j} = 0 THEN 0 WHEN {variance} > 0 THEN SQRT({variance}) "
             f"WHEN {variance} <= 0 THEN 0 END"
         )

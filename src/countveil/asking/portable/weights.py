@@ -7,7 +7,7 @@ variance. Must not know: SQL.
 The weights are those of `estimate.totals`, the variance of a count of one value that of
 `estimate.unbiased`: with t rows that have the value and o that do not,
 
-    Var = A t + o (B + C t + D o)
+    Var = A t + o (B + C t + D o) + E t^2,        for the whole table    F + G t + H t^2
 
 Counts of one combination of several columns have the variance of their row weights here. `countveil
 query` improves it with shrunk counts of each column, which no sum over rows can do.
@@ -47,7 +47,7 @@ class AggregateWeights:
     """One aggregate: `weights[kind, pattern, rest]`, and more for counts of single values.
 
     `met[kind, pattern]`: whether rows of the pattern are asked about. `same[kind, rest]`: whether
-    these published values are the ones counted. `coefficients[cell]`: A, B, C and D.
+    these published values are the ones counted. `coefficients[cell]`: A to H.
     """
 
     weights: Floats
@@ -158,23 +158,28 @@ def _aggregate_weights(
 
 
 def variance_coefficients(view: ChannelView) -> Floats:
-    """A, B, C and D of every value of a column; NaN where it is not identifiable."""
-    f, rows, a = view.published, float(view.rows), view.keep
+    """A to E, and those of the whole table, of every value; NaN where it is not identifiable.
+
+    The variance is a quadratic form, and so known from its values at a few places.
+    """
+    far = float(max(view.rows, 4)) / 4
+    at = np.zeros_like(view.published)
+
+    def form(t: float, o: float) -> Floats:
+        having, lacking = at + t * far, at + o * far
+        return view.sum_variance((having, having), (lacking, lacking))
+
     with np.errstate(divide="ignore", invalid="ignore"):
-        gap = (rows * a - f) / (rows - f)
-        shared = np.minimum(f * (1 - a) / ((rows - f) * a), 1.0)
-        slope = (1 - a) * rows / (rows - f) ** 2
-        drawn, grouped = a * (1 - a), a**2 * shared * (1 - shared)
-        coefficients = np.stack(
-            [
-                drawn + 0 * f,
-                drawn * shared + grouped,
-                -2 * slope * drawn,
-                drawn * (slope**2 * f / a - 2 * slope * shared) - grouped / (rows - f),
-            ],
-            axis=1,
-        )
-        coefficients = coefficients / gap[:, None] ** 2
+        both = form(1, 1)
+        t, o = (form(1, 0), form(2, 0)), (form(0, 1), form(0, 2))
+        linear = [(4 * once - twice) / 2 / far for once, twice in (t, o)]
+        square = [(twice - 2 * once) / 2 / far**2 for once, twice in (t, o)]
+        # What rounding left of a term that is not there would only make the text longer.
+        square[0] = np.where(np.abs(square[0]) * view.rows < 1e-9 * linear[0], 0.0, square[0])
+        mixed = both / far**2 - sum(linear) / far - sum(square)
+    none, half, all_ = (view.whole_variance(at + n) for n in (0.0, 0.5, 1.0))
+    whole = [none, 4 * half - 3 * none - all_, 2 * (none - 2 * half + all_)]
+    coefficients = np.stack([*linear, mixed, square[1], square[0], *whole], axis=1)
     coefficients[~view.identifiable] = np.nan
     return coefficients
 

@@ -18,6 +18,7 @@ from countveil.cli.commands.show import print_manifest
 from countveil.cli.entry import ignore_interrupts
 from countveil.cli.options import (
     NOTHING_GIVEN,
+    CommonOption,
     ContactOption,
     EllOption,
     EngineName,
@@ -34,6 +35,7 @@ from countveil.cli.options import (
     ResidueOption,
     TitleOption,
     reading_and_shaping,
+    with_common,
     with_ell,
     with_table_options,
 )
@@ -75,6 +77,7 @@ def command(
     ell: EllOption = None,
     shaping: Given = NOTHING_GIVEN,
     groups: GroupsOption = Groups.MIXED,
+    common: CommonOption = None,
     residue: ResidueOption = Residue.ABSORB,
     seed: Annotated[
         int | None,
@@ -171,7 +174,10 @@ def command(
     from countveil.publishing.settings import Protecting, Writing
 
     started = time.monotonic()
-    protecting = Protecting.of(with_ell(sensitive, ell), groups=groups, residue=residue, seed=seed)
+    protecting = Protecting.of(
+        with_ell(sensitive, ell), groups=groups, residue=residue, seed=seed,
+        common=with_common(common),
+    )  # fmt: skip
     with progress_shown() as progress:
         reading, shape = reading_and_shaping(source, shaping, progress, memory=memory, spill=spill)
         progress("starting", 0, 0)

@@ -6,6 +6,7 @@
 
 from countveil.cli.options.arguments import (
     RELEASE_HELP,
+    CommonOption,
     ContactOption,
     EllOption,
     EngineName,
@@ -32,6 +33,7 @@ from countveil.cli.options.given import (
     Given,
     as_typed,
     reading_and_shaping,
+    with_common,
     with_ell,
     with_table_options,
 )
@@ -39,6 +41,7 @@ from countveil.cli.options.given import (
 __all__ = [
     "NOTHING_GIVEN",
     "RELEASE_HELP",
+    "CommonOption",
     "ContactOption",
     "EllOption",
     "EngineName",
@@ -62,6 +65,7 @@ __all__ = [
     "TitleOption",
     "as_typed",
     "reading_and_shaping",
+    "with_common",
     "with_ell",
     "with_table_options",
 ]

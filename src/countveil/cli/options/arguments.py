@@ -19,6 +19,7 @@ class Groups(StrEnum):
     """How decoy groups are formed."""
 
     MIXED = "mixed"
+    RANDOM = "random"
     ANATOMY = "anatomy"
 
 
@@ -90,7 +91,20 @@ EllOption = Annotated[
 ]
 GroupsOption = Annotated[
     Groups,
-    typer.Option("--groups", help="How decoy groups are formed; anatomy is the paper's rule."),
+    typer.Option(
+        "--groups",
+        help="How decoy groups are formed: mixed (different values), random (any rows, for columns "
+        "with very frequent values) or anatomy (the paper's rule).",
+    ),
+]
+CommonOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--common",
+        metavar="auto|COL=VALUE",
+        help="Values that may repeat in a mixed group: auto for the frequent ones, or one value of "
+        "a column; COL= is the missing value. May be repeated.",
+    ),
 ]
 ResidueOption = Annotated[
     Residue,

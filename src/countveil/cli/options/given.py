@@ -219,6 +219,23 @@ def with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:
     return chosen
 
 
+def with_common(given: list[str] | None) -> dict[str, object] | str | None:
+    """`auto`, or COL=VALUE by the first equals sign; COL= names the missing value."""
+    if not given:
+        return None
+    if given == ["auto"]:
+        return "auto"
+    chosen: dict[str, list[str | None]] = {}
+    for text in given:
+        name, mark, value = text.partition("=")
+        if not mark or not name:
+            raise typer.BadParameter(
+                f"write 'auto' alone, or COL=VALUE; got {text!r}", param_hint="--common"
+            )
+        chosen.setdefault(name, []).append(value or None)
+    return dict(chosen)
+
+
 def as_typed(given: Given) -> list[str]:
     """The options that were given, as they are written on a command line."""
     words: list[str] = []

@@ -50,7 +50,9 @@ class Anatomy:
     def publish(self, codes: Codes, size: int, randomness: Randomness) -> AnatomyTables:
         """Form the groups and send the rows to them."""
         counts = checked(codes, size)
-        check_eligible("sensitive", counts, self.ell, lambda place: f"value number {place}")
+        check_eligible(
+            "sensitive", counts, ColumnSettings(self.ell), lambda place: f"value number {place}"
+        )
         templates = greedy_templates(counts, self.ell)
         template = np.repeat(np.arange(templates.multiplicity.size), templates.multiplicity)
         groups_of_places, values = _places(template, templates)

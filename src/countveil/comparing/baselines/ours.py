@@ -69,7 +69,9 @@ class DecoyGroups:
     def publish(self, codes: Codes, size: int, randomness: Randomness) -> DecoyTable:
         """Form groups, draw, deal."""
         counts = checked(codes, size)
-        check_eligible("sensitive", counts, self.ell, lambda place: f"value number {place}")
+        check_eligible(
+            "sensitive", counts, ColumnSettings(self.ell), lambda place: f"value number {place}"
+        )
         settings = ColumnSettings(self.ell, self.groups)
         groups = form_groups(counts, settings, randomness.stream("groups"))
         drawn = draw_published(groups, randomness.stream("draw"))

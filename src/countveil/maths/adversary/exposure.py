@@ -124,8 +124,11 @@ def published_chances(view: ChannelView, published: Codes) -> Floats:
         empty = view.whole.sum(axis=1) == 0
         share = published / max(1, int(published.sum()))
         return np.where(empty[:, None], share, view.whole)
+    known = view.returned(np.eye(published.size), axis=0)
+    if known is not None:
+        return known
     whole = np.tile(view.b, (published.size, 1))
-    np.fill_diagonal(whole, view.keep)
+    np.fill_diagonal(whole, view.a)
     channel: Floats = whole / whole.sum(axis=1, keepdims=True)
     return channel
 

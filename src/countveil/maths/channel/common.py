@@ -10,6 +10,19 @@ evenly among copies that groups treat as different values, so that it may fill s
 a random number of them. The maximum-entropy design of the copies then is that of the values: with
 many copies, the places of a common value are a Poisson number, given that the group is full. If
 every group had the same number of them, groups would not tell the value from the others.
+
+**Belief**, of somebody who knows which row is a person's and expected no more than the shares of
+the population, with p the share of a value:
+
+    random groups    in the published value                           1/ell + (1 - 1/ell) p
+    common values    in one that is not common                        1/ell
+                     in a common one of share s                       s + (1 - s)/ell
+                     in one that is not common, by somebody who knows
+                     that the person has no common value              1 / (1 + m)
+
+with m the mean number of other places in a group with the value that are not filled by common ones:
+about (ell - 1)(1 - S) if these have the share S and the value is rare, less if it is frequent
+itself, since it does not repeat.
 """
 
 from __future__ import annotations
@@ -70,3 +83,50 @@ def eligible_with(counts: Counts, ell: int, common: Counts) -> bool:
     """Whether groups exist in which only `common` values fill several places."""
     others = np.delete(counts, common)
     return bool(counts.sum() >= ell and others.max(initial=0) <= counts.sum() // ell)
+
+
+def random_belief(share: float, ell: int) -> float:
+    """In a published value of this share, with random groups."""
+    return 1 / ell + (1 - 1 / ell) * share
+
+
+def random_odds(share: float, ell: int) -> float:
+    """The factor by which seeing a value of this share multiplies its odds, with random groups."""
+    return 1 + 1 / ((ell - 1) * share)
+
+
+def common_belief(share: float, ell: int) -> float:
+    """In a published value that is common."""
+    return share + (1 - share) / ell
+
+
+def beliefs_without_common(counts: Counts, ell: int, common: Counts) -> tuple[float, float]:
+    """In a published value by someone who knows that the true one is not common.
+
+    On average over the rows that publish such a value, and for the value where it is highest.
+    """
+    counts, common = coarser(counts, common)
+    whole = Copies.of(counts, ell, common).channel(ell)
+    other = np.delete(np.arange(counts.size), common)
+    other = other[counts[other] > 0]
+    if not other.size:
+        return 1.0, 1.0
+    published = counts[other] @ whole[np.ix_(other, other)]
+    belief = counts[other] * np.diag(whole)[other] / published
+    return float(np.average(belief, weights=published)), float(belief.max())
+
+
+def coarser(counts: Counts, common: Counts, most: int = 1_000) -> tuple[Counts, Counts]:
+    """The same rows with at most about this many values, the common ones first, and their numbers.
+
+    The rarest values are put together: what others meet hardly depends on how many these are.
+    """
+    if counts.size <= most:
+        return counts, common
+    others = np.delete(np.arange(counts.size), common)
+    others = others[np.argsort(-counts[others], kind="stable")]
+    frequent, rare = others[: most // 2], others[most // 2 :]
+    merged = np.zeros(most // 2, np.int64)
+    np.add.at(merged, np.arange(rare.size) % merged.size, counts[rare])
+    together = np.concatenate([counts[common], counts[frequent], merged])
+    return together, np.arange(common.size)

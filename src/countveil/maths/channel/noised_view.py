@@ -20,7 +20,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.maths.channel.view import ChannelView
+from countveil.maths.channel.view import ChannelView, Sums
 
 Floats = NDArray[np.float64]
 
@@ -31,10 +31,14 @@ class NoisedView(ChannelView):
 
     groups: ChannelView
     gamma: float
+    declared: int
 
     @classmethod
-    def of(cls, groups: ChannelView, gamma: float) -> NoisedView:
-        """The view of a release with noise; all values of the domain are in `groups`."""
+    def of(cls, groups: ChannelView, gamma: float, declared: int) -> NoisedView:
+        """The view of a release with noise.
+
+        The first `declared` values are the domain. Others, which a question may name, no row has.
+        """
         return cls(
             groups.rows,
             groups.keep,
@@ -43,11 +47,19 @@ class NoisedView(ChannelView):
             groups.two_state_holds,
             groups=groups,
             gamma=gamma,
+            declared=declared,
         )
 
     @property
-    def _q(self) -> float:
-        return self.gamma / self.published.size
+    def different(self) -> bool:
+        """Not so here."""
+        return False
+
+    @cached_property
+    def _q(self) -> Floats:
+        """The chance that noise puts each value in the place of another."""
+        numbers = np.arange(self.published.size)
+        return np.where(numbers < self.declared, self.gamma / self.declared, 0.0)
 
     @cached_property
     def a(self) -> Floats:
@@ -90,26 +102,43 @@ class NoisedView(ChannelView):
     @cached_property
     def weights(self) -> Floats:
         """M[v, u]: the weight, in the estimate of v, of a row that publishes u."""
-        weights = (self.groups.weights - self._q) / (1 - self.gamma)
+        weights = (self.groups.weights - self._q[:, None]) / (1 - self.gamma)
         weights.flags.writeable = False
         return weights
 
-    def variance(self, x: Floats, n: Floats) -> Floats:
-        """Of the unbiased estimate when x of the n rows have the value (the last axis)."""
+    def sum_variance(self, having: Sums, lacking: Sums) -> Floats:
+        """Of the unbiased estimate of a sum: over the rows with the value, over the others."""
         kept, q = 1 - self.gamma + self._q, self._q
-        expected = kept * x + q * (n - x)
-        noise = x * kept * (1 - kept) + (n - x) * q * (1 - q)
-        return (self.groups.variance(expected, n) + noise) / (1 - self.gamma) ** 2
+        noised = [kept * one + q * other for one, other in zip(having, lacking, strict=True)]
+        others = [one + other for one, other in zip(having, lacking, strict=True)]
+        others = [both - one for both, one in zip(others, noised, strict=True)]
+        noise = having[1] * kept * (1 - kept) + lacking[1] * q * (1 - q)
+        groups = self.groups.sum_variance((noised[0], noised[1]), (others[0], others[1]))
+        return (groups + noise) / (1 - self.gamma) ** 2
+
+    def whole_variance(self, x: Floats) -> Floats:
+        """Of the estimate for all rows of the table, when x of them have the value."""
+        kept, q, others = 1 - self.gamma + self._q, self._q, self.rows - x
+        noise = x * kept * (1 - kept) + others * q * (1 - q)
+        groups = self.groups.whole_variance(kept * x + q * others)
+        return (groups + noise) / (1 - self.gamma) ** 2
 
     def sent(self, counts: Floats, axis: int = -1) -> Floats | None:
         """How many rows publish each value, if these have it."""
-        noised = (1 - self.gamma) * counts + self._q * counts.sum(axis=axis, keepdims=True)
-        return self.groups.sent(noised, axis)
+        noise = counts.sum(axis=axis, keepdims=True) * self._along(counts.ndim, axis)
+        return self.groups.sent((1 - self.gamma) * counts + noise, axis)
 
     def returned(self, ratios: Floats, axis: int = -1) -> Floats | None:
         """For each true value, the mean of what belongs to the published ones."""
         back = self.groups.returned(ratios, axis)
         if back is None:
             return None
-        mixed: Floats = (1 - self.gamma) * back + self._q * back.sum(axis=axis, keepdims=True)
+        noise = (back * self._along(back.ndim, axis)).sum(axis=axis, keepdims=True)
+        mixed: Floats = (1 - self.gamma) * back + noise
         return mixed
+
+    def _along(self, dimensions: int, axis: int) -> Floats:
+        """The chances of noise, laid along one axis."""
+        shape = [1] * dimensions
+        shape[axis] = -1
+        return self._q.reshape(shape)

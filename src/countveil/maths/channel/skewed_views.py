@@ -12,6 +12,14 @@ otherwise the value of some other row of the table, each as likely:
 The same holds for any set of values, so two states are exact for every value, every set, and every
 predicate; no value is too frequent to be told apart, and W need not be made.
 
+**Variance.** With p = f/N and, as in `view`, sums X, q over the rows of P with s and L, r over the
+others, Z = X + L, D = X - Z p:
+
+    Var = [ q a (1 - a) + r b (1 - b) + (1 - k) k / N (D^2 - Z^2 p (1 - p))
+            - (1 - k)^2 (1 + k) Z^2 p (1 - p) / N - 2 (1 - k)^2 k Z (1 - 2 p) D / N ] / (a - b)^2
+
+which is f (1 - p) (1 - k) at n = N. docs/theory/frontier.md derives it.
+
 **Common values.** The others have the a of mixed groups. A common value has a larger one, and its
 variance is that of random groups with k = a - b.
 """
@@ -24,11 +32,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.maths.channel.common import Copies
-from countveil.maths.channel.variance import random_variance, unbiased_variance
+from countveil.maths.channel.common import Copies, coarser
 from countveil.maths.channel.view import (
     WHOLE_DOMAIN_LIMIT,
     ChannelView,
+    Sums,
     keep_probability,
     two_state_weights,
 )
@@ -39,6 +47,11 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True)
 class RandomView(ChannelView):
     """Random groups; `keep` is k."""
+
+    @property
+    def different(self) -> bool:
+        """Not so here."""
+        return False
 
     @cached_property
     def a(self) -> Floats:
@@ -74,9 +87,13 @@ class RandomView(ChannelView):
         weights.flags.writeable = False
         return weights
 
-    def variance(self, x: Floats, n: Floats) -> Floats:
-        """Of the unbiased estimate when x of the n rows have the value (the last axis)."""
-        return random_variance(x, n, self.published, self.rows, self.keep)
+    def sum_variance(self, having: Sums, lacking: Sums) -> Floats:
+        """Of the unbiased estimate of a sum: over the rows with the value, over the others."""
+        return random_variance(having, lacking, self.shares, self.rows, self.keep)
+
+    def whole_variance(self, x: Floats) -> Floats:
+        """Of the estimate for all rows of the table, when x of them have the value."""
+        return x * (1 - x / self.rows) * (1 - self.keep)
 
     def sent(self, counts: Floats, axis: int = -1) -> Floats:
         """W^T x, without W."""
@@ -93,17 +110,24 @@ class RandomView(ChannelView):
 
 @dataclass(frozen=True)
 class CommonView(ChannelView):
-    """Mixed groups in which the values `common` (by number) may fill several places."""
+    """Mixed groups in which the values `common` (by number) may fill several places.
+
+    `common_keep` are their chances to be published by a row that has them.
+    """
 
     common: tuple[int, ...]
+    common_keep: tuple[float, ...]
+
+    @property
+    def different(self) -> bool:
+        """Not so here."""
+        return False
 
     @cached_property
     def a(self) -> Floats:
         """The a of every value: for a common one, that of the design."""
         a = np.full(self.published.size, self.keep)
-        if self.whole is not None:
-            numbers = list(self.common)
-            a[numbers] = np.diag(self.whole)[numbers]
+        a[list(self.common)] = self.common_keep
         return a
 
     @cached_property
@@ -120,13 +144,34 @@ class CommonView(ChannelView):
     def _is_common(self) -> NDArray[np.bool_]:
         return np.isin(np.arange(self.published.size), self.common)
 
-    def variance(self, x: Floats, n: Floats) -> Floats:
-        """Of the unbiased estimate when x of the n rows have the value (the last axis)."""
-        f, rows, is_common = self.published, self.rows, self._is_common
+    def sum_variance(self, having: Sums, lacking: Sums) -> Floats:
+        """Of the unbiased estimate of a sum: over the rows with the value, over the others."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            plain = unbiased_variance(x, n, f, rows, self.keep)
-            repeated = random_variance(x, n, f, rows, np.clip(self.gap, 1e-9, 1.0))
-        return np.where(is_common, repeated, plain)
+            plain = super().sum_variance(having, lacking)
+            k = np.clip(self.gap, 1e-9, 1.0)
+            repeated = random_variance(having, lacking, self.shares, self.rows, k)
+        return np.where(self._is_common, repeated, plain)
+
+    def whole_variance(self, x: Floats) -> Floats:
+        """Of the estimate for all rows of the table, when x of them have the value."""
+        plain = super().whole_variance(x)
+        return np.where(self._is_common, x * (1 - x / self.rows) * (1 - self.gap), plain)
+
+
+def random_variance(
+    having: Sums, lacking: Sums, share: Floats, rows: float, keep: Floats | float
+) -> Floats:
+    """The variance of a sum in a predicate, with random groups. `keep` is k."""
+    (x, q), (others, r) = having, lacking
+    total = x + others
+    a, b = keep + (1 - keep) * share, (1 - keep) * share
+    beyond, spread = x - total * share, share * (1 - share) * total**2
+    single = q * a * (1 - a) + r * b * (1 - b)
+    pairs = (1 - keep) * keep * (beyond**2 - spread)
+    shared = (1 + keep) * spread + 2 * keep * total * (1 - 2 * share) * beyond
+    gap = keep - (1 - keep) / max(rows - 1, 1)
+    variance: Floats = (single + (pairs - (1 - keep) ** 2 * shared) / rows) / gap**2
+    return variance
 
 
 def random_view(published: NDArray[np.int64], rows: int, ell: int) -> RandomView:
@@ -144,12 +189,21 @@ def common_view(
 ) -> CommonView:
     """The view of a column with common values."""
     keep = keep_probability(rows, ell)
-    copies = Copies.of(published, ell, np.array(common, np.int64))
+    repeating = np.array(common, np.int64)
+    fits = published.size <= WHOLE_DOMAIN_LIMIT
+    counts, places = (published, repeating) if fits else coarser(published, repeating)
+    copies = Copies.of(counts, ell, places)
     # Published counts may exceed what is eligible by chance.
     most = int(copies.counts.sum()) // ell
     if copies.counts.max(initial=0) > most:
         copies = Copies(np.minimum(copies.counts, most), copies.owner, copies.n_values)
     whole = copies.channel(ell)
     return CommonView(
-        rows, keep, published.astype(np.float64), whole, two_state_holds=True, common=common
+        rows,
+        keep,
+        published.astype(np.float64),
+        whole if fits else None,
+        two_state_holds=True,
+        common=common,
+        common_keep=tuple(np.diag(whole)[places].tolist()),
     )

@@ -31,6 +31,16 @@ corrected, a few times, by the two-state estimate of the residual y - W^T x. Eac
 the bias by a factor of ten or more. The corrections are small beside the noise and hardly add to
 it: the variance stays that of two states. For the whole table the residual is zero, and nothing is
 corrected.
+
+**Variance.** b is computed from the histogram of the same release. Its noise is shared with y and
+works as a control variate, so leaving it out gives intervals that are far too wide for large
+predicates. For sums of a number z over the rows of P: let X and q be the sums of z and z^2 over the
+rows with s, L and r those over the others, b' = db/df, c = b/a. Then
+
+    Var = [ a (1-a) (q + c r) + a^2 c (1-c) (r - L^2/(N-f))
+            - 2 a (1-a) b' L (X + c L) + (b' L)^2 f (1-a) ] / (a-b)^2
+
+With z = 1 it is the variance of a count: a quadratic in x, and f (1 - a) at n = N.
 """
 
 from __future__ import annotations
@@ -45,14 +55,15 @@ from numpy.typing import NDArray
 from countveil.maths.channel.design import design_channel
 from countveil.maths.channel.greedy import greedy_templates
 from countveil.maths.channel.templates import channel_matrix
-from countveil.maths.channel.variance import unbiased_variance
 
 Floats = NDArray[np.float64]
+# The sums of a number and of its square, over some rows.
+Sums = tuple[Floats, Floats]
 Numbers = TypeVar("Numbers", float, Floats)
 
 # A release says how its groups were formed, and what happened to the rows that are left over when
 # N is not a multiple of ell.
-GROUP_METHODS = ("mixed", "anatomy")
+GROUP_METHODS = ("mixed", "random", "anatomy")
 RESIDUES = ("absorb", "drop")
 
 # A dense matrix of this many values squared is 32 MB; beyond it the whole domain is not fitted.
@@ -101,6 +112,11 @@ class ChannelView:
     whole: Floats | None
     two_state_holds: bool
 
+    @property
+    def different(self) -> bool:
+        """Whether groups hold different values, without noise before them, as in the paper."""
+        return True
+
     @cached_property
     def a(self) -> Floats:
         """The a of every value."""
@@ -127,7 +143,17 @@ class ChannelView:
 
     def variance(self, x: Floats, n: Floats) -> Floats:
         """Of the unbiased estimate when x of the n rows have the value (the last axis)."""
-        return unbiased_variance(x, n, self.published, self.rows, self.keep)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = self.sum_variance((x, x), (n - x, n - x))
+        return np.where(n == self.rows, self.whole_variance(x), variance)
+
+    def sum_variance(self, having: Sums, lacking: Sums) -> Floats:
+        """Of the unbiased estimate of a sum: over the rows with the value, over the others."""
+        return mixed_variance(having, lacking, self.published, self.rows, self.keep)
+
+    def whole_variance(self, x: Floats) -> Floats:
+        """Of the estimate for all rows of the table, when x of them have the value."""
+        return x * (1 - self.keep)
 
     def sent(self, counts: Floats, axis: int = -1) -> Floats | None:
         """W^T x: how many rows publish each value, if these have it. None if W is not known."""
@@ -177,8 +203,37 @@ class ChannelView:
         return weights
 
 
-def view_of_release(published: NDArray[np.int64], rows: int, ell: int, groups: str) -> ChannelView:
-    """The view for a column whose groups were formed by `groups`."""
+def mixed_variance(
+    having: Sums, lacking: Sums, published: Floats, rows: float, keep: float
+) -> Floats:
+    """The variance of a sum in a predicate, where groups hold different values."""
+    (x, q), (others_sum, r) = having, lacking
+    f = np.minimum(published, rows - 1.0)
+    others = rows - f
+    gap = (rows * keep - f) / others
+    shared = np.minimum(f * (1 - keep) / (others * keep), 1.0)
+    slope = others_sum * (1 - keep) * rows / others**2
+    drawn = keep * (1 - keep) * (q + shared * r - 2 * slope * (x + shared * others_sum))
+    grouped = keep**2 * shared * (1 - shared) * (r - others_sum**2 / others)
+    variance: Floats = (drawn + grouped + slope**2 * f * (1 - keep)) / gap**2
+    return variance
+
+
+def view_of_release(
+    published: NDArray[np.int64],
+    rows: int,
+    ell: int,
+    groups: str,
+    common: tuple[int, ...] = (),
+) -> ChannelView:
+    """The view for a column whose groups were formed by `groups`; `common` values may repeat."""
+    if groups == "random" or common:
+        # Loaded only where they are needed.
+        from countveil.maths.channel.skewed_views import common_view, random_view
+
+        if groups == "random":
+            return random_view(published, rows, ell)
+        return common_view(published, rows, ell, common)
     keep = keep_probability(rows, ell)
     whole = None
     if published.size <= WHOLE_DOMAIN_LIMIT:

@@ -19,6 +19,10 @@ _ONLY_SINGLE = (
     "Method 'bayes' answers counts of single values of sensitive columns. Use method 'shrunk' or "
     "'unbiased' for this query."
 )
+_ONLY_DIFFERENT = (
+    "Method 'bayes' is the paper's iteration, for groups of different values. This column was "
+    "published with random groups, common values or noise; use method 'shrunk' or 'unbiased'."
+)
 
 
 class BayesEstimator(Estimator):
@@ -43,6 +47,8 @@ class BayesEstimator(Estimator):
         if single is None:
             raise QueryError(_ONLY_SINGLE)
         tallies = evidence.tallies
+        if not all(view.different for view in tallies.views):
+            raise QueryError(_ONLY_DIFFERENT)
         keeps = [view.keep for view in tallies.views]
         table = tallies.joint if len(keeps) > 1 else tallies.views[0].published
         if table is None:

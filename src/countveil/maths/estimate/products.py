@@ -13,7 +13,7 @@ the product of these, less the squared mean, is the variance of one row. Two thi
 rows: how many of them share a group with the value, and b, which is computed from the published
 histogram. Both count only through the rows that have the values of all columns but one, since
 elsewhere the other weights have the mean 0. Among these rows it is as if only that column were
-asked about: the difference is that of its own variance (`channel.variance`) to independent rows.
+asked about: the difference is that of its own variance (`channel.view`) to independent rows.
 
 With one column this is the variance of `unbiased`. Everything is linear or quadratic in the count x
 of the cell once the counts of the other combinations are guessed; for three columns and more the

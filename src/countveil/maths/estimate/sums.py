@@ -7,15 +7,10 @@ docs/theory/estimates.md, "Weighted counts and sums".
 
 **Unbiased.** The row weights of counts, applied to z: X = sum over u of M[v, u] Y_z[u].
 
-**Variance.** As for counts, with z^2 where a count has rows and z where it has shared terms. Let X
-and q be the sums of z and z^2 over the rows of P with s, L and r those over the others, c = b/a:
-
-    Var = [ a (1-a) (q + c r) + a^2 c (1-c) (r - L^2/(N-f))
-            - 2 a (1-a) b' L (X + c L) + (b' L)^2 f (1-a) ] / (a-b)^2
-
-With z = 1 it is the variance of a count. q is not known; of rows with s it is X times their mean
-square over their mean, which is that of all rows of P unless many rows show otherwise. In units of
-that ratio, a sum is a count of *effective rows*, and has the interval of a count.
+**Variance.** `ChannelView.sum_variance`: that of counts, with z^2 where a count has rows and z
+where it has shared terms. Of rows with s, the sum q of z^2 is not known; it is their sum X times
+their mean square over their mean, which is that of all rows of P unless many rows show otherwise.
+In units of that ratio, a sum is a count of *effective rows*, and has the interval of a count.
 
 **Shrunk.** X = m x + D: the mean m of z in P, times the rows with s, and what rows with s have more
 than that mean. x is the shrunk count. The unbiased estimates of x and D are nearly uncorrelated, D
@@ -68,29 +63,10 @@ def unbiased_sums(published: Floats, view: ChannelView) -> Floats:
     if view.whole is None or not view.two_state_holds:
         total = published.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
-            estimate = (published - total * view.b) / (view.keep - view.b)
+            estimate = (published - total * view.b) / view.gap
         return np.where(view.identifiable, estimate, np.nan)
     product: Floats = published @ view.weights.T
     return product
-
-
-def sum_variance(
-    view: ChannelView, having: tuple[Floats, Floats], lacking: tuple[Floats, Floats]
-) -> Floats:
-    """The variance of the unbiased estimate of a sum.
-
-    `having`: the sums of z and of z^2 over the rows with the value; `lacking`: over the other rows.
-    """
-    (x, q), (others_sum, r) = having, lacking
-    a, f, rows = view.keep, np.minimum(view.published, view.rows - 1.0), float(view.rows)
-    others = rows - f
-    gap = (rows * a - f) / others
-    shared = np.minimum(f * (1 - a) / (others * a), 1.0)
-    slope = others_sum * (1 - a) * rows / others**2
-    drawn = a * (1 - a) * (q + shared * r - 2 * slope * (x + shared * others_sum))
-    grouped = a**2 * shared * (1 - shared) * (r - others_sum**2 / others)
-    variance: Floats = (drawn + grouped + slope**2 * f * (1 - a)) / gap**2
-    return variance
 
 
 def sum_likelihood(
@@ -123,10 +99,10 @@ def _one_column(sums: PublishedSums, view: ChannelView, counts: Floats, unit: Fl
     ratio = _mean_square_over_mean(sums, view, counts, estimate, unit)
 
     def variance(total: Floats) -> Floats:
-        return sum_variance(view, (total, total * ratio), (first - total, second - total * ratio))
+        return view.sum_variance((total, total * ratio), (first - total, second - total * ratio))
 
     constant, linear, square = quadratic(variance, first + 0 * estimate, least=0.0)
-    step = 1 / np.abs(view.keep - view.b) + 0 * estimate
+    step = 1 / np.abs(view.gap) + 0 * estimate
     size = first / unit + 0 * estimate
     likelihood = Likelihood(estimate / unit, constant / unit**2, linear / unit, square, size, step)
     return likelihood.widened(spread / unit)
@@ -165,7 +141,7 @@ def shrunk_sums(
             moved = unbiased_sums(moved, views[0])
             having, lacking = share * squares, (1 - share) * squares
             none = np.zeros_like(counts)
-            variance = sum_variance(views[0], (none, having), (none, lacking))
+            variance = views[0].sum_variance((none, having), (none, lacking))
         else:
             for axis, view in enumerate(views):
                 along = np.tensordot(view.weights, moved, (1, 1 + axis))

@@ -9,7 +9,7 @@ come out negative: clipping would bias it. For the whole table (n = N) it is g i
 
 b is that of an average predicate; `channel.view` corrects it for the values that occur in this one.
 
-**Variance.** See `channel.variance`: a quadratic in x (`estimates.Likelihood` gives its intervals).
+**Variance.** See `channel.view`: a quadratic in x (`estimates.Likelihood` gives its intervals).
 
 **Greedy groups.** There, rows without s are not equally likely to share a group with s, so the b of
 a predicate differs from the average b. The estimate is then biased by (n - x)(b_P - b)/(a - b).

@@ -14,27 +14,33 @@ together again and again, which costs accuracy and helps an adversary to narrow 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.errors import IneligibleError, InputError, SettingsError
+from countveil.errors import IneligibleError, InputError, SettingsError, option
 from countveil.maths.channel import GROUP_METHODS, RESIDUES, Templates, greedy_templates
 from countveil.maths.groups.balance import ShareDone, unreported
-from countveil.maths.groups.feasible import what_helps
-from countveil.maths.groups.mixed import mixed_groups
+from countveil.maths.groups.feasible import other_ways, what_helps
+from countveil.maths.groups.mixed import common_groups, mixed_groups
 from countveil.randomness import Stream
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnSettings:
-    """What the publisher chose for one sensitive column."""
+    """What the publisher chose for one sensitive column.
+
+    `common` are the values, as texts, that may fill several places of a group; with `common_auto`
+    they are the frequent ones.
+    """
 
     ell: int
     groups: str = "mixed"
     residue: str = "absorb"
+    common: tuple[str | None, ...] = ()
+    common_auto: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.ell, bool) or not isinstance(self.ell, int):
@@ -51,6 +57,11 @@ class ColumnSettings:
             raise SettingsError(
                 f"residue must be one of {', '.join(RESIDUES)}, got {self.residue!r}."
             )
+        if (self.common or self.common_auto) and self.groups != "mixed":
+            raise SettingsError(
+                f"Common values are for mixed groups, in which other values may not repeat; with "
+                f"{self.groups} groups leave {option('common')} out."
+            )
 
 
 def rows_over(rows: int, ells: Iterable[int]) -> int:
@@ -61,27 +72,37 @@ def rows_over(rows: int, ells: Iterable[int]) -> int:
 def check_eligible(
     column: str,
     counts: NDArray[np.int64],
-    ell: int,
+    settings: ColumnSettings,
     name_value: Callable[[int], str],
     *,
+    common: Sequence[int] = (),
     rows: int | None = None,
 ) -> None:
-    """Raise unless decoy groups exist for `ell`.
+    """Raise unless decoy groups exist for these settings; `common` values are by number.
 
     `rows` is the number of rows that will be left when the residue is dropped; which rows go is
     decided later, so the counts must be eligible whichever they are.
     """
-    total = int(counts.sum())
+    total, ell = int(counts.sum()), settings.ell
     if total == 0:
         raise InputError(f"The table has no rows, so column {column!r} has no values to publish.")
-    if ell > counts.size:
+    if ell > total:
+        raise SettingsError(
+            f"ell = {ell} asks for groups of {ell} rows, but the table has only {total:,}."
+        )
+    if settings.groups == "random":
+        return
+    if ell > counts.size and not common:
         raise SettingsError(
             f"ell = {ell} asks for groups of {ell} different values, but column {column!r} has "
-            f"only {counts.size:,}. {what_helps(counts)}"
+            f"only {counts.size:,}. {what_helps(counts)} {other_ways(counts, ell)}"
         )
     left = total if rows is None else rows
     groups = left // ell
-    top = int(np.argmax(counts))
+    different = counts.copy()
+    different[list(common)] = 0
+    top = int(np.argmax(different))
+    counts, whole = different, counts
     if int(counts[top]) <= groups:
         return
     share = counts[top] / total
@@ -94,7 +115,8 @@ def check_eligible(
     raise IneligibleError(
         f"Column {column!r} is not eligible for ell = {ell}: {name_value(top)} occurs "
         f"{counts[top]:,} times in {total:,} rows ({share:.1%}), and a value may fill at most "
-        f"1/{ell} of them ({groups:,}). {what_helps(counts)}"
+        f"1/{ell} of them ({groups:,}){_unless(common)}. {what_helps(whole)} "
+        f"{other_ways(whole, ell)}"
     )
 
 
@@ -103,8 +125,19 @@ def form_groups(
     settings: ColumnSettings,
     stream: Stream,
     progress: ShareDone = unreported,
+    common: Sequence[int] = (),
 ) -> Templates:
-    """Decoy groups for eligible counts; `progress` is called with the share of the work done."""
+    """Decoy groups for eligible counts; `progress` is called with the share of the work done.
+
+    The values `common`, by number, may fill several places. Random groups are not formed but drawn
+    with what they publish: `mechanism.random_groups`.
+    """
     if settings.groups == "anatomy":
         return greedy_templates(counts, settings.ell)
+    if common:
+        return common_groups(counts, settings.ell, np.array(common, np.int64), stream, progress)
     return mixed_groups(counts, settings.ell, stream, progress)
+
+
+def _unless(common: Sequence[int]) -> str:
+    return " unless it is common" if common else ""

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.errors import option
+
 Counts = NDArray[np.int64]
 
 MERGING = "merging values does not help, because it makes none of them rarer"
@@ -61,16 +63,50 @@ def what_helps(counts: Counts) -> str:
     """What to do where an ell is not feasible: a smaller one, or what would make one feasible."""
     best = largest_ell(counts)
     if best >= 2:
-        return f"The largest ell that works for this column is {best}."
+        return f"The largest ell that works with groups of different values is {best}."
     limit = obstacle(counts, 2)
     if limit is None or limit.remove is None:
         return "No ell works for this column: it has one value only, so there is nothing to hide."
     share = limit.remove / int(counts.sum())
     return (
-        f"No ell works for this column as it is. What helps: finer values in the place of the most "
-        f"frequent one, or leaving {limit.remove:,} of its rows out ({share:.1%} of the table); "
-        f"{MERGING}."
+        f"No ell works with groups of different values. What helps: finer values in the place of "
+        f"the most frequent one, or leaving {limit.remove:,} of its rows out ({share:.1%} of the "
+        f"table); {MERGING}."
     )
+
+
+def other_ways(counts: Counts, ell: int) -> str:
+    """The methods that publish a column at an ell for which mixed groups do not exist.
+
+    With what each promises about the value in the way.
+    """
+    # Loaded only where mixed groups do not exist.
+    from countveil.maths.channel.common import (
+        beliefs_without_common,
+        common_belief,
+        eligible_with,
+        frequent_values,
+        random_belief,
+    )
+
+    total, top = int(counts.sum()), int(counts.max())
+    share = top / total
+    ways = []
+    common = frequent_values(counts, ell)
+    if common.size and eligible_with(counts, ell, common):
+        _, known = beliefs_without_common(counts, ell, common)
+        ways.append(
+            f"{option('common', 'auto')} lets the frequent values repeat in a group: other values "
+            f"are believed at 1/{ell}, the most frequent one at "
+            f"{common_belief(share, ell):.2f}, and by someone who knows that a person has no such "
+            f"value the published one at up to {known:.2f}"
+        )
+    ways.append(
+        f"{option('groups', 'random')} puts any rows into a group: a value with a share of p is "
+        f"believed at 1/{ell} + {1 - 1 / ell:.2g} p, the most frequent one at "
+        f"{random_belief(share, ell):.2f}"
+    )
+    return f"It can be published with ell = {ell} in other ways: {'; '.join(ways)}."
 
 
 def _largest_cap(counts: Counts, ell: int) -> int:

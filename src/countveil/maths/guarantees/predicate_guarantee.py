@@ -4,7 +4,7 @@ Enters: ell, the rows of the table and of a predicate P over plain columns, the 
 Leaves: the count of (P, s) from which an answer is reliable, and below which it is hidden. Must not
 know: any table.
 
-An answer is the unbiased estimate, with the variance that it really has (`unbiased_variance`):
+An answer is the unbiased estimate, with the variance that it really has (`ChannelView.variance`):
 a quadratic in the true count x, V(x) = c + l x + q x^2. Being off by e x or more is taken as normal
 (`normal`), or bounded by Chebyshev's inequality (`chebyshev`): either way e x is compared with k
 standard errors, and e^2 x^2 = k^2 V(x) is where the one becomes the other. The default estimate
@@ -22,7 +22,6 @@ import numpy as np
 
 from countveil.errors import SettingsError
 from countveil.maths.channel import ChannelView, keep_probability
-from countveil.maths.channel.variance import unbiased_variance
 from countveil.maths.estimate.estimates import HIDDEN_ABOVE
 from countveil.maths.estimate.unbiased import quadratic
 from countveil.maths.guarantees.binomial import check_between, check_count, check_ell, unknown_of
@@ -55,7 +54,7 @@ class PredicateGuarantee:
                 f"it is hidden. A smaller ell or a smaller share works."
             )
         rows = np.array([float(self.size)])
-        terms = quadratic(lambda x: unbiased_variance(x, rows, known, self.rows, keep), rows)
+        terms = quadratic(lambda x: view.variance(x, rows), rows)
         object.__setattr__(self, "variance", tuple(float(term[0]) for term in terms))
 
     def _check_among_themselves(self) -> None:

@@ -9,10 +9,14 @@ is all that enters, so nothing else can be given away.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from countveil.maths.guarantees.binomial import chance_off, chance_within, smallest_count
+
+if TYPE_CHECKING:
+    from countveil.maths.guarantees.special import SpecialColumn
 
 _TABLE_COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10000)
 _TABLE_ERROR = 0.3
@@ -24,17 +28,19 @@ def statement(
     ells: Mapping[str, int],
     published: Mapping[str, Iterable[int]],
     changes: Sequence[str] = (),
+    special: Sequence[SpecialColumn] = (),
 ) -> list[str]:
     """The statement for a release, one paragraph per item; each begins with what it is about.
 
-    `changes` are sentences about what was done to the table before.
+    `changes` are sentences about what was done to the table before; `special` has the columns
+    whose groups may hold a value more than once.
     """
+    named = {column.name for column in special}
+    plain = {name: ell for name, ell in ells.items() if name not in named}
     columns = ", ".join(f"{name} (ell = {ell})" for name, ell in ells.items())
     done = (
-        f"What was done. {rows:,} rows are published. These columns are protected: {columns}. For "
-        f"each of them every row was put into a secret group of at least ell rows with different "
-        f"values, and each row publishes one value of its group, every value of the group with "
-        f"the same probability. All other columns are published unchanged{_apart_from(changes)}. "
+        f"What was done. {rows:,} rows are published. These columns are protected: {columns}. "
+        f"{_how(plain, special)} All other columns are published unchanged{_apart_from(changes)}. "
         f"The rows are in random order. Nothing about the groups is published."
     )
     protected = (
@@ -56,7 +62,8 @@ def statement(
         *before,
         protected,
         exactly,
-        _one_row(rows, ells, published),
+        *([_one_row(rows, plain, published)] if plain else []),
+        *(column.one_row(rows, sorted(published[column.name])) for column in special),
         _by_design(ells),
         (
             "What breaks it. A second release of the same people that was drawn independently; "
@@ -66,6 +73,19 @@ def statement(
             "value away; several rows of one person."
         ),
     ]
+
+
+def _how(plain: Mapping[str, int], special: Sequence[SpecialColumn]) -> str:
+    others = [column.how() for column in special]
+    if not plain:
+        return " ".join(others)
+    which = f"For {', '.join(plain)}" if special else "For each of them"
+    different = (
+        f"{which} every row was put into a secret group of at least ell rows with different "
+        f"values, and each row publishes one value of its group, every value of the group with "
+        f"the same probability."
+    )
+    return " ".join([different, *others])
 
 
 def _apart_from(changes: Sequence[str]) -> str:

@@ -6,6 +6,6 @@ tables whose partitions are dealt separately.
 """
 
 from countveil.maths.mechanism.deal import Dealer
-from countveil.maths.mechanism.draw import PublishedTable, draw_published
+from countveil.maths.mechanism.draw import PublishedTable, draw_column, draw_published
 
-__all__ = ["Dealer", "PublishedTable", "draw_published"]
+__all__ = ["Dealer", "PublishedTable", "draw_column", "draw_published"]

@@ -1,6 +1,6 @@
 """How many rows with true value u publish v: the table Y, drawn from the groups.
 
-Enters: group templates, a stream. Leaves: Y, sparse. Must not know: rows.
+Enters: counts and settings, or group templates; streams. Leaves: Y, sparse. Must not know: rows.
 
 Every row publishes one of its group's values, each with probability exactly one over the size of
 the group. Which row of a value is in which group does not matter for the totals, so they are drawn
@@ -11,13 +11,14 @@ counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import Templates
+from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.randomness import Stream
 
 CHUNK = 1 << 20
@@ -43,6 +44,26 @@ class PublishedTable:
         totals = np.zeros(self.n_values, np.int64)
         np.add.at(totals, self.values, self.counts)
         return totals
+
+
+def draw_column(
+    counts: NDArray[np.int64],
+    settings: ColumnSettings,
+    streams: tuple[Stream, Stream],
+    common: Sequence[int] = (),
+    progress: Callable[[float], None] = lambda _share: None,
+) -> PublishedTable:
+    """Draw Y for a column with these settings; the streams are for the groups and for the draw.
+
+    `common` values, by number, may fill several places of a group.
+    """
+    if settings.groups == "random":
+        # Loaded only where groups are random.
+        from countveil.maths.mechanism.random_groups import draw_random_groups
+
+        return draw_random_groups(counts, settings.ell, streams[1].task_key(), progress)
+    groups = form_groups(counts, settings, streams[0], progress, common)
+    return draw_published(groups, streams[1])
 
 
 def draw_published(groups: Templates, stream: Stream) -> PublishedTable:

@@ -1,0 +1,111 @@
+"""The promise in words where groups may hold a value more than once.
+
+Enters: how one protected column was published, and how many rows publish each of its values.
+Leaves: sentences for the statement. Must not know: true values or counts. Theory:
+docs/theory/channel.md, "Random groups" and "Common values".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.maths.channel.common import common_belief, random_belief, random_odds
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialColumn:
+    """A column with random groups, or with common values: each one's name and published count.
+
+    `without_common`: the belief in a published value, on average and at most, of someone who knows
+    that a person has none of them.
+    """
+
+    name: str
+    ell: int
+    groups: str
+    common: tuple[tuple[str, int], ...] = ()
+    without_common: tuple[float, float] = (1.0, 1.0)
+
+    def how(self) -> str:
+        """How its rows were published."""
+        if self.groups == "random":
+            return (
+                f"For {self.name} every row was put into a secret group of at least {self.ell} "
+                f"rows, chosen at random whatever their values, and each row publishes the value "
+                f"of one row of its group, every row of the group, itself included, with the same "
+                f"probability."
+            )
+        common = " and ".join(value for value, _ in self.common)
+        verb = "are common values" if len(self.common) > 1 else "is a common value"
+        return (
+            f"For {self.name} every row was put into a secret group of at least {self.ell} rows "
+            f"with different values, except that {common}, which {verb}, may occur several times "
+            f"in a group; each row publishes the value of one row of its group, every row of the "
+            f"group, itself included, with the same probability."
+        )
+
+    def one_row(self, rows: int, published: Sequence[int]) -> str:
+        """What the published value of one person tells."""
+        counts = np.sort(np.array(published, np.float64))
+        begins = (
+            f"What the published value of one person tells, for {self.name}. Whoever knows which "
+            f"row is a person's sees one published value. "
+        )
+        tells = self._random(rows, counts) if self.groups == "random" else self._common(rows)
+        return (
+            f"{begins}{tells} Someone who already has good reasons to expect a value learns more "
+            f"from seeing it. Hints add up over the rows of a small group that is known to be "
+            f"alike. This is not differential privacy with a small epsilon."
+        )
+
+    def _random(self, rows: int, counts: NDArray[np.float64]) -> str:
+        shares = counts / rows
+        places = (0, counts.size // 2, -1)
+        names = ("rarest published value", "median one", "most frequent one")
+        beliefs = [
+            f"{random_belief(float(shares[place]), self.ell):.2f} at the {name}"
+            for place, name in zip(places, names, strict=True)
+        ]
+        factors = [
+            f"{random_odds(float(shares[place]), self.ell):,.1f} (f = {counts[place]:,.0f})"
+            for place in places
+        ]
+        own = random_belief(float((shares**2).sum()), self.ell)
+        return (
+            f"Groups may hold a value several times, so a frequent value is believed above 1/ell: "
+            f"who expected no more than a value's share p then believes it with probability "
+            f"1/ell + (1 - 1/ell) p. With this release's published counts that is "
+            f"{_listed(beliefs)}. Averaged over all rows the published value is the true one with "
+            f"probability {own:.2f}. Seeing a value multiplies the odds that it is the true one by "
+            f"1 + 1 / ((ell - 1) p): {_listed(factors)}, in the same order."
+        )
+
+    def _common(self, rows: int) -> str:
+        average, most = self.without_common
+        each = _listed(
+            [
+                f"{common_belief(count / rows, self.ell):.2f} for {value} "
+                f"(published by {count / rows:.0%} of the rows)"
+                for value, count in self.common
+            ]
+        )
+        several = len(self.common) > 1
+        return (
+            f"A published value that is not common is believed with probability 1/ell = "
+            f"{1 / self.ell:.2f} by someone who expected no more than its share. "
+            f"{'Common values are' if several else 'The common value is'} believed more, with "
+            f"probability about s + (1 - s)/ell for a share of s: {each}. Someone who knows that a "
+            f"person has {'none of the common values' if several else 'not the common value'} "
+            f"believes the published one, if it is not common, with probability {average:.2f} on "
+            f"average and up to {most:.2f}."
+        )
+
+
+def _listed(items: Sequence[str]) -> str:
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
