@@ -6,7 +6,7 @@ what, or in which order. Row `row` of the table is known by its number.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -179,7 +179,11 @@ def _sparse(table: Codes) -> PublishedTable:
 
 
 def forms_groups_of_one_less(
-    counts: Codes, settings: ColumnSettings, stream: Stream, progress: ShareDone
+    counts: Codes,
+    settings: ColumnSettings,
+    stream: Stream,
+    progress: ShareDone,
+    _common: Sequence[int] = (),
 ) -> Templates:
     """Groups of ell - 1 under a manifest that says ell."""
     return form_groups(counts, ColumnSettings(settings.ell - 1, settings.groups), stream, progress)

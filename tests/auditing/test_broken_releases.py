@@ -17,6 +17,7 @@ import pytest
 
 import countveil as cv
 from countveil.engines.local import publish_rows
+from countveil.maths.mechanism import draw
 from countveil.publishing import publisher
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness, Stream
@@ -54,12 +55,12 @@ def published(table: pa.Table, folder: Path, columns: tuple[str, ...] = ("job",)
 
 
 def twice_the_truth(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None:
-    patch.setattr(publisher, "draw_published", broken.draws_the_truth_too_often)
+    patch.setattr(draw, "draw_published", broken.draws_the_truth_too_often)
     published(table, folder)
 
 
 def one_less(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None:
-    patch.setattr(publisher, "form_groups", broken.forms_groups_of_one_less)
+    patch.setattr(draw, "form_groups", broken.forms_groups_of_one_less)
     published(table, folder)
 
 

@@ -23,6 +23,7 @@ from countveil.auditing import linking
 from countveil.auditing.attacks import ATTACKS, canaries, minimality, value_counts
 from countveil.auditing.findings import EXCEEDS
 from countveil.engines.local import publish_rows
+from countveil.maths.mechanism import draw
 from countveil.publishing import publisher
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness, Stream
@@ -110,7 +111,7 @@ def rewritten(
 
 def twice_the_truth(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> set[str]:
     with patch.context() as own:
-        own.setattr(publisher, "draw_published", broken.draws_the_truth_too_often)
+        own.setattr(draw, "draw_published", broken.draws_the_truth_too_often)
         publish(table, folder)
     return audited(table, folder, "linkage", "elimination", "neighbours", "correlation")
 
@@ -136,7 +137,7 @@ def one_stream(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> set[
 
 
 def biased_draw(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> set[str]:
-    patch.setattr(publisher, "draw_published", broken.draws_the_first_value_too_often)
+    patch.setattr(draw, "draw_published", broken.draws_the_first_value_too_often)
     # The planted counts are drawn by the same broken code.
     patch.setattr(value_counts, "draw_published", broken.draws_the_first_value_too_often)
     publish(table, folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import stat
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -14,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
+from countveil.maths.channel import view_of_release
 from countveil.publishing.measuring import Measuring, ReleaseFiles
 from countveil.publishing.prepare import open_table, prepare
 from countveil.publishing.publisher import run_publish
@@ -119,7 +121,9 @@ def test_what_is_measured_is_what_an_analyst_gets(census: Path, tmp_path: Path) 
     without = Randomness(3).stream("residue").choose(3, 2_999)
     files = ReleaseFiles(data, [path.name for path in sorted(data.iterdir())], 2_996)
     measuring = Measuring(kept, files, without)
-    found = measuring.answers("occupation", 4, "mixed", Randomness(1).stream("ask"))
+    found = measuring.answers(
+        "occupation", partial(view_of_release, ell=4, groups="mixed"), Randomness(1).stream("ask")
+    )
     assert found is not None
     assert found.true.shape[0] > 20
     people = table.take(np.delete(np.arange(2_999), without))

@@ -12,6 +12,7 @@ import math
 import os
 import tempfile
 from collections.abc import Collection, Sequence
+from functools import partial
 from pathlib import Path
 
 from countveil.auditing.attacks import ATTACKS
@@ -27,6 +28,7 @@ from countveil.auditing.linking import true_columns
 from countveil.auditing.summary import Audit, MeasuredColumn
 from countveil.auditing.target import LEAST_LINKED
 from countveil.errors import SettingsError, option
+from countveil.maths.channel import view_of_release
 from countveil.maths.groups import check_eligible
 from countveil.publishing.measuring import Measuring, ReleaseFiles
 from countveil.publishing.prepare import open_table, prepare
@@ -100,6 +102,12 @@ def _wanted(attacks: Sequence[str]) -> Collection[str]:
 def _read(
     table: object, protecting: Protecting, reading: Reading, shaping: Shaping
 ) -> AuditedTable:
+    for name, choice in protecting.columns.items():
+        if choice.groups == "random":
+            raise SettingsError(
+                f"The attacks are written for groups of different values; column {name!r} has "
+                f"random groups. Audit it with mixed groups."
+            )
     source = open_table(table, reading, shaping, protecting.names)
     prepared = prepare(source, protecting.ell, shaping)
     for name, choice in protecting.columns.items():
@@ -116,9 +124,9 @@ def _measured(case: AuditCase, randomness: Randomness) -> dict[str, MeasuredColu
     measuring = Measuring(case.prepared, files)
     measured = {}
     for name, choice in case.settings.items():
-        groups = manifest.sensitive[name].groups
-        answers = measuring.answers(name, choice.ell, groups, randomness.stream("ask", name))
-        exposure = measuring.exposure(name, choice.ell, groups, randomness.stream("exposure", name))
+        seen = partial(view_of_release, ell=choice.ell, groups=manifest.sensitive[name].groups)
+        answers = measuring.answers(name, seen, randomness.stream("ask", name))
+        exposure = measuring.exposure(name, seen, randomness.stream("exposure", name))
         error, counts = (
             (math.nan, 0) if answers is None else answers.error_near(_SHARE, manifest.rows)
         )

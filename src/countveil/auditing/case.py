@@ -106,6 +106,11 @@ def fitting_manifest(folder: Path, settings: Mapping[str, ColumnSettings]) -> Ma
             named = ", ".join(repr(column) for column in manifest.sensitive)
             verb = "is" if len(manifest.sensitive) == 1 else "are"
             raise SettingsError(f"Column {name!r} is not protected in the release; {named} {verb}.")
+        if entry.groups == "random" or entry.common:
+            raise SettingsError(
+                f"The attacks are written for groups of different values; column {name!r} of the "
+                f"release has random groups or common values."
+            )
         if entry.ell != choice.ell:
             raise SettingsError(
                 f"Column {name!r} was published with ell = {entry.ell}, not {choice.ell}. Give the "

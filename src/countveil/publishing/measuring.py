@@ -12,9 +12,9 @@ every column is coded by the values of the table, in the table and in the files.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,8 @@ from countveil.tables.encoded.survey import Histogram
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
+# The channel of a column from its published histogram and the number of rows.
+SeenAs = Callable[[Codes, int], ChannelView]
 
 LEVEL = 0.95
 # Codes of the table and of the files in memory at once, and how many questions are asked.
@@ -72,8 +74,12 @@ def measured_columns(
     without: Codes,
     written: Sequence[Path],
     randomness: Randomness,
+    common: Mapping[str, tuple[int, ...]],
 ) -> list[PrivateColumn]:
-    """Every protected column as its publisher knows it, measured in the files that were written."""
+    """Every protected column as its publisher knows it, measured in the files that were written.
+
+    `common` has the positions of common values.
+    """
     rows = int(next(iter(counted.values()))[0].counts.sum())
     files = ReleaseFiles(written[0].parent, [path.name for path in written], rows)
     measuring = Measuring(prepared, files, without)
@@ -81,16 +87,17 @@ def measured_columns(
     for name, choice in settings.items():
         histogram, drawn = counted[name]
         pairs = zip(histogram.counts.tolist(), drawn.published().tolist(), strict=True)
+        seen = partial(
+            view_of_release, ell=choice.ell, groups=choice.groups, common=common.get(name, ())
+        )
         columns.append(
             PrivateColumn(
                 name,
                 choice.ell,
                 largest_ell(histogram.counts),
                 dict(zip(histogram.values, pairs, strict=True)),
-                measuring.answers(name, choice.ell, choice.groups, randomness.stream("ask", name)),
-                measuring.exposure(
-                    name, choice.ell, choice.groups, randomness.stream("exposure", name)
-                ),
+                measuring.answers(name, seen, randomness.stream("ask", name)),
+                measuring.exposure(name, seen, randomness.stream("exposure", name)),
             )
         )
     return columns
@@ -112,7 +119,7 @@ class Measuring:
             there = {column.name for column in files.published if column.role == "plain"}
             self._plain = [name for name in self._plain if name in there]
 
-    def answers(self, name: str, ell: int, groups: str, stream: Stream) -> MeasuredAnswers | None:
+    def answers(self, name: str, seen: SeenAs, stream: Stream) -> MeasuredAnswers | None:
         """Random predicates on one protected column; None if no other column can be used."""
         values = len(self._source.histogram(name).values)
         number = max(_LEAST_PREDICATES, min(_MOST_PREDICATES, _CELLS // max(values, 1)))
@@ -124,12 +131,12 @@ class Measuring:
         # The rows of the table come first, then those of the release.
         true = _tallies(codes, [rows[rows < self._rows] for rows in predicates], values)
         shown = _tallies(codes, [rows[rows >= self._rows] for rows in predicates], values)
-        view = self._view(theirs, values, ell, groups)
+        view = seen(np.bincount(theirs, minlength=values), theirs.size)
         interval = unbiased_counts(shown, shown.sum(axis=1), view, LEVEL)
         estimate = np.clip(shrunk_counts(shown, [view]), interval.low, interval.high)
         return MeasuredAnswers(true, estimate, interval.low, interval.high, len(predicates))
 
-    def exposure(self, name: str, ell: int, groups: str, stream: Stream) -> MeasuredExposure | None:
+    def exposure(self, name: str, seen: SeenAs, stream: Stream) -> MeasuredExposure | None:
         """What an informed adversary believes; None if there are too many values or rows."""
         values = len(self._source.histogram(name).values)
         codes = (len(self._plain) + 1) * self._rows * 2
@@ -137,16 +144,12 @@ class Measuring:
             return None
         ours, theirs = self._coded([name])[name]
         published = np.bincount(theirs, minlength=values)
-        channel = published_chances(self._view(theirs, values, ell, groups), published)
+        channel = published_chances(seen(published, theirs.size), published)
         keys, released_keys = self._keys
         linked = Linked(ours, keys, theirs, released_keys)
         known = [column.known for column in self._profiled]
         found = measure_exposure(known, linked, channel, stream)
         return MeasuredExposure(found, self._profiles(found))
-
-    def _view(self, released: Codes, values: int, ell: int, groups: str) -> ChannelView:
-        published = np.bincount(released, minlength=values)
-        return view_of_release(published, released.size, ell, groups)
 
     @cached_property
     def _askable(self) -> Mapping[str, Codes]:

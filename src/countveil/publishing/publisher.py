@@ -12,20 +12,25 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.local.engine import LocalEngine
 from countveil.errors import SettingsError, option
-from countveil.maths.mechanism import PublishedTable
-from countveil.publishing.drawing import Counted, count_values, draw_values, published_counts
+from countveil.maths.groups import ColumnSettings, check_eligible, rows_over
+from countveil.maths.mechanism import PublishedTable, draw_column
 from countveil.publishing.manifest_making import make_manifest
 from countveil.publishing.prepare import (
     LocalPreparedTable,
     PreparedTable,
+    check_number_of_values,
     prepare,
+    value_namer,
 )
 from countveil.publishing.safety import fineness_sentence
 from countveil.publishing.settings import Protecting, Writing
@@ -36,7 +41,7 @@ from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
 from countveil.report.whole_file import PendingFile, check_file, pending_file, write_file
 from countveil.tables import Reading, Roles, Shaping, input_files
-from countveil.tables.encoded.survey import ValueRange
+from countveil.tables.encoded.survey import Histogram, ValueRange
 from countveil.tables.levels import MergedValues
 from countveil.tables.progress import Progress
 
@@ -65,6 +70,26 @@ class Publication:
     odds: Sequence[str] = ()
     merged: Sequence[MergedValues] = ()
     linkability: Linkability | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The histograms to publish, without the rows that are left out because of the residue.
+
+    `common` has the positions of common values.
+    """
+
+    rows: int
+    histograms: Mapping[str, Histogram]
+    left_out: NDArray[np.int64]
+    common: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def common_values(self) -> dict[str, tuple[Any, ...]]:
+        """The values that may fill several places of a group, of the columns that have any."""
+        return {
+            name: tuple(self.histograms[name].values[place] for place in places)
+            for name, places in self.common.items()
+        }
 
 
 def run_publish(
@@ -102,21 +127,21 @@ def run_publish(
         if not writing.plain:
             check_kept([(column.name, column.type) for column in columns], writing.format)
         _check_first(engine, source, prepared.roles, protecting, writing, shaping.recoded)
-        counted = count_values(source, protecting, randomness)
-        drawn = draw_values(counted, protecting, randomness, stages)
-        published = published_counts(counted, drawn)
+        counted = _count(source, protecting, randomness)
+        drawn = _draw(counted, protecting, randomness, stages)
+        published = _published_counts(counted, drawn)
         seeded = randomness.seeded
         manifest = make_manifest(
             counted.rows, prepared, protecting, published, _recorded(prepared, reading, shaping),
             common=counted.common_values(), seeded=seeded, about=writing.about,
         )  # fmt: skip
-        drawing = _Drawing(prepared, protecting, counted, drawn, manifest, randomness, stages)
+        drawing = Drawing(prepared, protecting, counted, drawn, manifest, randomness, stages)
         if draft is not None:
             # Every row is dealt one of the values that were drawn, and all rows are shuffled.
             written = source.publish(
                 columns, drawn, counted.left_out, randomness, draft.data, stages
             )
-            private = None if writing.private_report is None else _private_page(drawing, written)
+            private = None if writing.private_report is None else drawing.private_page(written)
             files = [(file.path.name, file.rows) for file in _in_format(written, writing)]
             manifest = replace(manifest, files=draft.listed(files))
             plain = _plain_values(engine, prepared, counted)
@@ -130,7 +155,7 @@ def run_publish(
                 written = source.publish(
                     columns, drawn, counted.left_out, randomness, folder, stages
                 )
-                page = _private_page(drawing, written, trial=True)
+                page = drawing.private_page(written, trial=True)
             write_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
     dropped = int(counted.left_out.size)
     odds = [f"{fineness_sentence(*item)}." for item in prepared.fineness.items()]
@@ -138,6 +163,26 @@ def run_publish(
         writing.to, counted.rows, dropped, protecting.ell, seeded, prepared.warnings, manifest,
         odds, prepared.recoded.merged, linkability,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What was prepared, counted and drawn, before it is written."""
+
+    prepared: PreparedTable[SourceTable]
+    protecting: Protecting
+    counted: Counted
+    drawn: Mapping[str, PublishedTable]
+    manifest: Manifest
+    randomness: Randomness
+    stages: TimedStages
+
+    def private_page(self, written: Sequence[WrittenFile], *, trial: bool = False) -> str:
+        """The truth beside what is published, for the publisher alone."""
+        # Loaded only where a private report is wanted.
+        from countveil.publishing.private_report import private_report
+
+        return private_report(self, written, trial=trial)
 
 
 def _linkability(prepared: PreparedTable[SourceTable], shaping: Shaping, k: int) -> Linkability:
@@ -221,40 +266,71 @@ def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) ->
     return reading
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawing:
-    """What was prepared, counted and drawn, before it is written."""
+def _count(source: SourceTable, protecting: Protecting, randomness: Randomness) -> Counted:
+    """Count the values to protect, and check that every column is eligible for its ell."""
+    settings = protecting.columns
+    histograms = {name: source.histogram(name) for name in settings}
+    drops = any(choice.residue == "drop" for choice in settings.values())
+    over = rows_over(source.rows, protecting.ell.values()) if drops else 0
+    common = {}
+    for name, histogram in histograms.items():
+        check_number_of_values(name, histogram)
+        rows = source.rows - over if over else None
+        name_value = value_namer(histogram)
+        if places := _common_places(name, histogram, settings[name]):
+            common[name] = places
+        check_eligible(name, histogram.counts, settings[name], name_value, common=places, rows=rows)
+    if not over:
+        return Counted(source.rows, histograms, np.zeros(0, np.int64), common)
+    left_out = randomness.stream("residue").choose(over, source.rows)
+    histograms = {name: source.histogram(name, left_out) for name in settings}
+    return Counted(source.rows - over, histograms, left_out, common)
 
-    prepared: PreparedTable[SourceTable]
-    protecting: Protecting
-    counted: Counted
-    drawn: Mapping[str, PublishedTable]
-    manifest: Manifest
-    randomness: Randomness
-    stages: TimedStages
+
+def _common_places(name: str, histogram: Histogram, settings: ColumnSettings) -> tuple[int, ...]:
+    if not settings.common and not settings.common_auto:
+        return ()
+    # Loaded only where there are common values.
+    from countveil.publishing.common_values import common_places
+
+    return common_places(name, histogram, settings)
 
 
-def _private_page(of: _Drawing, written: Sequence[WrittenFile], *, trial: bool = False) -> str:
-    # Loaded only where a private report is wanted.
-    from countveil.publishing.measuring import measured_columns
-    from countveil.report.board import codebook_of
-    from countveil.report.private_page import private_page
+def _draw(
+    counted: Counted, protecting: Protecting, randomness: Randomness, progress: Progress
+) -> dict[str, PublishedTable]:
+    """For each column, form groups and draw how many rows of a true value publish which value."""
+    drawn = {}
+    for name, histogram in counted.histograms.items():
+        stage = f"grouping {name}"
+        progress(stage, 0, 0)
+        streams = randomness.stream("groups", name), randomness.stream("draw", name)
+        drawn[name] = draw_column(
+            histogram.counts,
+            protecting.columns[name],
+            streams,
+            counted.common.get(name, ()),
+            _rows_done(progress, stage, counted.rows),
+        )
+    return drawn
 
-    # Measuring reads the table once more, which is not part of the other stages.
-    of.stages("measuring", 0, 0)
-    seconds, started = of.stages.seconds(), time.perf_counter()
-    local, counted = cast("LocalPreparedTable", of.prepared), of.counted
-    files = [file.path for file in written]
-    pairs = {name: (histogram, of.drawn[name]) for name, histogram in counted.histograms.items()}
-    columns = measured_columns(
-        local, of.protecting.columns, pairs, counted.left_out, files, of.randomness
-    )
-    seconds["measuring"] = time.perf_counter() - started
-    codebook = codebook_of(of.manifest, local.source.value_ranges(local.roles.plain))
-    dropped = int(counted.left_out.size)
-    return private_page(
-        counted.rows, dropped, columns, seconds, of.manifest.about, codebook, trial=trial
-    )
+
+def _rows_done(progress: Progress, stage: str, rows: int) -> Callable[[float], None]:
+    """Report a share of the work as the same share of the rows."""
+    return lambda share: progress(stage, int(share * rows), rows)
+
+
+def _published_counts(
+    counted: Counted, drawn: Mapping[str, PublishedTable]
+) -> dict[str, dict[Any, int]]:
+    """For each column, how many rows publish each value that was drawn: anybody can count this."""
+    published = {}
+    for name, histogram in counted.histograms.items():
+        counts = drawn[name].published()
+        published[name] = {
+            histogram.values[place]: int(counts[place]) for place in np.flatnonzero(counts).tolist()
+        }
+    return published
 
 
 def _plain_values(

@@ -1,0 +1,39 @@
+"""The publisher's own page about a publication: the truth beside what is published.
+
+Enters: what was prepared, counted and drawn, and the files that were written. Leaves: a page for
+the publisher alone. Must not know: where the page goes. It is loaded only where it is wanted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from countveil.publishing.measuring import measured_columns
+from countveil.publishing.prepare import LocalPreparedTable
+from countveil.release.draft import WrittenFile
+from countveil.report.board import codebook_of
+from countveil.report.private_page import private_page
+
+if TYPE_CHECKING:
+    from countveil.publishing.publisher import Drawing
+
+
+def private_report(of: Drawing, written: Sequence[WrittenFile], *, trial: bool = False) -> str:
+    """The page; a `trial` was not published."""
+    # Measuring reads the table once more, which is not part of the other stages.
+    of.stages("measuring", 0, 0)
+    seconds, started = of.stages.seconds(), time.perf_counter()
+    local, counted = cast("LocalPreparedTable", of.prepared), of.counted
+    files = [file.path for file in written]
+    pairs = {name: (histogram, of.drawn[name]) for name, histogram in counted.histograms.items()}
+    columns = measured_columns(
+        local, of.protecting.columns, pairs, counted.left_out, files, of.randomness, counted.common
+    )
+    seconds["measuring"] = time.perf_counter() - started
+    codebook = codebook_of(of.manifest, local.source.value_ranges(local.roles.plain))
+    dropped = int(counted.left_out.size)
+    return private_page(
+        counted.rows, dropped, columns, seconds, of.manifest.about, codebook, trial=trial
+    )
