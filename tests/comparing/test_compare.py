@@ -15,15 +15,15 @@ import pytest
 
 import countveil as cv
 from countveil.comparing import Compared, Comparison, lineup
-from countveil.comparing.baselines.measure import BINS, Figures, Mean
-from countveil.errors import IneligibleError, InputError, SettingsError, UnknownColumnError
+from countveil.comparing.baselines.measure import BINS, Figures, Mean, OnFrontier
+from countveil.errors import InputError, SettingsError, UnknownColumnError
 from tests.robustness.conftest import Quick, quick  # noqa: F401 - a fixture
 from tests.robustness.tools import assert_refused, unchanged
 
 NAMES = [
-    "countveil", "countveil, unbiased", "the paper's choices", "Anatomy", "Laplace, eps 0.05",
-    "mechanism A", "mechanism A, printed", "k-RR, same average", "k-RR, same largest",
-    "invariant PRAM",
+    "countveil", "countveil, unbiased", "countveil, common", "countveil, random",
+    "the paper's choices", "Anatomy", "Laplace, eps 0.05", "mechanism A", "mechanism A, printed",
+    "k-RR, same average", "k-RR, same largest", "invariant PRAM",
 ]  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def test_without_opendp_the_others_are_compared(
     assert [line.method for line in found.methods if line.figures is None] == ["Laplace, eps 0.05"]
     assert "pip install '.[study]'" in found["Laplace, eps 0.05"].about
     assert "pip install '.[study]'" in str(found)
-    assert found.table()[1][4] == ["Laplace, eps 0.05", *[None] * 16]
+    assert found.table()[1][6] == ["Laplace, eps 0.05", *[None] * 20]
 
 
 def test_columns_that_would_stop_a_publication_are_named() -> None:
@@ -121,13 +121,74 @@ def test_what_cannot_be_matched_says_why() -> None:
     assert by_name["invariant PRAM"].method is not None
 
 
+def test_where_methods_stand_by_hand(found: Comparison) -> None:
+    """B of random groups is 1/16 + 15/16 h at ell = 4; nothing is below the bound."""
+    h = found.agreement
+    place = {
+        line.method: line.figures.frontier for line in found.methods if line.figures is not None
+    }
+    random = place["countveil, random"]
+    assert random is not None
+    assert random.mean_belief == pytest.approx(1 / 16 + 15 / 16 * h, abs=1e-3)
+    assert random.distance == pytest.approx(1, abs=1e-6)
+    assert random.error == pytest.approx((1_000 * (1 - h) * 15 / found.values) ** 0.5, rel=2e-3)
+    for one in place.values():
+        assert one is not None
+        assert h < one.mean_belief < 1
+        assert one.distance is None or one.distance > 1 - 1e-9
+    noise, anatomy = place["Laplace, eps 0.05"], place["Anatomy"]
+    assert noise is not None
+    assert anatomy is not None
+    assert (noise.error, noise.least_error, noise.distance) == (None, None, None)
+    assert anatomy.mean_belief == pytest.approx(1 / 4)
+    assert place["mechanism A"] == place["mechanism A, printed"]
+
+
+def test_a_skewed_column_is_compared_without_groups_of_different_values() -> None:
+    """Four of five rows share a value: mixed groups do not exist from ell = 2 on."""
+    rng = np.random.default_rng(7)
+    country = np.where(rng.random(3_000) < 0.8, "home", rng.integers(0, 12, 3_000).astype(str))
+    table = pa.table({"region": rng.integers(0, 4, 3_000), "country": country})
+    found = cv.compare(table, {"country": 4}, releases=1, seed=1)
+    left_out = {line.method for line in found.methods if line.figures is None}
+    assert left_out == {
+        "countveil", "countveil, unbiased", "the paper's choices", "Anatomy", "k-RR, same largest",
+    }  # fmt: skip
+    assert "may have 1/4" in found["countveil"].about
+    assert "the value with more than 1/8 of the rows may repeat" in found["countveil, common"].about
+    # Where no match exists, PRAM keeps a value one time in ell: the channel of random groups.
+    pram, random = found["invariant PRAM"].figures, found["countveil, random"].figures
+    assert pram is not None
+    assert random is not None
+    assert pram.frontier is not None
+    assert random.frontier is not None
+    assert pram.frontier.mean_belief == pytest.approx(random.frontier.mean_belief, abs=1e-3)
+    common = found["countveil, common"].figures
+    assert common is not None
+    assert common.frontier is not None
+    assert common.frontier.distance is not None
+    assert 1 < common.frontier.distance < 1.2
+    assert "countveil, common" in found.to_html()
+
+
+def test_too_few_values_leave_random_groups() -> None:
+    table = pa.table({"half": np.arange(900) % 2, "answer": np.arange(900) % 3 == 0})
+    found = cv.compare(table, {"answer": 5}, releases=1, seed=1)
+    assert found["countveil"].figures is None
+    assert found["countveil, random"].figures is not None
+
+
 def test_tables_by_hand() -> None:
     means = [Mean(0.1234, 0.001), None, Mean(2.5, 0.2), Mean(0.5, None)]
-    figures = Figures(means, Mean(0.7, 0.01), Mean(0.05, 0), Mean(0.2, 0), Mean(9.04, 0), [0.05])
+    place = OnFrontier(0.0512, 1_234.56, 30.0, 1.03)
+    figures = Figures(
+        means, Mean(0.7, 0.01), Mean(0.05, 0), Mean(0.2, 0), Mean(9.04, 0), [0.05], place
+    )
     lines = [Compared("one", "about one", figures), Compared("two", "not compared.", None)]
     found = Comparison("job", 10, 20, 5, 2, 7, BINS, lines)
     assert found.accuracy_table()[1] == [["one", "12.3% ±0.1", None, "250% ±20", "50.0%"]]
     assert found.protection_table()[1] == [["one", "5.0% ±0.0", "20.0% ±0.0", "9.0", "70.0% ±1.0"]]
+    assert found.frontier_table()[1] == [["one", "5.12%", "1,234.6", "30.0", "1.030"]]
     assert found.head() == "job: 20 rows (10 of them, spread evenly), ell = 5"
     assert found.abouts() == ["one: about one", "two: not compared."]
     names, rows = found.table()
@@ -137,12 +198,8 @@ def test_tables_by_hand() -> None:
 
 
 def test_what_is_refused(census: Path) -> None:
-    with pytest.raises(
-        IneligibleError, match="The largest ell that works with groups of different values is"
-    ):
-        cv.compare(census, {"salary": 9})
-    with pytest.raises(SettingsError, match="has only 10"):
-        cv.compare(census, {"salary": 11})
+    with pytest.raises(SettingsError, match="has only 4,000"):
+        cv.compare(census, {"salary": 4_001})
     with pytest.raises(SettingsError, match="at least 2"):
         cv.compare(census, {"salary": 1})
     with pytest.raises(SettingsError, match="epsilon must be a number above 0"):
@@ -172,10 +229,11 @@ def test_the_command(quick: Quick, census: Path, tmp_path: Path) -> None:  # noq
     assert (done.code, done.err) == (0, "")
     assert max(map(len, done.out.splitlines())) <= 80
     for name in NAMES:
-        assert done.out.count(f" {name} ") >= 2
+        assert done.out.count(f" {name} ") >= 3
         assert f"- {name}: " in done.out
     page = report.read_text()
-    assert page.count("<figure") == 2
+    assert page.count("<figure") == 3
+    assert "the bound" in page
     assert "<script" not in page
     assert "the paper&#x27;s choices" in page
 
@@ -189,9 +247,13 @@ def test_formats(quick: Quick, census: Path, found: Comparison) -> None:  # noqa
     assert same is not None
     assert first["belief"]["value"] == pytest.approx(same.belief.value)
     assert told["bins"][0] == {"from": 0.001, "to": 0.005}
+    assert same.frontier is not None
+    assert first["frontier"]["mean_belief"] == same.frontier.mean_belief
+    assert told["agreement"] == found.agreement
     lines = list(csv.DictReader(io.StringIO(quick(*words, "--format", "csv").out)))
     assert [line["method"] for line in lines] == NAMES
     assert float(lines[0]["belief"]) == pytest.approx(same.belief.value)
+    assert float(lines[0]["distance"]) == same.frontier.distance
 
 
 def test_the_command_refuses_in_one_paragraph(
@@ -202,7 +264,7 @@ def test_the_command_refuses_in_one_paragraph(
     words = ("compare", census, "-s", "salary", "--ell", "4")
     assert_refused(quick(*words, "--report", tmp_path / "no" / "a.html"), "no folder")
     assert_refused(quick(*words, "--epsilon", "-1"), "above 0")
-    assert_refused(quick("compare", census, "-s", "salary:40"), "has only 10")
+    assert_refused(quick("compare", census, "-s", "salary:5000"), "has only 4,000")
     assert_refused(quick(*words, "-s", "occupation"), "one sensitive column at a time")
     assert quick("compare", census, "-s", "salary").code == 2
 

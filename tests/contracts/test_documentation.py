@@ -112,12 +112,13 @@ def test_the_guide_to_comparing_runs_and_shows_what_comes_out(
     text = (ROOT / "docs/guides/comparing.md").read_text()
     for names, rows in (
         found["comparison"].accuracy_table(), found["comparison"].protection_table(),
+        found["comparison"].frontier_table(),
     ):  # fmt: skip
         for row in (names, *rows):
             # No seed repeats the noise of OpenDP.
             if not row[0].startswith("Laplace"):
                 assert f"| {' | '.join(map(readable, row))} |" in text
-    assert text.count("| Laplace, eps 0.05 |") == 2
+    assert text.count("| Laplace, eps 0.05 |") == 3
 
 
 def test_the_guide_to_databases_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,13 +17,7 @@ from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.groups import ColumnSettings, check_eligible
 from countveil.publishing.advise.advise import number_of_predicates, plain_codes
 from countveil.publishing.advise.predicates import find_predicates
-from countveil.publishing.prepare import (
-    LocalPreparedTable,
-    concerns_of,
-    open_table,
-    shape,
-    value_namer,
-)
+from countveil.publishing.prepare import LocalPreparedTable, concerns_of, open_table, shape
 from countveil.randomness import Randomness
 from countveil.tables import Reading, Shaping
 from countveil.tables.encoded.survey import Histogram
@@ -53,8 +47,8 @@ def run_compare(
     progress("reading", 0, 0)
     source = open_table(table, reading, shaping, [sensitive])
     prepared = shape(source, [sensitive], shaping)
-    histogram = _eligible_histogram(prepared, sensitive, ell)
-    workload = _workload(prepared, sensitive, ell, int(histogram.counts.sum()), seed)
+    histogram = _histogram(prepared, sensitive, ell)
+    workload = _workload(prepared, sensitive, seed)
     counts = np.bincount(workload.codes)
     sources = [Randomness(None if seed is None else seed * releases + n) for n in range(releases)]
     entrants = lineup(counts, ell, epsilon, queries)
@@ -72,12 +66,15 @@ def run_compare(
         bins=BINS,
         methods=lines,
         notes=_notes(prepared, sensitive),
+        values=counts.size,
+        agreement=float(((counts / counts.sum()) ** 2).sum()),
     )
 
 
-def _eligible_histogram(prepared: LocalPreparedTable, sensitive: str, ell: int) -> Histogram:
+def _histogram(prepared: LocalPreparedTable, sensitive: str, ell: int) -> Histogram:
     histogram = prepared.source.histogram(sensitive)
-    check_eligible(sensitive, histogram.counts, ColumnSettings(ell), value_namer(histogram))
+    # What even random groups cannot publish.
+    check_eligible(sensitive, histogram.counts, ColumnSettings(ell, "random"), repr)
     if histogram.counts.size > WHOLE_DOMAIN_LIMIT:
         raise InputError(
             f"Column {sensitive!r} has {histogram.counts.size:,} different values; at most "
@@ -86,19 +83,12 @@ def _eligible_histogram(prepared: LocalPreparedTable, sensitive: str, ell: int) 
     return histogram
 
 
-def _workload(
-    prepared: LocalPreparedTable, sensitive: str, ell: int, rows: int, seed: int | None
-) -> Workload:
+def _workload(prepared: LocalPreparedTable, sensitive: str, seed: int | None) -> Workload:
     """A sample of the rows, and random predicates over their other columns."""
     published = [column.name for column in prepared.roles.published]
     sample = prepared.source.sample(MOST_ROWS, published)
     codes = np.unique(sample[sensitive].codes, return_inverse=True)[1].astype(np.int64)
     counts = np.bincount(codes)
-    if codes.size < rows:
-        # The most frequent value may be a little more frequent in the sample.
-        check_eligible(
-            sensitive, counts, ColumnSettings(ell), lambda _place: "its most frequent value"
-        )
     predicates = find_predicates(
         plain_codes(prepared, sample, [sensitive]),
         number_of_predicates(counts.size),

@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from countveil.comparing.baselines.measure import QUANTILES, Figures, Mean
+from countveil.comparing.baselines.measure import ASKED_ROWS, QUANTILES, Figures, Mean
 from countveil.display import text_table, visible
 
 ACCURACY = "Average relative error of counts of this share of the rows:"
 PROTECTION = "What a linked row reveals, and how often small counts are off:"
+FRONTIER = "Mean belief and accuracy, beside the best that any method could do:"
+
+
+_PLACE = ("mean_belief", "error", "least_error", "distance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,10 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All methods on one column; print it."""
+    """All methods on one column; print it.
+
+    `agreement` is how likely two random rows have the same one of the `values`.
+    """
 
     column: str
     rows: int
@@ -39,6 +46,8 @@ class Comparison:
     bins: Sequence[tuple[float, float]]
     methods: Sequence[Compared]
     notes: Sequence[str] = ()
+    values: int = 0
+    agreement: float = 0.0
 
     def __getitem__(self, method: str) -> Compared:
         return next(line for line in self.methods if line.method == method)
@@ -69,6 +78,23 @@ class Comparison:
         ]
         return names, rows
 
+    def frontier_table(self) -> tuple[list[str], list[list[Any]]]:
+        """The mean belief, and how far from the bound on accuracy a method is."""
+        names = ["method", "mean belief", "error", "least error", "over the bound"]
+        rows: list[list[Any]] = []
+        for line in self.methods:
+            place = None if line.figures is None else line.figures.frontier
+            if place is None:
+                continue
+            rows.append([
+                line.method,
+                f"{place.mean_belief:.2%}",
+                _number(place.error, ",.1f"),
+                _number(place.least_error, ",.1f"),
+                _number(place.distance, ",.3f"),
+            ])  # fmt: skip
+        return names, rows
+
     def table(self) -> tuple[list[str], list[list[Any]]]:
         """Everything in one table, as numbers."""
         kinds = ["belief", "most_believed", "candidates", "small_off"]
@@ -76,14 +102,20 @@ class Comparison:
         names = ["method"]
         for name in (*errors, *kinds):
             names += [name, f"{name}_std_error"]
+        measured = len(names) // 2
         rows: list[list[Any]] = []
         for line in self.methods:
-            means: list[Mean | None] = [None] * (len(names) // 2)
+            means: list[Mean | None] = [None] * measured
             if line.figures is not None:
                 means = [*line.figures.errors, *(getattr(line.figures, kind) for kind in kinds)]
             pairs = [(None, None) if m is None else (m.value, m.std_error) for m in means]
-            rows.append([line.method, *(number for pair in pairs for number in pair)])
-        return names, rows
+            place = None if line.figures is None else line.figures.frontier
+            rows.append([
+                line.method,
+                *(number for pair in pairs for number in pair),
+                *(None if place is None else getattr(place, kind) for kind in _PLACE),
+            ])  # fmt: skip
+        return [*names, *_PLACE], rows
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values."""
@@ -116,6 +148,18 @@ class Comparison:
             "more than 30%."
         )
 
+    def frontier_terms(self) -> str:
+        """What the columns of the third table mean."""
+        return (
+            f"'mean belief': in the true value, by somebody who knows which share of the table has "
+            f"each value and links a row. 'error': the root of the mean variance of the counts of "
+            f"all values among {ASKED_ROWS:,} rows like the table, by the best unbiased estimate. "
+            f"'least error': what no way to publish rows one by one gets below at that belief; "
+            f"'over the bound': the ratio of the two variances. All of these are computed, not "
+            f"measured (- where there is no unbiased estimate, or no rows are published: the mean "
+            f"belief is then the measured one)."
+        )
+
     def abouts(self) -> list[str]:
         """A sentence per method, then the notes."""
         return [*(f"{line.method}: {line.about}" for line in self.methods), *self.notes]
@@ -129,6 +173,7 @@ class Comparison:
     def __str__(self) -> str:
         parts = [self.head(), "", ACCURACY, text_table(*self.accuracy_table()), self.basis(), ""]
         parts += [PROTECTION, text_table(*self.protection_table()), self.terms(), ""]
+        parts += [FRONTIER, text_table(*self.frontier_table()), self.frontier_terms(), ""]
         return visible("\n".join([*parts, *(f"- {text}" for text in self.abouts())])) + "\n"
 
     def __repr__(self) -> str:
@@ -138,6 +183,10 @@ class Comparison:
 def bin_text(low: float, high: float) -> str:
     """A range of selectivities: 0.5-1%."""
     return f"{100 * low:.4g}-{100 * high:.4g}%"
+
+
+def _number(value: float | None, form: str) -> str | None:
+    return None if value is None else format(value, form)
 
 
 def _percent(mean: Mean | None) -> str | None:

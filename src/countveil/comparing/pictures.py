@@ -1,13 +1,16 @@
-"""A comparison as a page: tables, and charts of error and protection.
+"""A comparison as a page: tables, and charts of error, of protection, and of one by the other.
 
 Enters: a comparison. Leaves: HTML text. Must not know: files, how figures were measured.
 """
 
 from __future__ import annotations
 
-from countveil.comparing.baselines.measure import QUANTILES, Mean
+import math
+
+from countveil.comparing.baselines.measure import ASKED_ROWS, QUANTILES, Mean
 from countveil.comparing.outcome import Comparison
 from countveil.report import Chart, Line, Section, page
+from countveil.report.frontier_figure import Bound, Placed, frontier_chart
 
 # A larger error is useless, and would flatten all other lines.
 _MOST_DRAWN = 1.0
@@ -28,6 +31,12 @@ def comparison_page(comparison: Comparison) -> str:
             [comparison.terms()],
             *protection,
             charts=[belief_chart(comparison)],
+        ),
+        Section(
+            "How much accuracy a belief buys",
+            [comparison.frontier_terms()],
+            *comparison.frontier_table(),
+            charts=[place_chart(comparison)],
         ),
         Section("The methods", comparison.abouts()),
     ]
@@ -79,6 +88,18 @@ def belief_chart(comparison: Comparison) -> Chart:
         "A line that ends high on the right gives some rows away. Methods that publish the same "
         "rows, and differ in what they make of them, are drawn once.",
     )
+
+
+def place_chart(comparison: Comparison) -> Chart:
+    """The error of every method by its mean belief, with the least possible one as a line."""
+    placed = []
+    for hue, line in enumerate(comparison.methods):
+        place = None if line.figures is None else line.figures.frontier
+        if place is not None:
+            error = math.inf if place.error is None else place.error
+            placed.append(Placed(line.method, [place.mean_belief], [error], hue, _dash(hue)))
+    bound = Bound(comparison.agreement, comparison.values, ASKED_ROWS)
+    return frontier_chart(placed, bound)
 
 
 def _line(name: str, hue: int, x: list[float], means: list[Mean]) -> Line:

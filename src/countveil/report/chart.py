@@ -63,7 +63,8 @@ class Axis:
 class Line:
     """Points to be joined; `low` and `high` are their intervals, if they have some.
 
-    Lines of one `hue` have one colour and differ in `dash`; both are chosen if not given.
+    Lines of one `hue` have one colour and differ in `dash`; both are chosen if not given. Points
+    that are not joined differ by their shape in place of the dash.
     """
 
     name: str
@@ -187,17 +188,27 @@ class _Frame:
             hue = _hue(line, number)
             parts += [f'<path class="curve bar {hue}" d="{bars}"/>'] if bars else []
             if bars or not line.joined:
-                parts += [
-                    f'<circle class="dot {hue}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>'
-                    for x, y in places
-                ]
+                parts += [_mark(line, number, x, y) for x, y in places]
         return "".join([*parts, "</svg>"])
 
 
 def _key(line: Line, number: int, x: float, y: float) -> str:
     if line.joined:
         return f'<path {_stroke(line, number)} d="M{x:.1f} {y}H{x + 29:.1f}"/>'
-    return f'<circle class="dot {_hue(line, number)}" cx="{x + 14:.1f}" cy="{y}" r="3"/>'
+    return _mark(line, number, x + 14, y)
+
+
+def _mark(line: Line, number: int, x: float, y: float) -> str:
+    """A point: a circle, or for points of another dash a square, a diamond, a triangle."""
+    hue = _hue(line, number)
+    if line.joined or line.dash in (None, "solid"):
+        return (
+            f'<circle class="dot {hue}" cx="{x:.1f}" cy="{y:.1f}" r="{3 if line.joined else 4}"/>'
+        )
+    shape = {
+        "dashed": "m-3.7-3.7h7.4v7.4h-7.4z", "dotted": "m0-5.2l5.2 5.2l-5.2 5.2l-5.2-5.2z",
+    }.get(line.dash or "", "m0-4.6l4.6 8h-9.2z")  # fmt: skip
+    return f'<path class="dot {hue}" d="M{x:.1f} {y:.1f}{shape}"/>'
 
 
 def _hue(line: Line, number: int) -> str:

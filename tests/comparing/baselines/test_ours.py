@@ -52,6 +52,23 @@ def test_all_choices_answer(groups: str, method: str) -> None:
     assert np.diag(belief.posterior) == pytest.approx(np.full(10, 1 / 4), abs=0.02)
 
 
+@pytest.mark.parametrize("method", ["shrunk", "unbiased"])
+@pytest.mark.parametrize(("groups", "common"), [("random", False), ("mixed", True)])
+def test_skewed_columns_answer(groups: str, common: bool, method: str) -> None:
+    """700 of 1,000 rows have a value; beliefs are 1/4 + 3/4 p, in others 1/4 with mixed groups."""
+    codes = np.concatenate([np.zeros(700, np.int64), 1 + np.arange(300) % 6])
+    table = DecoyGroups(4, groups, method=method, common=common).publish(codes, 7, Randomness(1))
+    found = table.counts_of([np.arange(codes.size), np.arange(0, codes.size, 2)])
+    # The whole table: the estimate is the published count, up to the correction.
+    assert found[0] == pytest.approx(table.totals(), abs=8)
+    assert np.isfinite(found).all()
+    beliefs = np.diag(table.belief().posterior)
+    shares = table.totals() / codes.size
+    assert beliefs[0] == pytest.approx(shares[0] + (1 - shares[0]) / 4, abs=0.03)
+    expected = np.full(6, 0.25) if common else 1 / 4 + 3 / 4 * shares[1:]
+    assert beliefs[1:] == pytest.approx(expected, abs=0.02)
+
+
 def test_the_same_seed_publishes_the_same() -> None:
     one, other, third = (
         DecoyGroups(4).publish(CODES, 10, Randomness(seed)).published for seed in (1, 1, 2)
@@ -64,6 +81,10 @@ def test_what_is_refused() -> None:
         DecoyGroups(5, channel="printed")
     with pytest.raises(SettingsError, match="groups must be one of"):
         DecoyGroups(5, "wild")
+    with pytest.raises(SettingsError, match="'shrunk' or 'unbiased'"):
+        DecoyGroups(5, "random", method="bayes")
+    with pytest.raises(SettingsError, match="Common values are for mixed groups"):
+        DecoyGroups(5, "random", common=True)
     with pytest.raises(
         IneligibleError, match="largest ell that works with groups of different values is 2"
     ):

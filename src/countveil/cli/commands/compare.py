@@ -64,10 +64,14 @@ def command(
 ) -> None:
     """Compare ways to publish on INPUT: how far off counts are, and what is given away.
 
-    Decoy groups with our defaults and with the paper's choices, Anatomy, Laplace noise, the
-    global randomisation of the paper (mechanism A), k-ary randomised response and an invariant PRAM
-    publish the same rows several times and answer the same questions. Of a table with more than
-    200,000 rows, that many are used, evenly spread. Nothing is published.
+    Decoy groups (mixed, with common values, random, and with the paper's choices), Anatomy, Laplace
+    noise, the global randomisation of the paper (mechanism A), k-ary randomised response and an
+    invariant PRAM publish the same rows several times and answer the same questions. A method that
+    a column is not eligible for is left out, with the reason. Of a table with more than 200,000
+    rows, that many are used, evenly spread. Nothing is published.
+
+    The last table sets the mean belief in the true value of a row against accuracy, beside the best
+    that any way to publish rows could do.
 
     Laplace noise is OpenDP's: pip install '.[study]'. Without it that line is left out. The
     result comes from the true table and is for the publisher only.
@@ -99,7 +103,7 @@ def command(
 
 
 def _print(comparison: Comparison, style: Format) -> None:
-    from countveil.comparing.outcome import ACCURACY, PROTECTION
+    from countveil.comparing.outcome import ACCURACY, FRONTIER, PROTECTION
 
     if style is Format.JSON:
         print(as_json(comparison.as_dict()))
@@ -116,6 +120,10 @@ def _print(comparison: Comparison, style: Format) -> None:
     print_paragraph(PROTECTION)
     print_table(*comparison.protection_table())
     print_paragraph(comparison.terms())
+    print()
+    print_paragraph(FRONTIER)
+    print_table(*comparison.frontier_table())
+    print_paragraph(comparison.frontier_terms())
     print()
     for text in comparison.abouts():
         print_paragraph(text, bullet="- ")

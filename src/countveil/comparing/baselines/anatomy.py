@@ -47,6 +47,14 @@ class Anatomy:
     def most_queries(self) -> None:
         """Any number."""
 
+    def chances(self, counts: Codes) -> Floats:
+        """The outcome of a row is what its group holds: of the rows of a value, which share."""
+        templates = greedy_templates(counts, self.ell)
+        lines = np.repeat(np.arange(templates.sizes.size), templates.sizes)
+        channel = np.zeros((counts.size, templates.sizes.size))
+        channel[templates.members, lines] = templates.multiplicity[lines]
+        return channel / np.maximum(counts, 1)[:, None]
+
     def publish(self, codes: Codes, size: int, randomness: Randomness) -> AnatomyTables:
         """Form the groups and send the rows to them."""
         counts = checked(codes, size)

@@ -18,7 +18,7 @@ from countveil.comparing.baselines.known_channel import (
     randomise,
     uniform_channel,
 )
-from countveil.comparing.baselines.method import Codes, checked
+from countveil.comparing.baselines.method import Codes, Floats, checked
 from countveil.errors import SettingsError
 from countveil.randomness import Randomness
 
@@ -52,6 +52,10 @@ class GlobalRandomisation:
     @property
     def most_queries(self) -> None:
         """Any number."""
+
+    def chances(self, counts: Codes) -> Floats:
+        """The same for all values."""
+        return uniform_channel(counts.size, self.keep)
 
     def publish(self, codes: Codes, size: int, randomness: Randomness) -> RandomisedTable:
         """Randomise every row."""

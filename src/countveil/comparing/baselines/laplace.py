@@ -59,6 +59,9 @@ class Laplace:
         """The scale of the noise of every count."""
         return self.queries / self.epsilon
 
+    def chances(self, counts: Codes) -> None:
+        """No rows are published."""
+
     def publish(self, codes: Codes, size: int, randomness: Randomness) -> LaplaceAnswers:
         """Keep the truth, ready to answer."""
         del randomness

@@ -8,6 +8,9 @@ The selectivity of a count is its share of all rows. Every publication gives one
 the mean of these is the figure, and their spread its standard error: the randomness of the
 publication, not of the choice of predicates. Answers are used as they are: an analyst who cuts
 negative ones at 0 is slightly more accurate.
+
+Where a method stands on the frontier is not measured but computed, from the chances with which it
+publishes: docs/theory/frontier.md.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from countveil.comparing.baselines.method import (
     Rows,
     tallies,
 )
+from countveil.maths.guarantees.frontier import standing
 from countveil.randomness import Randomness
 
 # Selectivities from (not included) to (included).
@@ -33,6 +37,8 @@ SMALL, OFF = 10, 0.3
 _LEAST_CELLS = 5
 # The quantiles of the rows at which beliefs are reported; the last are the most exposed.
 QUANTILES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+# Standard errors on the frontier are those of counts among this many rows.
+ASKED_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,23 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True)
+class OnFrontier:
+    """Where a method stands: how much is believed, how accurate it is, how accurate any could be.
+
+    `mean_belief` in the true value of a linked row, by somebody who knows the shares of the table.
+    `error` is the root of the mean variance of the counts of all values, among 1,000 rows with the
+    shares of the table, by the best unbiased estimate; `least_error` the least that any way to
+    publish rows one by one has at this belief, and `distance` the ratio of the two variances. None
+    where there is no unbiased estimate, or where no rows are published.
+    """
+
+    mean_belief: float
+    error: float | None = None
+    least_error: float | None = None
+    distance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
     """What was measured for one method.
 
@@ -79,6 +102,7 @@ class Figures:
     most_believed: Mean
     candidates: Mean
     beliefs: Sequence[float]
+    frontier: OnFrontier | None = None
 
 
 def answers(
@@ -147,7 +171,31 @@ def measure(
     average, most, candidates = (Mean.of(values) for values in zip(*averages, strict=True))
     by_bin = [_mean(values) for values in zip(*errors, strict=True)]
     usual = np.mean(beliefs, axis=0).tolist()
-    return Figures(by_bin, _mean(small), average, most, candidates, usual)
+    place = on_frontier(method, np.bincount(workload.codes, minlength=workload.size))
+    place = place or OnFrontier(average.value)
+    return Figures(by_bin, _mean(small), average, most, candidates, usual, place)
+
+
+def on_frontier(method: PublishingMethod, counts: Codes) -> OnFrontier | None:
+    """Where a method stands on a table with these counts; None if it publishes no rows."""
+    chances = method.chances(counts)
+    if chances is None:
+        return None
+    shares = counts / counts.sum()
+    place = standing(chances, shares)
+    if not np.isfinite(place.variance):
+        return OnFrontier(place.belief)
+    error, least = (
+        typical_error(variance, int(np.count_nonzero(counts)))
+        for variance in (place.variance, place.bound)
+    )
+    return OnFrontier(place.belief, error, least, place.distance)
+
+
+def typical_error(variance: float, values: int) -> float:
+    """Of the count of a value among `ASKED_ROWS`, from the total variance per row."""
+    # Rounding may make the variance of a method that tells the truth slightly negative.
+    return float((ASKED_ROWS * max(variance, 0.0) / values) ** 0.5)
 
 
 def _mean(values: Sequence[float | None]) -> Mean | None:

@@ -78,6 +78,9 @@ class PublishingMethod(Protocol):
     def most_queries(self) -> int | None:
         """How many predicates may be asked of one publication; None if any number."""
 
+    def chances(self, counts: Codes) -> Floats | None:
+        """P(outcome of a row | true value) in a table with these counts; None without rows."""
+
     def publish(self, codes: Codes, size: int, randomness: Randomness) -> PublishedAnswers:
         """Publish rows with these true values, each one of 0 .. size - 1."""
 

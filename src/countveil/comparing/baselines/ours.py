@@ -1,4 +1,4 @@
-"""Decoy groups, behind the interface of the other methods: our defaults, and the paper's choices.
+"""Decoy groups, behind the interface of the other methods: ours, and the paper's choices.
 
 Enters: codes, ell, how to group and how to estimate. Leaves: published codes and estimates from
 them. Must not know: other columns.
@@ -24,10 +24,13 @@ from countveil.comparing.baselines.method import (
     posterior,
     tallies,
 )
+from countveil.errors import SettingsError
 from countveil.maths.channel import ChannelView, view_of_release
+from countveil.maths.channel.common import frequent_values
 from countveil.maths.estimate import check_method, shrunk_counts, unbiased_counts
-from countveil.maths.groups import ColumnSettings, check_eligible, form_groups
-from countveil.maths.mechanism import Dealer, draw_published
+from countveil.maths.groups import ColumnSettings, check_eligible
+from countveil.maths.mechanism import Dealer
+from countveil.maths.mechanism.draw import draw_column
 from countveil.maths.paper import bayes_counts
 from countveil.maths.paper.iteration import PAPER_TOLERANCE
 from countveil.randomness import Randomness
@@ -38,17 +41,32 @@ _TOLERANCE, _MOST_STEPS = 1e-4, 3_000
 
 @dataclass(frozen=True)
 class DecoyGroups:
-    """Mechanism A' at `ell`; `tolerance` is where the iteration of `bayes` stops."""
+    """Mechanism A' at `ell`; `tolerance` is where the iteration of `bayes` stops.
+
+    `channel` is that of the estimates, exact or printed. With `common`, frequent values may
+    repeat in a group.
+    """
 
     ell: int
     groups: str = "mixed"
     channel: str = "exact"
     method: str = "shrunk"
     tolerance: float = _TOLERANCE
+    common: bool = False
 
     def __post_init__(self) -> None:
-        ColumnSettings(self.ell, self.groups)
+        settings = self.settings
         check_method(self.method, self.channel, _LEVEL)
+        if self.method == "bayes" and (settings.groups == "random" or settings.common_auto):
+            raise SettingsError(
+                "The estimate 'bayes' is for groups of different values; with random groups or "
+                "common values take 'shrunk' or 'unbiased'."
+            )
+
+    @property
+    def settings(self) -> ColumnSettings:
+        """As a publisher chooses them."""
+        return ColumnSettings(self.ell, self.groups, common_auto=self.common)
 
     @classmethod
     def as_in_the_paper(cls, ell: int) -> DecoyGroups:
@@ -60,24 +78,36 @@ class DecoyGroups:
         """Whose choices."""
         if self == self.as_in_the_paper(self.ell):
             return "the paper's choices"
-        return f"countveil, {self.method}" if self.groups == "mixed" else f"greedy, {self.method}"
+        groups = {"mixed": "countveil", "anatomy": "greedy", "random": "random groups"}
+        whose = "common values" if self.common else groups[self.groups]
+        return f"{whose}, {self.method}"
 
     @property
     def most_queries(self) -> None:
         """Any number."""
 
+    def chances(self, counts: Codes) -> Floats | None:
+        """That of the design, for these counts."""
+        return self._view(counts, self.repeating(counts)).whole
+
+    def repeating(self, counts: Codes) -> tuple[int, ...]:
+        """The values that may fill several places of a group."""
+        return tuple(frequent_values(counts, self.ell).tolist()) if self.common else ()
+
     def publish(self, codes: Codes, size: int, randomness: Randomness) -> DecoyTable:
         """Form groups, draw, deal."""
         counts = checked(codes, size)
+        common = self.repeating(counts)
         check_eligible(
-            "sensitive", counts, ColumnSettings(self.ell), lambda place: f"value number {place}"
+            "sensitive", counts, self.settings, lambda place: f"value number {place}", common=common
         )
-        settings = ColumnSettings(self.ell, self.groups)
-        groups = form_groups(counts, settings, randomness.stream("groups"))
-        drawn = draw_published(groups, randomness.stream("draw"))
+        streams = randomness.stream("groups"), randomness.stream("draw")
+        drawn = draw_column(counts, self.settings, streams, common)
         published = Dealer(drawn, randomness.stream("deal")).deal(codes)
-        view = view_of_release(drawn.published(), codes.size, self.ell, self.groups)
-        return DecoyTable(published, view, self)
+        return DecoyTable(published, self._view(drawn.published(), common), self)
+
+    def _view(self, published: Codes, common: tuple[int, ...]) -> ChannelView:
+        return view_of_release(published, int(published.sum()), self.ell, self.groups, common)
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,10 @@ class InvariantPram:
     def most_queries(self) -> None:
         """Any number."""
 
+    def chances(self, counts: Codes) -> Floats:
+        """By the shares of the table."""
+        return invariant_matrix(counts / counts.sum(), self.alpha)
+
     def publish(self, codes: Codes, size: int, randomness: Randomness) -> RandomisedTable:
         """Randomise every row."""
         counts = checked(codes, size)

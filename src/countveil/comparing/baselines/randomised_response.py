@@ -28,7 +28,7 @@ from countveil.comparing.baselines.known_channel import (
     randomise,
     uniform_channel,
 )
-from countveil.comparing.baselines.method import Codes, checked
+from countveil.comparing.baselines.method import Codes, Floats, checked
 from countveil.errors import IneligibleError, SettingsError
 from countveil.randomness import Randomness
 
@@ -70,6 +70,10 @@ class RandomisedResponse:
     def keep(self, size: int) -> float:
         """The probability of keeping a value."""
         return 1 / (1 + (size - 1) * math.exp(-self.epsilon))
+
+    def chances(self, counts: Codes) -> Floats:
+        """The same for all values."""
+        return uniform_channel(counts.size, self.keep(counts.size))
 
     def publish(self, codes: Codes, size: int, randomness: Randomness) -> RandomisedTable:
         """Randomise every row."""
