@@ -299,7 +299,8 @@ class Release:
         """The channel of a sensitive column that publishes each value so often."""
         entry = self.manifest.sensitive[name]
         common = tuple(entry.domain.index(value) for value in entry.common)
-        return view_of_release(published, self.rows, entry.ell, entry.groups, common)
+        noise = None if entry.odds is None else (entry.odds.gamma, len(entry.domain))
+        return view_of_release(published, self.rows, entry.ell, entry.groups, common, noise)
 
     def _published_counts(self, names: Sequence[str], domains: Sequence[tuple[Any, ...]]) -> Any:
         """The published counts of the whole table by sensitive columns."""

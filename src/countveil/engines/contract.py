@@ -93,6 +93,9 @@ class SourceTable(Protocol):
     def recode(self, column: str, values: Sequence[str | None]) -> None:
         """Replace the i-th value of the column's histogram by `values[i]`; it becomes text."""
 
+    def declare(self, column: str, values: Sequence[Any]) -> None:
+        """Give the column's histogram these values too, with no row so far."""
+
     def on_sample(
         self,
         most: int,

@@ -20,6 +20,7 @@ from countveil.release import (
     About,
     ClassEdges,
     Manifest,
+    OddsBound,
     Preparation,
     PublishedColumn,
     SensitiveColumn,
@@ -28,7 +29,7 @@ from countveil.tables import Classes
 from countveil.tables.recode import value_text
 
 if TYPE_CHECKING:
-    from countveil.maths.guarantees.special import SpecialColumn
+    from countveil.maths.guarantees.special import SpecialColumn, StatedOdds
 
 
 def make_manifest(
@@ -39,23 +40,33 @@ def make_manifest(
     preparation: Preparation | None = None,
     *,
     common: Mapping[str, tuple[Any, ...]] | None = None,
+    gammas: Mapping[str, float] | None = None,
     seeded: bool,
     about: About | None = None,
 ) -> Manifest:
     """Everything that the release says about itself; the draft adds its files."""
-    common = common or {}
+    common, gammas = common or {}, gammas or {}
     changes = () if preparation is None else preparation.sentences()
+    bounds = {
+        name: OddsBound(
+            float(protecting.columns[name].odds or 0),
+            gamma,
+            _epsilon(gamma, len(prepared.domains[name])),
+        )
+        for name, gamma in gammas.items()
+    }
     sensitive = {
         name: SensitiveColumn(
             settings.ell,
             settings.groups,
             settings.residue,
             domain=_domain(list(published[name]), prepared.domains.get(name)),
-            guarantee=tuple(guarantee_table(settings.ell)),
+            guarantee=_guarantee(settings.ell, rows, bounds.get(name), prepared.domains.get(name)),
             declared=name in prepared.domains,
             classes=_class_edges(prepared.recoded.classes.get(name)),
             class_values=prepared.class_values.get(name),
             common=common.get(name, ()),
+            odds=bounds.get(name),
         )
         for name, settings in protecting.columns.items()
     }
@@ -74,7 +85,11 @@ def make_manifest(
         randomness="seeded" if seeded else "cryptographic",
         statement=tuple(
             statement(
-                rows, protecting.ell, counts, changes, _special(protecting, common, published)
+                rows,
+                protecting.ell,
+                counts,
+                changes,
+                _special(protecting, common, published, sensitive),
             )
         ),
         preparation=preparation,
@@ -84,16 +99,36 @@ def make_manifest(
     )
 
 
+def _epsilon(gamma: float, values: int) -> float:
+    # Loaded only where odds are bounded.
+    from countveil.maths.guarantees.odds import epsilon_of
+
+    return epsilon_of(gamma, values)
+
+
+def _guarantee(
+    ell: int, rows: int, bound: OddsBound | None, domain: Sequence[Any] | None
+) -> tuple[Mapping[str, float], ...]:
+    """How likely the count of a value, as the release tells it, is far off."""
+    if bound is None or domain is None:
+        return tuple(guarantee_table(ell))
+    from countveil.maths.guarantees.odds import noised_guarantee
+
+    counts = [int(line["count"]) for line in guarantee_table(ell)]
+    return tuple(noised_guarantee(counts, rows, ell, bound.gamma, len(domain)))
+
+
 def _special(
     protecting: Protecting,
     common: Mapping[str, tuple[Any, ...]],
     published: Mapping[str, Mapping[Any, int]],
+    sensitive: Mapping[str, SensitiveColumn],
 ) -> Sequence[SpecialColumn]:
-    """The columns whose groups may hold a value more than once."""
+    """The columns that were not published with plain groups of different values."""
     names = [
         name
-        for name, settings in protecting.columns.items()
-        if settings.groups == "random" or name in common
+        for name, entry in sensitive.items()
+        if entry.groups == "random" or entry.common or entry.odds is not None
     ]
     if not names:
         return ()
@@ -123,9 +158,19 @@ def _special(
                 for value in common.get(name, ())
             ),
             known(name),
+            _stated(sensitive[name]),
         )
         for name in names
     ]
+
+
+def _stated(entry: SensitiveColumn) -> StatedOdds | None:
+    from countveil.maths.guarantees.special import StatedOdds
+
+    if entry.odds is None:
+        return None
+    bound = entry.odds
+    return StatedOdds(bound.at_most, bound.gamma, bound.epsilon, len(entry.domain))
 
 
 def _domain(published: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, ...]:

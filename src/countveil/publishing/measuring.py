@@ -75,10 +75,11 @@ def measured_columns(
     written: Sequence[Path],
     randomness: Randomness,
     common: Mapping[str, tuple[int, ...]],
+    gammas: Mapping[str, float],
 ) -> list[PrivateColumn]:
     """Every protected column as its publisher knows it, measured in the files that were written.
 
-    `common` has the positions of common values.
+    `common` has the positions of common values, `gammas` the noise of columns with any.
     """
     rows = int(next(iter(counted.values()))[0].counts.sum())
     files = ReleaseFiles(written[0].parent, [path.name for path in written], rows)
@@ -88,7 +89,11 @@ def measured_columns(
         histogram, drawn = counted[name]
         pairs = zip(histogram.counts.tolist(), drawn.published().tolist(), strict=True)
         seen = partial(
-            view_of_release, ell=choice.ell, groups=choice.groups, common=common.get(name, ())
+            view_of_release,
+            ell=choice.ell,
+            groups=choice.groups,
+            common=common.get(name, ()),
+            noise=(gammas[name], histogram.counts.size) if name in gammas else None,
         )
         columns.append(
             PrivateColumn(

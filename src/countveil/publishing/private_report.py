@@ -29,8 +29,9 @@ def private_report(of: Drawing, written: Sequence[WrittenFile], *, trial: bool =
     files = [file.path for file in written]
     pairs = {name: (histogram, of.drawn[name]) for name, histogram in counted.histograms.items()}
     columns = measured_columns(
-        local, of.protecting.columns, pairs, counted.left_out, files, of.randomness, counted.common
-    )
+        local, of.protecting.columns, pairs, counted.left_out, files, of.randomness, counted.common,
+        counted.gammas(),
+    )  # fmt: skip
     seconds["measuring"] = time.perf_counter() - started
     codebook = codebook_of(of.manifest, local.source.value_ranges(local.roles.plain))
     dropped = int(counted.left_out.size)

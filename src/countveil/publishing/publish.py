@@ -39,6 +39,7 @@ def publish(
     merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
     groups: str = "mixed",
     common: Mapping[str, object] | str | None = None,
+    odds: float | None = None,
     residue: str = "absorb",
     seed: int | None = None,
     force: bool = False,
@@ -66,7 +67,9 @@ def publish(
     `sensitive` maps columns to their ell, or lists columns that share `ell`. `groups` is "mixed"
     (groups of different values), "random" (any rows; for columns in which some values are
     frequent) or "anatomy" (the paper's rule). In mixed groups, `common` values may repeat: "auto"
-    for the frequent ones, or {"country": "United States"}. `seed` is for experiments: a seeded
+    for the frequent ones, or {"country": "United States"}. With `odds=20`, noise over the declared
+    values (`domain`) comes first, so that no row changes the odds of a value by a larger factor.
+    `seed` is for experiments: a seeded
     release says so.
 
     Columns that look like identifiers, give a sensitive value away (everywhere or in a part of the
@@ -105,7 +108,7 @@ def publish(
     """
     if not os.fspath(to):
         raise SettingsError(f"Name a folder for the release: {option('to', 'release')}.")
-    protecting = Protecting.of(sensitive, ell, groups, residue, seed, common)
+    protecting = Protecting.of(sensitive, ell, groups, residue, seed, common, odds)
     chosen = chosen_engine(engine, table, master)
     reading, shaping = table_options(
         drop=drop, keep=keep, person=person, weight=weight, bins=bins,

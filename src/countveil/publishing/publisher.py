@@ -12,25 +12,22 @@ import contextlib
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.local.engine import LocalEngine
 from countveil.errors import SettingsError, option
-from countveil.maths.groups import ColumnSettings, check_eligible, rows_over
 from countveil.maths.mechanism import PublishedTable, draw_column
+from countveil.publishing.counting import Counted, count_values
 from countveil.publishing.manifest_making import make_manifest
 from countveil.publishing.prepare import (
     LocalPreparedTable,
     PreparedTable,
-    check_number_of_values,
     prepare,
-    value_namer,
 )
 from countveil.publishing.safety import fineness_sentence
 from countveil.publishing.settings import Protecting, Writing
@@ -41,7 +38,7 @@ from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
 from countveil.report.whole_file import PendingFile, check_file, pending_file, write_file
 from countveil.tables import Reading, Roles, Shaping, input_files
-from countveil.tables.encoded.survey import Histogram, ValueRange
+from countveil.tables.encoded.survey import ValueRange
 from countveil.tables.levels import MergedValues
 from countveil.tables.progress import Progress
 
@@ -70,26 +67,6 @@ class Publication:
     odds: Sequence[str] = ()
     merged: Sequence[MergedValues] = ()
     linkability: Linkability | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """The histograms to publish, without the rows that are left out because of the residue.
-
-    `common` has the positions of common values.
-    """
-
-    rows: int
-    histograms: Mapping[str, Histogram]
-    left_out: NDArray[np.int64]
-    common: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-
-    def common_values(self) -> dict[str, tuple[Any, ...]]:
-        """The values that may fill several places of a group, of the columns that have any."""
-        return {
-            name: tuple(self.histograms[name].values[place] for place in places)
-            for name, places in self.common.items()
-        }
 
 
 def run_publish(
@@ -121,19 +98,20 @@ def run_publish(
         stages("reading", 0, 0)
         reading = _with_spill(replace(reading, progress=stages), engine, draft)
         source = engine.open_source(table, reading, shaping, protecting.names)
-        prepared = prepare(source, protecting.ell, shaping)
+        prepared = prepare(source, protecting.ell_unless_bounded, shaping)
         columns = prepared.roles.published
         linkability = None if k is None else _linkability(prepared, shaping, k)
         if not writing.plain:
             check_kept([(column.name, column.type) for column in columns], writing.format)
         _check_first(engine, source, prepared.roles, protecting, writing, shaping.recoded)
-        counted = _count(source, protecting, randomness)
+        counted = count_values(prepared, protecting, shaping, randomness)
         drawn = _draw(counted, protecting, randomness, stages)
         published = _published_counts(counted, drawn)
         seeded = randomness.seeded
         manifest = make_manifest(
             counted.rows, prepared, protecting, published, _recorded(prepared, reading, shaping),
-            common=counted.common_values(), seeded=seeded, about=writing.about,
+            common=counted.common_values(), gammas=counted.gammas(), seeded=seeded,
+            about=writing.about,
         )  # fmt: skip
         drawing = Drawing(prepared, protecting, counted, drawn, manifest, randomness, stages)
         if draft is not None:
@@ -266,52 +244,24 @@ def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) ->
     return reading
 
 
-def _count(source: SourceTable, protecting: Protecting, randomness: Randomness) -> Counted:
-    """Count the values to protect, and check that every column is eligible for its ell."""
-    settings = protecting.columns
-    histograms = {name: source.histogram(name) for name in settings}
-    drops = any(choice.residue == "drop" for choice in settings.values())
-    over = rows_over(source.rows, protecting.ell.values()) if drops else 0
-    common = {}
-    for name, histogram in histograms.items():
-        check_number_of_values(name, histogram)
-        rows = source.rows - over if over else None
-        name_value = value_namer(histogram)
-        if places := _common_places(name, histogram, settings[name]):
-            common[name] = places
-        check_eligible(name, histogram.counts, settings[name], name_value, common=places, rows=rows)
-    if not over:
-        return Counted(source.rows, histograms, np.zeros(0, np.int64), common)
-    left_out = randomness.stream("residue").choose(over, source.rows)
-    histograms = {name: source.histogram(name, left_out) for name in settings}
-    return Counted(source.rows - over, histograms, left_out, common)
-
-
-def _common_places(name: str, histogram: Histogram, settings: ColumnSettings) -> tuple[int, ...]:
-    if not settings.common and not settings.common_auto:
-        return ()
-    # Loaded only where there are common values.
-    from countveil.publishing.common_values import common_places
-
-    return common_places(name, histogram, settings)
-
-
 def _draw(
     counted: Counted, protecting: Protecting, randomness: Randomness, progress: Progress
 ) -> dict[str, PublishedTable]:
     """For each column, form groups and draw how many rows of a true value publish which value."""
     drawn = {}
-    for name, histogram in counted.histograms.items():
+    for name in counted.histograms:
         stage = f"grouping {name}"
         progress(stage, 0, 0)
         streams = randomness.stream("groups", name), randomness.stream("draw", name)
         drawn[name] = draw_column(
-            histogram.counts,
+            counted.to_group(name),
             protecting.columns[name],
             streams,
             counted.common.get(name, ()),
             _rows_done(progress, stage, counted.rows),
         )
+        if name in counted.noised:
+            drawn[name] = counted.noised[name].publishing(drawn[name], randomness, name)
     return drawn
 
 

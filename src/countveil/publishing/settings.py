@@ -38,10 +38,12 @@ class Protecting:
         residue: str = "absorb",
         seed: int | None = None,
         common: Mapping[str, object] | str | None = None,
+        odds: float | None = None,
     ) -> Protecting:
         """From what a caller may write; `ell` is for the columns that have none.
 
-        `common` is "auto", or maps columns to "auto", a value or several values.
+        `common` is "auto", or maps columns to "auto", a value or several values. `odds` is for all
+        columns.
         """
         if isinstance(sensitive, str):
             sensitive = [sensitive]
@@ -61,7 +63,8 @@ class Protecting:
                     f"Column {name!r} has no ell. Say how many different values a group should "
                     f"have, such as ell = 5."
                 )
-            columns[name] = ColumnSettings(chosen, groups, residue, *repeating.get(name, ()))
+            values, auto = repeating.get(name, ((), False))
+            columns[name] = ColumnSettings(chosen, groups, residue, values, auto, odds)
         return cls(columns, seed)
 
     @property
@@ -73,6 +76,14 @@ class Protecting:
     def ell(self) -> dict[str, int]:
         """The ell of each column."""
         return {name: settings.ell for name, settings in self.columns.items()}
+
+    @property
+    def ell_unless_bounded(self) -> dict[str, int]:
+        """The ell of each column; 0 where odds are bounded, so that rare values do no harm."""
+        return {
+            name: settings.ell if settings.odds is None else 0
+            for name, settings in self.columns.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)

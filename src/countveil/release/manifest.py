@@ -8,9 +8,7 @@ with its reason.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -31,6 +29,8 @@ FORMAT = "countveil-release"
 FORMAT_VERSION = 1
 # Characters of a title or a contact.
 MOST_ABOUT = 300
+# What only some sensitive columns say of themselves (`release/special_columns.py`).
+SPECIAL = frozenset({"classes", "class_values", "common", "odds"})
 _MANIFEST_LIMIT = 256 * 1024 * 1024
 _DATA_PATH = r"data/[A-Za-z0-9_-]+\.(parquet|csv|csv\.gz|arrow|dta|sav)"
 
@@ -56,13 +56,27 @@ class ClassEdges:
 
 
 @dataclass(frozen=True, slots=True)
+class OddsBound:
+    """Noise over the declared values, before groups.
+
+    A row took one of them at random with probability `gamma`. So the release as a whole is
+    `epsilon`-locally differentially private in the value of a row, and a linked row changes the
+    odds of a value by a factor of `at_most`.
+    """
+
+    at_most: float
+    gamma: float
+    epsilon: float
+
+
+@dataclass(frozen=True, slots=True)
 class SensitiveColumn:
     """How one sensitive column was published, and its values.
 
     `declared` values are public in any case, and listed whether they occur or not; otherwise the
     domain has only values that occur in the release. With `classes` they are in order, and
     `class_values` are the numbers that the publisher declared for them, one for each. `common` are
-    the values that may fill several places of a mixed group.
+    the values that may fill several places of a mixed group. With `odds`, noise came first.
     """
 
     ell: int
@@ -74,6 +88,7 @@ class SensitiveColumn:
     classes: ClassEdges | None = None
     class_values: tuple[float, ...] | None = None
     common: tuple[Any, ...] = ()
+    odds: OddsBound | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +152,11 @@ class Manifest:
             written = content["sensitive"][name]
             written["domain"] = [encode_value(value) for value in entry.domain]
             # Written only where they carry information.
-            for optional in ("declared", "classes", "class_values", "common"):
+            for optional in ("declared", *SPECIAL):
                 if not written[optional]:
                     del written[optional]
             if entry.common:
-                from countveil.release.methods import written_special
+                from countveil.release.special_columns import written_special
 
                 written |= written_special(entry.common)
         for optional in ("report", "about", "weight"):
@@ -234,11 +249,10 @@ def _build(content: dict[str, Any]) -> Manifest:
         parts = {
             "domain": domain,
             "guarantee": guarantee,
-            "classes": _classes(entry.get("classes")),
-            "class_values": _class_values(entry),
         }
-        if "common" in entry:
-            from countveil.release.methods import read_special
+        if SPECIAL & set(entry):
+            # Loaded only where a column has more to say of itself.
+            from countveil.release.special_columns import read_special
 
             parts |= read_special(entry, types[name], domain)
         sensitive[name] = SensitiveColumn(**{**entry, **parts})
@@ -263,26 +277,6 @@ def _about(entry: Any) -> About:
     if day is None or max(len(about.title), len(about.contact)) > MOST_ABOUT:
         raise ValueError("title, contact or day of publication cannot be right")
     return about
-
-
-def _classes(entry: Any) -> ClassEdges | None:
-    if entry is None:
-        return None
-    classes = ClassEdges(**{**entry, "edges": tuple(_listed(entry, "edges"))})
-    numbers = [e for e in classes.edges if isinstance(e, int | float) and not isinstance(e, bool)]
-    sound = len(numbers) == len(classes.edges) >= 1 and numbers == sorted(set(numbers))
-    if not sound or not all(map(math.isfinite, numbers)) or not isinstance(classes.whole, bool):
-        raise ValueError("the edges of classes are not increasing numbers")
-    return classes
-
-
-def _class_values(entry: Mapping[str, Any]) -> tuple[float, ...] | None:
-    if "class_values" not in entry:
-        return None
-    values = tuple(_listed(entry, "class_values"))
-    if not values or not all(map(_is_number, values)):
-        raise ValueError("the numbers of classes are not numbers")
-    return values
 
 
 def _listed(content: Mapping[str, Any], name: str) -> list[Any]:
@@ -336,8 +330,6 @@ def _check(manifest: Manifest) -> None:
             (len(set(entry.domain)) != len(entry.domain), f"{name!r} lists a value twice"),
             (not entry.domain, f"{name!r} has no values"),
             (not isinstance(entry.declared, bool), f"'declared' of {name!r} is not a truth value"),
-            (not _classes_fit(entry), f"the classes of {name!r} are not its values"),
-            (not _class_values_fit(entry), f"the numbers of {name!r} do not fit its classes"),
             (
                 _whole(entry.ell, 2) and _whole(manifest.rows, 1) and entry.ell > manifest.rows,
                 f"ell of {name!r} is larger than the number of rows",
@@ -362,35 +354,11 @@ def _check(manifest: Manifest) -> None:
         raise ReleaseError("The manifest cannot be right: its files do not add up to its rows.")
 
 
-def _classes_fit(entry: SensitiveColumn) -> bool:
-    if entry.classes is None:
-        return True
-    known = sum(value is not None for value in entry.domain)
-    return entry.declared and known == len(entry.classes.edges) + 1
-
-
 def _weight_fits(manifest: Manifest) -> bool:
     if manifest.weight is None:
         return True
     column = manifest.column(manifest.weight)
     return column is not None and column.role == "plain" and kind_of(column.type) == NUMBER
-
-
-def _class_values_fit(entry: SensitiveColumn) -> bool:
-    """One number for each class, inside it."""
-    if entry.class_values is None or entry.classes is None:
-        return entry.class_values is None
-    edges = (-math.inf, *entry.classes.edges, math.inf)
-    if len(entry.class_values) != len(edges) - 1:
-        return False
-    ends = itertools.pairwise(edges)
-    return all(
-        low <= value <= high for value, (low, high) in zip(entry.class_values, ends, strict=True)
-    )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _whole(number: object, least: int) -> bool:

@@ -64,13 +64,7 @@ class Totals:
     @property
     def _letters(self) -> str:
         """The variance coefficients that are written: groups of different values need only four."""
-        return "abcd" if self._views[0].different else "abcdefgh"
-
-    @property
-    def _unbiased(self) -> bool:
-        """Whether published counts of the whole table are unbiased as they are."""
-        view = self._views[0]
-        return bool(np.array_equal(view.of_whole_table(view.published), view.published))
+        return "abcd" if self._views[0].different else "abcdefghij"
 
     def number(self, aggregate: Aggregate) -> int:
         """The number of an aggregate."""
@@ -176,10 +170,6 @@ class Totals:
         complement = total.single.complement
         rows = self.dialect.number(float(self._views[0].rows))
         summed = f"n_{j} - e_{j}" if complement else f"e_{j}"
-        # Without noise, the published count of the whole table is unbiased for every value.
-        counted = f"n_{j} = 0 OR n_{j} = {rows}" if self._unbiased else f"n_{j} = 0"
-        x = f"(CASE WHEN {counted} THEN y_{j} ELSE {summed} END)"
-        t = f"(CASE WHEN n_{j} = 0 THEN 0 WHEN {x} > 1 THEN {x} ELSE 1 END)"
         a, b, c, d, *more = (
             [f"v{part}_{j}" for part in self._letters]
             if self._grouped
@@ -188,11 +178,14 @@ class Totals:
                 for number in total.coefficients[0, : len(self._letters)]
             ]
         )
+        counted = f"({more[4]} + {more[5]} * y_{j})" if more else f"y_{j}"
+        x = f"(CASE WHEN n_{j} = 0 THEN 0 WHEN n_{j} = {rows} THEN {counted} ELSE {summed} END)"
+        t = f"(CASE WHEN n_{j} = 0 THEN 0 WHEN {x} > 1 THEN {x} ELSE 1 END)"
         o = f"(n_{j} - {t})"
         variance = f"({a} * {t} + {o} * ({b} + {c} * {t} + {d} * {o}))"
         whole = f"{t} * {self.dialect.number(1 - self._views[0].keep)}"
         if more:
-            e, f, g, h = more
+            e, f, g, h, *_ = more
             variance = f"({variance} + {e} * {t} * {t})"
             whole = f"{f} + {t} * ({g} + {h} * {t})"
         error = (

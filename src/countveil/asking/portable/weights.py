@@ -9,6 +9,9 @@ The weights are those of `estimate.totals`, the variance of a count of one value
 
     Var = A t + o (B + C t + D o) + E t^2,        for the whole table    F + G t + H t^2
 
+and the estimate for the whole table I + J y. Where groups hold different values, E, F, H and I are
+0, G is 1 - a and J is 1.
+
 Counts of one combination of several columns have the variance of their row weights here. `countveil
 query` improves it with shrunk counts of each column, which no sum over rows can do.
 """
@@ -47,7 +50,7 @@ class AggregateWeights:
     """One aggregate: `weights[kind, pattern, rest]`, and more for counts of single values.
 
     `met[kind, pattern]`: whether rows of the pattern are asked about. `same[kind, rest]`: whether
-    these published values are the ones counted. `coefficients[cell]`: A to H.
+    these published values are the ones counted. `coefficients[cell]`: A to J.
     """
 
     weights: Floats
@@ -179,7 +182,9 @@ def variance_coefficients(view: ChannelView) -> Floats:
         mixed = both / far**2 - sum(linear) / far - sum(square)
     none, half, all_ = (view.whole_variance(at + n) for n in (0.0, 0.5, 1.0))
     whole = [none, 4 * half - 3 * none - all_, 2 * (none - 2 * half + all_)]
-    coefficients = np.stack([*linear, mixed, square[1], square[0], *whole], axis=1)
+    shift = view.of_whole_table(at)
+    counted = [shift, view.of_whole_table(at + 1) - shift]
+    coefficients = np.stack([*linear, mixed, square[1], square[0], *whole, *counted], axis=1)
     coefficients[~view.identifiable] = np.nan
     return coefficients
 

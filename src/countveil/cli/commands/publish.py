@@ -30,6 +30,7 @@ from countveil.cli.options import (
     InputArgument,
     KOption,
     MasterOption,
+    OddsOption,
     ProtectedOption,
     Residue,
     ResidueOption,
@@ -78,6 +79,7 @@ def command(
     shaping: Given = NOTHING_GIVEN,
     groups: GroupsOption = Groups.MIXED,
     common: CommonOption = None,
+    odds: OddsOption = None,
     residue: ResidueOption = Residue.ABSORB,
     seed: Annotated[
         int | None,
@@ -176,7 +178,7 @@ def command(
     started = time.monotonic()
     protecting = Protecting.of(
         with_ell(sensitive, ell), groups=groups, residue=residue, seed=seed,
-        common=with_common(common),
+        common=with_common(common), odds=odds,
     )  # fmt: skip
     with progress_shown() as progress:
         reading, shape = reading_and_shaping(source, shaping, progress, memory=memory, spill=spill)

@@ -112,6 +112,15 @@ ResidueOption = Annotated[
         "--residue", help="Rows left over by groups of ell: absorb (none is lost) or drop them."
     ),
 ]
+OddsOption = Annotated[
+    float | None,
+    typer.Option(
+        "--odds",
+        metavar="K",
+        help="Put noise over the declared values (--domain) before the groups, so that no row "
+        "changes the odds of a value by more than K: local differential privacy.",
+    ),
+]
 TitleOption = Annotated[
     str,
     typer.Option("--title", metavar="TEXT", help="What it is called, at the top of its pages."),

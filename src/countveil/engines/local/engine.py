@@ -214,6 +214,10 @@ class LocalSource:
         """Put a text in place of each value of the column's histogram."""
         self._table.counted([column])[column].recode(values)
 
+    def declare(self, column: str, values: Sequence[Any]) -> None:
+        """Give the column's histogram these values too."""
+        self._table.counted([column])[column].declare(values)
+
     def publish(
         self,
         columns: Sequence[Column],

@@ -150,6 +150,10 @@ class SparkSource:
         """Put a text in place of each value of the column's histogram."""
         self._surveys[column].recode(values)
 
+    def declare(self, column: str, values: Sequence[Any]) -> None:
+        """Give the column's histogram these values too."""
+        self._surveys[column].declare(values)
+
     @_with_our_settings
     def on_sample(
         self,
@@ -344,12 +348,14 @@ def _values_by_partition(table: pa.Table, which: int) -> dict[int, DictionaryCol
 
 def _survey(table: pa.Table, which: int, name: str) -> Survey:
     """What all partitions hold of a column."""
+    import pyarrow as pa
+
     survey = Survey(name, None, coded=True)
     for values in _values_by_partition(table, which).values():
         survey.add(values)
     survey.finish()
     if survey.values is None:
-        survey.values = _empty(table, which)
+        survey.values = pa.nulls(0, table.column(f"value{which}").type)
     if len(survey.values) > MOST_VALUES:
         raise _too_many(name)
     return survey
@@ -361,13 +367,6 @@ def _one(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
     chunked = hasattr(combined, "chunk") and combined.num_chunks
     array: pa.Array[Any] = combined.chunk(0) if chunked else combined
     return array
-
-
-def _empty(table: pa.Table, which: int) -> pa.Array[Any]:
-    import pyarrow as pa
-
-    empty: pa.Array[Any] = pa.nulls(0, table.column(f"value{which}").type)
-    return empty
 
 
 def _counts_of(survey: Survey, values: DictionaryColumn) -> Counts:

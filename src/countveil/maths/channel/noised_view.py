@@ -51,6 +51,16 @@ class NoisedView(ChannelView):
         )
 
     @property
+    def corrected(self) -> bool:
+        """Whether that of the groups is."""
+        return self.groups.corrected
+
+    @property
+    def grouped(self) -> tuple[ChannelView, float]:
+        """The view of the noised table."""
+        return self.groups, 1 - self.gamma
+
+    @property
     def different(self) -> bool:
         """Not so here."""
         return False

@@ -45,6 +45,7 @@ With z = 1 it is the variance of a count: a quadratic in x, and f (1 - a) at n =
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -116,6 +117,16 @@ class ChannelView:
     def different(self) -> bool:
         """Whether groups hold different values, without noise before them, as in the paper."""
         return True
+
+    @property
+    def corrected(self) -> bool:
+        """Whether `weights` correct two states by what is known of the whole domain."""
+        return self.whole is not None and self.two_state_holds
+
+    @property
+    def grouped(self) -> tuple[ChannelView, float]:
+        """The view of what groups were formed of, and the share of a count that is left there."""
+        return self, 1.0
 
     @cached_property
     def a(self) -> Floats:
@@ -219,14 +230,32 @@ def mixed_variance(
     return variance
 
 
+def quadratic(
+    variance: Callable[[Floats], Floats], size: Floats, least: float = 1.0
+) -> tuple[Floats, Floats, Floats]:
+    """The three coefficients of a variance that is a quadratic in the true count, 0 to size."""
+    size = np.where(size > 0, np.maximum(size, least), 1.0)
+    none, half, all_ = variance(np.array([0.0, 0.5, 1.0]).reshape(3, *(1,) * size.ndim) * size)
+    square = 2 * (none - 2 * half + all_) / size**2
+    return none, (all_ - none) / size - square * size, square
+
+
 def view_of_release(
     published: NDArray[np.int64],
     rows: int,
     ell: int,
     groups: str,
     common: tuple[int, ...] = (),
+    noise: tuple[float, int] | None = None,
 ) -> ChannelView:
-    """The view for a column whose groups were formed by `groups`; `common` values may repeat."""
+    """The view for a column whose groups were formed by `groups`; `common` values may repeat.
+
+    `noise`: gamma, and how many of the values, the first ones, are declared.
+    """
+    if noise is not None:
+        from countveil.maths.channel.noised_view import NoisedView
+
+        return NoisedView.of(view_of_release(published, rows, ell, groups, common), *noise)
     if groups == "random" or common:
         # Loaded only where they are needed.
         from countveil.maths.channel.skewed_views import common_view, random_view

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
+from countveil.maths.channel.view import quadratic
 from countveil.maths.estimate.estimates import Likelihood
-from countveil.maths.estimate.unbiased import quadratic
 
 Floats = NDArray[np.float64]
 

@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
+from countveil.maths.channel.view import quadratic
 from countveil.maths.estimate.estimates import Likelihood
 from countveil.maths.estimate.shrunk import likelihood_and_centre
-from countveil.maths.estimate.unbiased import misfits, quadratic, unbiased_likelihood
+from countveil.maths.estimate.unbiased import misfits, unbiased_likelihood
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +61,7 @@ class PublishedSums:
 
 def unbiased_sums(published: Floats, view: ChannelView) -> Floats:
     """M applied to published sums; NaN where a value is not identifiable."""
-    if view.whole is None or not view.two_state_holds:
+    if not view.corrected:
         total = published.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore"):
             estimate = (published - total * view.b) / view.gap

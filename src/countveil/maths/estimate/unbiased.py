@@ -19,12 +19,11 @@ standard error (`_misfit`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
+from countveil.maths.channel.view import quadratic
 from countveil.maths.estimate.estimates import Estimates, Likelihood
 
 Floats = NDArray[np.float64]
@@ -55,7 +54,7 @@ def unbiased_likelihood(y: Floats, n: Floats, channel: ChannelView) -> Likelihoo
 
 def _estimates(y: Floats, n: Floats, channel: ChannelView) -> Floats:
     """M y; NaN where a value is not identifiable."""
-    if channel.whole is None or not channel.two_state_holds:
+    if not channel.corrected:
         # The same, without a matrix: these domains can be large.
         two_state = (y - n * channel.b) / channel.gap
         return np.where(channel.identifiable, two_state, np.nan)
@@ -77,8 +76,9 @@ def misfits(y: Floats, n: Floats, channel: ChannelView) -> tuple[Floats, Floats]
     counts. One component is what z implies for b_P; the other is how much the departures of z from
     independence could move b_P if the fitted channel pairs the values wrongly.
     """
+    channel, share = channel.grouped
     if channel.two_state_holds:
-        return np.zeros_like(y), _uninformative_spread(y, n, channel)
+        return np.zeros_like(y), _uninformative_spread(y, n, channel) / share
     if channel.whole is None:
         return np.zeros_like(y), np.full_like(y, np.inf)
     whole, b, gap, rows = channel.whole, channel.b, channel.gap, channel.rows
@@ -92,7 +92,7 @@ def misfits(y: Floats, n: Floats, channel: ChannelView) -> tuple[Floats, Floats]
     mispaired = np.sqrt(np.maximum(departure**2 @ whole**2 - departure**2 * kept**2, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         # Where a and b are nearly equal nothing is known; the estimate is NaN there.
-        return implied / gap, _MISFIT_SPREAD * mispaired / gap
+        return implied / gap / share, _MISFIT_SPREAD * mispaired / gap / share
 
 
 def _uninformative_spread(y: Floats, n: Floats, channel: ChannelView) -> Floats:
@@ -121,13 +121,3 @@ def _uninformative_spread(y: Floats, n: Floats, channel: ChannelView) -> Floats:
         unknown = n * (float(g[hidden].sum()) / channel.rows) * relative
     spread: Floats = unknown * np.abs(moved)
     return spread
-
-
-def quadratic(
-    variance: Callable[[Floats], Floats], size: Floats, least: float = 1.0
-) -> tuple[Floats, Floats, Floats]:
-    """The three coefficients of a variance that is a quadratic in the true count, 0 to size."""
-    size = np.where(size > 0, np.maximum(size, least), 1.0)
-    none, half, all_ = variance(np.array([0.0, 0.5, 1.0]).reshape(3, *(1,) * size.ndim) * size)
-    square = 2 * (none - 2 * half + all_) / size**2
-    return none, (all_ - none) / size - square * size, square

@@ -33,7 +33,8 @@ class ColumnSettings:
     """What the publisher chose for one sensitive column.
 
     `common` are the values, as texts, that may fill several places of a group; with `common_auto`
-    they are the frequent ones.
+    they are the frequent ones. `odds`: the largest factor by which a row may change the odds of a
+    value.
     """
 
     ell: int
@@ -41,6 +42,12 @@ class ColumnSettings:
     residue: str = "absorb"
     common: tuple[str | None, ...] = ()
     common_auto: bool = False
+    odds: float | None = None
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a value may fill several places of a group."""
+        return self.groups == "random" or bool(self.common) or self.common_auto
 
     def __post_init__(self) -> None:
         if isinstance(self.ell, bool) or not isinstance(self.ell, int):
@@ -61,6 +68,24 @@ class ColumnSettings:
             raise SettingsError(
                 f"Common values are for mixed groups, in which other values may not repeat; with "
                 f"{self.groups} groups leave {option('common')} out."
+            )
+        self._check_odds()
+
+    def _check_odds(self) -> None:
+        if self.odds is None:
+            return
+        if isinstance(self.odds, bool) or not isinstance(self.odds, int | float):
+            raise SettingsError(f"The bound on the odds is a number above 1, got {self.odds!r}.")
+        if not 1 < self.odds < math.inf:
+            raise SettingsError(
+                f"The bound on the odds must be a number above 1, such as 20; got {self.odds:g}. "
+                f"With 1 a row would tell nothing at all."
+            )
+        if self.groups == "anatomy":
+            raise SettingsError(
+                f"A bound on the odds is for mixed and random groups: the paper's rule puts values "
+                f"of similar frequency together, so what a row tells has no bound of this form. "
+                f"Leave {option('groups', 'anatomy')} out."
             )
 
 

@@ -17,8 +17,7 @@ With gamma the chance that a row takes one of the V values at random, q = gamma 
 from __future__ import annotations
 
 import math
-
-from countveil.errors import SettingsError
+from collections.abc import Sequence
 
 _GRID = 1 << 24
 
@@ -44,11 +43,8 @@ def largest_odds(gamma: float, values: int, ell: int, *, different: bool = True)
 
 def gamma_for(odds: float, values: int, ell: int, *, different: bool = True) -> float:
     """The least noise for which no factor exceeds `odds`, a multiple of 2^-24."""
-    if not odds > 1 or math.isinf(odds):
-        raise SettingsError(
-            f"The bound on the odds must be a number above 1, such as 20; got {odds:g}. With 1 a "
-            f"row would tell nothing at all."
-        )
+    if not 1 < odds < math.inf:
+        raise ValueError("a bound on the odds is a number above 1")
     low, high = 0, _GRID
     while high - low > 1:
         middle = (low + high) // 2
@@ -57,3 +53,22 @@ def gamma_for(odds: float, values: int, ell: int, *, different: bool = True) -> 
         else:
             low = middle
     return high / _GRID
+
+
+def noised_guarantee(
+    counts: Sequence[int], rows: int, ell: int, gamma: float, values: int, error: float = 0.3
+) -> list[dict[str, float]]:
+    """How likely the estimated count of a value is off by more than `error`, by its true count.
+
+    The estimate of a count of the whole table is nearly normal: it has the noise of all rows.
+    """
+    lines = []
+    kept, q = 1 - gamma + gamma / values, gamma / values
+    for count in counts:
+        others = max(rows - count, 0)
+        noise = count * kept * (1 - kept) + others * q * (1 - q)
+        drawn = (kept * count + q * others) * (1 - 1 / ell)
+        deviation = math.sqrt(noise + drawn) / (1 - gamma) if gamma < 1 else math.inf
+        off = math.erfc(error * count / deviation / math.sqrt(2)) if deviation else 0.0
+        lines.append({"count": count, "error": error, "chance_off": off})
+    return lines

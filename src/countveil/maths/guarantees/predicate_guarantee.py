@@ -22,8 +22,8 @@ import numpy as np
 
 from countveil.errors import SettingsError
 from countveil.maths.channel import ChannelView, keep_probability
+from countveil.maths.channel.view import quadratic
 from countveil.maths.estimate.estimates import HIDDEN_ABOVE
-from countveil.maths.estimate.unbiased import quadratic
 from countveil.maths.guarantees.binomial import check_between, check_count, check_ell, unknown_of
 from countveil.maths.guarantees.guarantee import GuaranteeAnswer, Way
 

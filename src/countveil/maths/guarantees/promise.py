@@ -37,6 +37,7 @@ def statement(
     """
     named = {column.name for column in special}
     plain = {name: ell for name, ell in ells.items() if name not in named}
+    noised = [column.name for column in special if column.odds is not None]
     columns = ", ".join(f"{name} (ell = {ell})" for name, ell in ells.items())
     done = (
         f"What was done. {rows:,} rows are published. These columns are protected: {columns}. "
@@ -55,6 +56,7 @@ def statement(
         "with exactly the same probability if a row's true value had been exchanged with that of "
         "any other row of its group. This holds for the grouping as it is; it does not say that "
         "somebody who has to guess the grouping learns nothing from a published value."
+        f"{_of(noised)}"
     )
     before = [f"What was changed before. {' '.join(changes)}"] if changes else []
     return [
@@ -64,7 +66,8 @@ def statement(
         exactly,
         *([_one_row(rows, plain, published)] if plain else []),
         *(column.one_row(rows, sorted(published[column.name])) for column in special),
-        _by_design(ells),
+        *(column.odds.bound(column.name) for column in special if column.odds is not None),
+        _by_design(ells, noised),
         (
             "What breaks it. A second release of the same people that was drawn independently; "
             "publishing or losing the key, the seed, the groups or the source; several protected "
@@ -123,7 +126,13 @@ def _factors(rows: int, ell: int, counts: list[int]) -> str:
     )
 
 
-def _by_design(ells: Mapping[str, int]) -> str:
+def _of(noised: Sequence[str]) -> str:
+    if not noised:
+        return ""
+    return f" Of {', '.join(noised)} it is said of the values after the noise."
+
+
+def _by_design(ells: Mapping[str, int], noised: Sequence[str]) -> str:
     sizes = "; ".join(
         f"with ell = {ell}, the published count of a value that 5 rows have is within {_NEAR:.0%} "
         f"of it with probability {chance_within(5, ell, _NEAR):.2f}, that of a value that 100 rows "
@@ -137,12 +146,21 @@ def _by_design(ells: Mapping[str, int]) -> str:
         f"nearly as it is, for rare values too: if f rows have it, the published count is f on "
         f"average, with a standard error of the root of f (1 - 1/ell): {sizes}. This is said of "
         f"the published count, not of every guess: one that hedges between neighbouring counts is "
-        f"near somewhat more often. Large counts that combine a protected column with other "
-        f"columns can be estimated well, and are meant to be. What is uncertain is who has a "
-        f"value, and small counts that combine columns: they carry the noise of all rows that "
-        f"meet the conditions on the other columns. A small count that large counts already "
-        f"predict is not hidden. Neither is whether somebody is in the table, nor any unprotected "
-        f"value."
+        f"near somewhat more often.{_with_noise(noised)} Large counts that combine a protected "
+        f"column with other columns can be estimated well, and are meant to be. What is uncertain "
+        f"is who has a value, and small counts that combine columns: they carry the noise of all "
+        f"rows that meet the conditions on the other columns. A small count that large counts "
+        f"already predict is not hidden. Neither is whether somebody is in the table, nor any "
+        f"unprotected value."
+    )
+
+
+def _with_noise(noised: Sequence[str]) -> str:
+    if not noised:
+        return ""
+    return (
+        f" Of {', '.join(noised)} it is said of the values after the noise; true counts are "
+        f"estimated from them, with a larger error."
     )
 
 

@@ -7,6 +7,7 @@ docs/theory/channel.md, "Random groups" and "Common values".
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel.common import common_belief, random_belief, random_odds
+
+
+@dataclass(frozen=True, slots=True)
+class StatedOdds:
+    """The bound K, the noise that keeps it, epsilon, and the number of declared values."""
+
+    at_most: float
+    gamma: float
+    epsilon: float
+    values: int
+
+    def how(self, name: str) -> str:
+        """What was done first."""
+        return (
+            f"For {name}, noise came first: every row took one of the {self.values:,} declared "
+            f"values at random, each as likely, with probability gamma = {self.gamma:.6g}, and "
+            f"kept its own otherwise; what follows was done to these noised values."
+        )
+
+    def bound(self, name: str) -> str:
+        """What holds for everybody."""
+        return (
+            f"A bound that holds for everybody, for {name}. This release depends on the true value "
+            f"of a row only through its noised value. So whatever anybody knows, the groups and "
+            f"the true values of everybody else included, this release changes the odds between "
+            f"any two values of a row by a factor of at most exp(epsilon) = "
+            f"{math.exp(self.epsilon):,.4g}: in the protected value of one row it is "
+            f"epsilon-locally differentially private with epsilon = {self.epsilon:.4g}. To "
+            f"somebody who does not know the groups and sees a linked row alone, its published "
+            f"value multiplies the odds that this value is the true one, against the other values "
+            f"in proportion to their shares in the table, by at most K = {self.at_most:g}. Both "
+            f"hold on condition that the declared values, gamma and ell were fixed without looking "
+            f"at this table. They say nothing about the other columns, which are published as they "
+            f"are, nor about whether somebody is in the table; for a person with r rows, epsilon "
+            f"is r times as large."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +66,19 @@ class SpecialColumn:
     groups: str
     common: tuple[tuple[str, int], ...] = ()
     without_common: tuple[float, float] = (1.0, 1.0)
+    odds: StatedOdds | None = None
 
     def how(self) -> str:
         """How its rows were published."""
+        return " ".join([*([self.odds.how(self.name)] if self.odds else []), self._groups()])
+
+    def _groups(self) -> str:
+        if self.groups == "mixed" and not self.common:
+            return (
+                f"For {self.name} every row was put into a secret group of at least {self.ell} "
+                f"rows with different values, and each row publishes one value of its group, every "
+                f"value of the group with the same probability."
+            )
         if self.groups == "random":
             return (
                 f"For {self.name} every row was put into a secret group of at least {self.ell} "
@@ -55,12 +102,23 @@ class SpecialColumn:
             f"What the published value of one person tells, for {self.name}. Whoever knows which "
             f"row is a person's sees one published value. "
         )
-        tells = self._random(rows, counts) if self.groups == "random" else self._common(rows)
-        return (
-            f"{begins}{tells} Someone who already has good reasons to expect a value learns more "
-            f"from seeing it. Hints add up over the rows of a small group that is known to be "
-            f"alike. This is not differential privacy with a small epsilon."
+        if self.groups == "random":
+            tells = self._random(rows, counts)
+        elif self.common:
+            tells = self._common(rows)
+        else:
+            tells = (
+                f"A published value is the noised value of that row with probability 1/ell = "
+                f"{1 / self.ell:.2f}, or a little less where a group has more than ell rows."
+            )
+        hints = (
+            "Someone who already has good reasons to expect a value learns more from seeing it. "
+            "Hints add up over the rows of a small group that is known to be alike."
         )
+        if self.odds is None:
+            return f"{begins}{tells} {hints} This is not differential privacy with a small epsilon."
+        noised = "This is said of noised values, and of their shares; true values are less certain."
+        return f"{begins}{tells} {noised} {hints}"
 
     def _random(self, rows: int, counts: NDArray[np.float64]) -> str:
         shares = counts / rows

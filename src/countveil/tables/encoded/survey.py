@@ -56,6 +56,7 @@ class Survey:
         self.counts = np.zeros(0, np.int64)
         self._originals: Any = None
         self._recoding: NDArray[np.int64] | None = None
+        self._texts = False
         self._known: tuple[pa.Array[Any], NDArray[np.int64]] | None = None
         self._dictionaries: list[tuple[pa.Array[Any], NDArray[np.int64]]] = []
         self._n_dictionaries = 0
@@ -148,11 +149,31 @@ class Survey:
         self.counts = np.bincount(new, self.counts, len(self.values)).astype(np.int64)
         self._recoding = new if self._recoding is None else new[self._recoding]
         self.kind = pa.string()
+        self._texts = True
+
+    def declare(self, values: Sequence[Any]) -> None:
+        """Let the column have these values too, with no row so far."""
+        first = int(len(self.values) > 0 and not self.values[0].is_valid)
+        known = self.values.slice(first)
+        declared = pa.array(list(values), self.values.type)
+        new = declared.filter(pc.invert(pc.is_in(declared, value_set=known)))
+        together = pa.concat_arrays([known, new])
+        order = to_numpy(pc.sort_indices(together))
+        rank = np.empty(order.size + first, np.int64)
+        rank[order + first] = np.arange(order.size) + first
+        rank[:first] = 0
+        places = rank[: len(self.values)]
+        counts = np.bincount(places, self.counts, order.size + first).astype(np.int64)
+        self._originals = self._originals if self._recoding is not None else self.values
+        self._recoding = places if self._recoding is None else places[self._recoding]
+        missing = pa.nulls(first, together.type)
+        self.values = pa.concat_arrays([missing, together.take(from_numpy(order))])
+        self.counts = counts
 
     @property
     def is_recoded(self) -> bool:
         """Whether texts were put in place of the values."""
-        return self._recoding is not None
+        return self._texts
 
     def recoded(self, batch: DictionaryColumn) -> DictionaryColumn:
         """A batch with the texts that were put in place of its values, if any were."""
