@@ -14,6 +14,11 @@ import countveil.cli.app
 from countveil.cli.options.recipe import known_options
 from countveil.display import readable
 from countveil.maths.channel import ChannelView
+from countveil.maths.channel.common import (
+    beliefs_with_common,
+    random_belief,
+    random_belief_without,
+)
 from countveil.maths.estimate import unbiased_counts
 from countveil.maths.guarantees import statement
 from countveil.maths.paper import bayes_counts
@@ -66,6 +71,35 @@ def test_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert pieces
     for block in pieces:
         exec(block, found)
+
+
+def test_the_guide_to_skewed_columns_runs_and_says_what_comes_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    for block in blocks("docs/guides/skewed-columns.md", "python"):
+        exec(block, found)
+    people, release = found["people"], found["release"]
+    assert release.manifest.sensitive["country"].common == ("United States",)
+    assert len(found["answer"]) > 40
+    # The figures of the true table: those of a release are near them.
+    counts = np.sort([pair["counts"] for pair in people["country"].value_counts().to_pylist()])
+    shares = counts / counts.sum()
+    own, average, most = beliefs_with_common(counts, 5, np.array([counts.size - 1]))
+    page = (ROOT / "docs/guides/skewed-columns.md").read_text()
+    text = " ".join(page.split())
+    assert f"with probability {own[0]:.2f}. Before anything was published it was" in text
+    assert f"{shares[-1]:.2f};" in text
+    assert f"with probability {average:.2f} on average, and up to {most:.2f}:" in text
+    low, high = (random_belief_without(shares[place], shares[-1], 5) for place in (0, -2))
+    assert f"and {low:.2f} to {high:.2f}." in text
+    assert f"and {random_belief(shares[-2], 5):.2f} for the most frequent of the others" in text
+    lines = re.findall(r"^\| (\d+)% \|([ .\d|]+)\|$", page, flags=re.MULTILINE)
+    assert len(lines) == 4
+    for share, cells in lines:
+        said = [f"{random_belief_without(0, int(share) / 100, ell):.2f}" for ell in (3, 5, 10, 20)]
+        assert [cell.strip() for cell in cells.split("|")] == said
 
 
 def test_the_guide_to_recipes_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

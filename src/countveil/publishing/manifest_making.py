@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import countveil
 from countveil.maths.guarantees import guarantee_table, statement
 from countveil.publishing.prepare import PreparedTable
@@ -133,31 +131,15 @@ def _special(
     if not names:
         return ()
     # Loaded only where there is such a column.
-    from countveil.maths.channel.common import beliefs_without_common
     from countveil.maths.guarantees.special import SpecialColumn
 
-    def known(name: str) -> tuple[float, float]:
-        """From published counts, as anybody could."""
-        if name not in common:
-            return 1.0, 1.0
-        values = list(published[name])
-        places = np.array([values.index(value) for value in common[name] if value in values])
-        counts = np.array(list(published[name].values()))
-        return beliefs_without_common(counts, protecting.columns[name].ell, places)
-
     return [
-        SpecialColumn(
+        SpecialColumn.of(
             name,
-            protecting.columns[name].ell,
-            protecting.columns[name].groups,
-            tuple(
-                (
-                    "the missing value" if value is None else f"{value_text(value)!r}",
-                    published[name].get(value, 0),
-                )
-                for value in common.get(name, ())
-            ),
-            known(name),
+            (protecting.columns[name].ell, protecting.columns[name].groups),
+            published[name],
+            common.get(name, ()),
+            value_text,
             _stated(sensitive[name]),
         )
         for name in names

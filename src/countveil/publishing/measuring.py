@@ -103,9 +103,19 @@ def measured_columns(
                 dict(zip(histogram.values, pairs, strict=True)),
                 measuring.answers(name, seen, randomness.stream("ask", name)),
                 measuring.exposure(name, seen, randomness.stream("exposure", name)),
+                choice.groups,
+                _kept(histogram, seen, common.get(name, ())),
             )
         )
     return columns
+
+
+def _kept(histogram: Histogram, seen: SeenAs, common: Sequence[int]) -> dict[Any, float]:
+    """How likely a row with a common value publishes it."""
+    if not common:
+        return {}
+    view = seen(histogram.counts, int(histogram.counts.sum()))
+    return {histogram.values[place]: float(view.a[place]) for place in common}
 
 
 class Measuring:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from countveil.display import readable, visible
-from countveil.release import Manifest, kind_of
+from countveil.release import Manifest, SensitiveColumn, kind_of
 
 BOARD_STYLE = """
 .board { border: 1px solid var(--rule); border-radius: 6px; padding: 1rem 1.2rem;
@@ -158,7 +158,7 @@ def codebook_of(manifest: Manifest, plain: Mapping[str, ColumnValues]) -> list[C
     entries = []
     for column in manifest.columns:
         entry, known = manifest.sensitive.get(column.name), plain.get(column.name)
-        role = f"protected, ell = {entry.ell}" if entry else _plain_role(manifest, column.name)
+        role = _protected_role(entry) if entry else _plain_role(manifest, column.name)
         values = ""
         if entry is not None:
             values = _domain_text(entry.domain, ordered=entry.classes is not None)
@@ -222,6 +222,18 @@ def _number(value: float) -> str:
 
 def _text(text: Any, most: int | None = None) -> str:
     return html.escape(visible(readable(text), most), quote=True)
+
+
+def _count(common: int) -> str:
+    return "1 common value" if common == 1 else f"{common:,} common values"
+
+
+def _protected_role(entry: SensitiveColumn) -> str:
+    if entry.groups == "random":
+        return f"protected, ell = {entry.ell}, random groups"
+    if entry.common:
+        return f"protected, ell = {entry.ell}, {_count(len(entry.common))}"
+    return f"protected, ell = {entry.ell}"
 
 
 def _plain_role(manifest: Manifest, name: str) -> str:

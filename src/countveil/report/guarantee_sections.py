@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from countveil.errors import SettingsError
-from countveil.maths.guarantees import chance_off
+from countveil.maths.guarantees import average_belief, chance_off
 from countveil.maths.guarantees.binomial import smallest_count
 from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
 from countveil.report.chart import Axis, Chart, Line
@@ -43,18 +43,62 @@ _VERDICTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+# A value that is not common, in the place of one.
+ANY_VALUE = object()
+
+
+@dataclass(frozen=True)
 class Protected:
-    """A protected column of a release."""
+    """A protected column of a release, whose groups hold different values.
+
+    `repeating.RepeatingColumn` is one whose groups may hold a value more than once.
+    """
 
     name: str
     ell: int
     rows: int
     published: Mapping[Any, int]
 
-    def std_error(self, count: float) -> float:
+    @property
+    def called(self) -> str:
+        """Its name and how it is protected."""
+        return f"{self.name} (ell = {self.ell})"
+
+    @property
+    def any_share(self) -> bool:
+        """Whether every value may have any share of the rows."""
+        return False
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What has to be said of this column by itself, on the first page."""
+        return ()
+
+    @property
+    def whole_table_note(self) -> str:
+        """How its counts over the whole table differ from those of groups of different values."""
+        return ""
+
+    def std_error(self, count: float, value: Any = ANY_VALUE) -> float:
         """The standard error of the published count of a value that `count` rows have."""
+        del value
         return math.sqrt(count * (1 - 1 / self.ell))
+
+    def beliefs(self) -> tuple[float, float]:
+        """In a person's true value, of somebody who knows the row and the published shares.
+
+        On average over the people, and what 1 in 100 of them reach.
+        """
+        return average_belief(self.published.values(), self.ell), 1 / self.ell
+
+    def reached_by(self) -> str:
+        """Who reaches the second of the beliefs."""
+        return f"1/ell, for one in {self.ell}"
+
+    def combined(self, size: int, value: Any, count: int) -> PredicateGuarantee | None:
+        """What holds for a value that `count` rows publish, among `size` rows."""
+        del value
+        return guarantee_of(self.ell, self.rows, size, count / self.rows)
 
     @property
     def median(self) -> tuple[Any, int]:
@@ -62,10 +106,32 @@ class Protected:
         ordered = sorted(self.published.items(), key=lambda item: item[1])
         return ordered[len(ordered) // 2]
 
+    @property
+    def examples(self) -> Sequence[tuple[Any, int]]:
+        """The values for which the error of combined counts is shown."""
+        return [self.median]
+
+
+def guarantee_of(
+    ell: int, rows: int, size: int, share: float, groups: str = "mixed", keep: float | None = None
+) -> PredicateGuarantee | None:
+    """None if the table is too small, or the value cannot be separated from the others."""
+    try:
+        return PredicateGuarantee(ell, rows, size, share, groups, keep)
+    except SettingsError:
+        return None
+
 
 def guarantee_sections(columns: Sequence[Protected]) -> list[Section]:
     """Counts of a value over the whole table; then those that combine columns."""
-    return [_whole_table(columns), *(_combined(column) for column in columns)]
+    return [
+        _whole_table(columns),
+        *(
+            _combined(column, value, count)
+            for column in columns
+            for value, count in column.examples
+        ),
+    ]
 
 
 def error_of_one_percent(column: Protected) -> tuple[float | None, float]:
@@ -75,7 +141,7 @@ def error_of_one_percent(column: Protected) -> tuple[float | None, float]:
     where there is no such count. Then over the whole table.
     """
     count = max(1, round(column.rows / 100))
-    answer = _answer(column, max(1, round(column.rows / 10)), column.median[1])
+    answer = column.combined(max(1, round(column.rows / 10)), *column.median)
     among = None if answer is None or count > answer.most else answer.std_error(count) / count
     return among, column.std_error(count) / count
 
@@ -115,12 +181,10 @@ def _whole_table(columns: Sequence[Protected]) -> Section:
         f"rows on and within 10% from {_count_for(ell, 0.1)} rows on."
         for ell in ells
     ]
+    special = [column.whole_table_note for column in columns if column.whole_table_note]
     return Section(
         "How near to the truth: counts over the whole table",
-        [
-            _WHOLE_TABLE,
-            " ".join(reached),
-        ],
+        [_WHOLE_TABLE, " ".join(reached), *special],
         ("rows with the value", *(f"off by more than 30%, ell = {ell}" for ell in ells)),
         table,
         charts,
@@ -135,15 +199,17 @@ def _percent(chance: float) -> str:
     return f"{chance:.1%}" if chance >= 0.0005 else "<0.1%"
 
 
-def _combined(column: Protected) -> Section:
-    """Counts among the rows of a condition over other columns, for the median value."""
-    value, count = column.median
+def _combined(column: Protected, value: Any, count: int) -> Section:
+    """Counts of a value among the rows of a condition over other columns."""
     title = f"How near to the truth: {column.name} combined with other columns"
+    label = "the missing value" if value is None else f"{value!r}"
+    if len(column.examples) > 1:
+        title += f", for a value as frequent as {label}"
     answers = [
         (share, size, answer)
         for share in _SIZES
         if (size := round(column.rows * share)) >= 1
-        and (answer := _answer(column, size, count)) is not None
+        and (answer := column.combined(size, value, count)) is not None
     ]
     if not answers:
         return Section(title, ["The table is too small, or the values too few, for such counts."])
@@ -159,7 +225,6 @@ def _combined(column: Protected) -> Section:
                 answer.most,
             )
         )
-    label = "the missing value" if value is None else f"{value!r}"
     return Section(
         title,
         [
@@ -168,28 +233,22 @@ def _combined(column: Protected) -> Section:
         ],
         ("rows that meet the conditions", "rows", "hidden up to", "reliable from", "at most"),
         table,
-        [_error_chart(column, answers)],
+        [_error_chart(column, answers, value)],
         after=[_VERDICTS],
     )
 
 
-def _answer(column: Protected, size: int, count: int) -> PredicateGuarantee | None:
-    try:
-        return PredicateGuarantee(column.ell, column.rows, size, count / column.rows)
-    except SettingsError:
-        # The table is too small, or the value cannot be separated from the others.
-        return None
-
-
 def _error_chart(
-    column: Protected, answers: Sequence[tuple[float, int, PredicateGuarantee]]
+    column: Protected, answers: Sequence[tuple[float, int, PredicateGuarantee]], value: Any
 ) -> Chart:
     lines = [
         _error_line(f"among {size:,} rows ({share:.0%})", answer.most, answer.std_error)
         for share, size, answer in answers
     ]
     most = max(line.x[-1] for line in lines)
-    lines.append(_error_line("over the whole table", most, column.std_error))
+    lines.append(
+        _error_line("over the whole table", most, lambda count: column.std_error(count, value))
+    )
     return Chart(
         f"Relative standard error of a count: {column.name}, ell = {column.ell}",
         "true count",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ _VERDICT = (
     "this publication."
 )
 _SHARE = 0.01
+# A value that is not common, in the place of one.
+_ANY = object()
 _EDGES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000)
 _OFF, _LISTED, _DOTS = 0.3, 400, 1_500
 _MEASURED = (
@@ -78,7 +80,10 @@ class MeasuredAnswers:
 
 @dataclass(frozen=True, slots=True)
 class PrivateColumn:
-    """A protected column as the publisher knows it; `counts` are pairs of true and published."""
+    """A protected column as the publisher knows it; `counts` are pairs of true and published.
+
+    `kept` is how likely a row publishes its true value, for common values.
+    """
 
     name: str
     ell: int
@@ -86,6 +91,15 @@ class PrivateColumn:
     counts: Mapping[Any, tuple[int, int]]
     answered: MeasuredAnswers | None
     exposure: MeasuredExposure | None
+    groups: str = "mixed"
+    kept: Mapping[Any, float] = field(default_factory=dict)
+
+    def std_error(self, count: float, value: Any, rows: int) -> float:
+        """Of the published count of a value that `count` of the rows have."""
+        moved = 1 - self.kept.get(value, 1 / self.ell)
+        if self.groups == "random":
+            moved *= 1 - count / rows
+        return math.sqrt(max(0.0, count * moved))
 
 
 def private_page(
@@ -158,22 +172,39 @@ def _board(
 
 
 def _eligibility(rows: int, dropped: int, columns: Sequence[PrivateColumn]) -> Section:
-    table = []
+    table: list[tuple[Any, ...]] = []
+    special = [_any_share(column) for column in columns]
     for column in columns:
         value, (count, _) = max(column.counts.items(), key=lambda item: item[1][0])
         groups = rows // column.ell
         table.append(
             (column.name, column.ell, column.largest_ell, groups, published_text(value), count,
-             f"{count / rows:.2%}", groups - count)
+             f"{count / rows:.2%}", None if _any_share(column) else groups - count)
         )  # fmt: skip
     lost = f" {dropped:,} rows were dropped so that a multiple of ell is left." if dropped else ""
     return Section(
         "Eligibility",
-        [f"No value may have more rows than there are groups.{lost}"],
+        [f"No value may have more rows than there are groups.{lost}", *filter(None, special)],
         ("column", "ell", "largest ell", "groups", "most frequent value", "its rows", "its share",
          "room left"),
         table,
     )  # fmt: skip
+
+
+def _any_share(column: PrivateColumn) -> str:
+    """Why a value of the column may have more rows than there are groups."""
+    if column.groups == "random":
+        return (
+            f"{column.name} has random groups, which may hold a value more than once: any share is "
+            f"possible. 'Largest ell' is that of groups of different values."
+        )
+    if column.kept:
+        names = ", ".join(map(published_text, column.kept))
+        return (
+            f"In {column.name} common values may occur several times in a group and have any "
+            f"share: {names}. 'Largest ell' is that of groups of different values."
+        )
+    return ""
 
 
 def _true_counts(rows: int, column: PrivateColumn) -> Section:
@@ -181,7 +212,7 @@ def _true_counts(rows: int, column: PrivateColumn) -> Section:
     removed = sum(published == 0 for _, published in column.counts.values())
     table = []
     for value, (true, published) in _ends(ordered):
-        error = _std_error(true, column.ell)
+        error = column.std_error(true, value, rows)
         apart = (published - true) / error if error else 0.0
         table.append(
             (published_text(value), true, published, published - true,
@@ -190,7 +221,8 @@ def _true_counts(rows: int, column: PrivateColumn) -> Section:
     sentences = [
         (
             f"{len(ordered):,} values in {rows:,} rows. The last column has the difference in "
-            f"standard errors, the root of f (1 - 1/ell): about two of three lie within 1."
+            f"standard errors, the root of f (1 - 1/ell){_nearer(column)}: about two of three lie "
+            f"within 1."
         )
     ]
     if len(table) < len(ordered):
@@ -202,8 +234,13 @@ def _true_counts(rows: int, column: PrivateColumn) -> Section:
         sentences,
         ("value", "true", "published", "difference", "relative", "standard errors"),
         table,
-        [_error_chart(column)],
+        [_error_chart(rows, column)],
     )
+
+
+def _nearer(column: PrivateColumn) -> str:
+    repeats = column.groups == "random" or column.kept
+    return ", less for a value that groups may hold more than once" if repeats else ""
 
 
 def _ends(ordered: Sequence[Any]) -> list[Any]:
@@ -212,13 +249,13 @@ def _ends(ordered: Sequence[Any]) -> list[Any]:
     return [*ordered[: _LISTED // 2], *ordered[-_LISTED // 2 :]]
 
 
-def _error_chart(column: PrivateColumn) -> Chart:
+def _error_chart(rows: int, column: PrivateColumn) -> Chart:
     pairs = sorted(pair for pair in column.counts.values() if pair[0] > 0)
     step = -(-len(pairs) // _DOTS)
     shown = pairs[::step]
     top = max(10, pairs[-1][0])
     smooth = sorted({round(math.exp(math.log(top) * place / 40)) for place in range(41)})
-    band = [2 * _std_error(count, column.ell) / count for count in smooth]
+    band = [2 * column.std_error(count, _ANY, rows) / count for count in smooth]
     return Chart(
         f"Relative error of the published count by true count: {column.name}",
         "true count",
@@ -275,7 +312,3 @@ def _measured(column: PrivateColumn) -> Section:
         table,
         [chart],
     )
-
-
-def _std_error(count: int, ell: int) -> float:
-    return math.sqrt(count * (1 - 1 / ell))

@@ -16,8 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from countveil.display import visible
-from countveil.maths.guarantees import average_belief
-from countveil.release import Manifest, kind_of
+from countveil.release import Manifest, SensitiveColumn, kind_of
 from countveil.release.values import BOOLEAN, TEXT
 from countveil.report.board import (
     Board,
@@ -78,10 +77,12 @@ def release_page(
     `plain` says what unchanged columns hold, as they are published.
     """
     columns = [
-        Protected(name, entry.ell, manifest.rows, published[name])
+        _protected(name, entry, manifest.rows, published[name])
         for name, entry in manifest.sensitive.items()
     ]
-    names = ", ".join(f"{column.name} (ell = {column.ell})" for column in columns)
+    names = ", ".join(column.called for column in columns)
+    repeats = any(entry.groups == "random" or entry.common for entry in manifest.sensitive.values())
+    different = "" if repeats else " with different values"
     codebook = codebook_of(manifest, plain or {})
     title = f"A release of {manifest.rows:,} rows"
     if manifest.about is not None and manifest.about.title:
@@ -99,12 +100,23 @@ def release_page(
         ],
         warning=_SEEDED if manifest.randomness == "seeded" else "",
         lead=f"Protected: {names}. Every row's protected value was drawn from a secret group of "
-        f"rows with different values, so whose value is whose is uncertain, and so are small "
-        f"counts that combine a protected column with others. Large counts can be estimated well, "
-        f"and how many rows of the whole table have a value is published nearly as it is. Query it "
-        f"with countveil, which gives estimates of the true counts with their errors.",
+        f"rows{different}, so whose value is whose is uncertain, and so are small counts that "
+        f"combine a protected column with others. Large counts can be estimated well, and how many "
+        f"rows of the whole table have a value is published nearly as it is. Query it with "
+        f"countveil, which gives estimates of the true counts with their errors.",
         board=_board(manifest, columns, codebook),
     )
+
+
+def _protected(
+    name: str, entry: SensitiveColumn, rows: int, published: Mapping[Any, int]
+) -> Protected:
+    if entry.groups != "random" and not entry.common:
+        return Protected(name, entry.ell, rows, published)
+    # Loaded only where a release has such a column.
+    from countveil.report.repeating import RepeatingColumn
+
+    return RepeatingColumn(name, entry.ell, rows, published, entry.groups, entry.common)
 
 
 def _board(
@@ -112,7 +124,7 @@ def _board(
 ) -> Board:
     """The first page. Its figures follow from what is published and from ell."""
     about = manifest.about
-    protected = ", ".join(f"{column.name} (ell = {column.ell})" for column in columns)
+    protected = ", ".join(column.called for column in columns)
     holds = (
         f"{manifest.rows:,} rows in random order; protected: {protected}; {other_columns(codebook)}"
     )
@@ -126,13 +138,17 @@ def _board(
         [(word, what) for word, what in facts if what],
         [figure for column in columns for figure in _figures(column)],
         _PUBLIC_VERDICT,
-        [*([_SEEDED] if manifest.randomness == "seeded" else []), *_PUBLIC_POINTS],
+        [
+            *([_SEEDED] if manifest.randomness == "seeded" else []),
+            *(note for column in columns for note in column.notes),
+            *_PUBLIC_POINTS,
+        ],
         codebook,
     )
 
 
 def _figures(column: Protected) -> list[Figure]:
-    average = average_belief(column.published.values(), column.ell)
+    average, reached = column.beliefs()
     among, whole = error_of_one_percent(column)
     return [
         Figure(
@@ -142,9 +158,9 @@ def _figures(column: Protected) -> list[Figure]:
         ),
         Figure(
             f"Most exposed 1% of the people, {column.name}",
-            f"about {1 / column.ell:.2f}",
-            f"for the same reader: 1/ell, for one in {column.ell}; who can guess the value from "
-            f"other columns believes more",
+            f"about {reached:.2f}",
+            f"for the same reader: {column.reached_by()}; who can guess the value from other "
+            f"columns believes more",
         ),
         Figure(
             f"Error of counts of 1% of the rows, {column.name}",
@@ -186,7 +202,7 @@ def _values(column: Protected) -> Section:
     first = heapq.nlargest(_LISTED, column.published.items(), key=lambda item: item[1])
     rows = []
     for value, count in first:
-        error = column.std_error(count)
+        error = column.std_error(count, value)
         rows.append((published_text(value), count, error, f"{count / column.rows:.1%}"))
     left = len(column.published) - len(rows)
     more = f" The other {left:,} values are published by fewer rows each." if left else ""
@@ -216,11 +232,14 @@ def _questions(manifest: Manifest, columns: Sequence[Protected]) -> Section:
     python += [f"print(release.sql({_in_python(query)}))" for query in queries]
     first = columns[0]
     _, count = first.median
-    share = min(count / first.rows, 1 / first.ell)
+    share, more = min(count / first.rows, 1 / first.ell), ""
+    if first.any_share:
+        share, more = count / first.rows, " --groups random"
     privacy = f"countveil guarantee privacy --ell {first.ell} --count 5 --error 0.3"
     utility = (
         f"countveil guarantee utility --ell {first.ell} --error 0.2 --probability 0.05 "
         f"--rows {first.rows} --size {max(1, first.rows // 10)} --share {share:.4g}"
+        f"{more}"
     )
     return Section(
         "How to query it",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import countveil as cv
 from countveil.errors import SettingsError
-from countveil.maths.channel import ChannelView, keep_probability
+from countveil.maths.channel import ChannelView, keep_probability, view_of_release
 from countveil.maths.estimate import unbiased_counts
 from countveil.maths.guarantees import belief, odds_factor
 
@@ -67,6 +67,19 @@ def test_a_predicate_has_the_errors_of_the_estimator() -> None:
         y = keep * count + view.b * (size - count)
         said = unbiased_counts(y[None], np.array([float(size)]), view, 0.95)
         assert found.std_error(count) == pytest.approx(float(said.std_error[0, 0]), rel=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.3, 0.9])
+def test_random_groups_have_the_errors_of_their_estimator(share: float) -> None:
+    rows, size, ell = 100_003, 20_000, 5
+    found = cv.guarantee(ell).predicate(rows=rows, size=size, share=share, groups="random")
+    published = np.array([round(share * rows), rows - round(share * rows)])
+    view = view_of_release(published, rows, ell, "random")
+    for count in (50, found.most // 2, found.most):
+        x = np.array([count, size - count])
+        y = view.gap * x + size * view.b
+        said = unbiased_counts(y[None], np.array([float(size)]), view, 0.95)
+        assert found.std_error(count) == pytest.approx(float(said.std_error[0, 0]), rel=1e-3)
 
 
 def test_where_a_predicate_is_reliable_and_where_hidden() -> None:

@@ -48,6 +48,14 @@ ShareOption = Annotated[
         "--share", metavar="S", help="For a predicate: the share of the value in the table."
     ),
 ]
+GroupsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="METHOD",
+        help="For a predicate: how the column is published, mixed (the default) or random.",
+    ),
+]
 PlotOption = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE", help="Also draw the paper's figure, as an .svg file."),
@@ -70,6 +78,7 @@ def utility(
     rows: RowsOption = None,
     size: SizeOption = None,
     share: ShareOption = None,
+    groups: GroupsOption = None,
     plot: PlotOption = None,
     force: ForceOption = False,
     style: FormatOption = Format.TABLE,
@@ -85,7 +94,7 @@ def utility(
 
     Example: countveil guarantee utility --ell 10 --error 0.2 --probability 0.02
     """
-    parameters = _Parameters(ell, count, error, probability, rows, size, share)
+    parameters = _Parameters(ell, count, error, probability, rows, size, share, groups)
     parameters.answer("utility", plot, style, force=force)
 
 
@@ -98,6 +107,7 @@ def privacy(
     rows: RowsOption = None,
     size: SizeOption = None,
     share: ShareOption = None,
+    groups: GroupsOption = None,
     plot: PlotOption = None,
     force: ForceOption = False,
     style: FormatOption = Format.TABLE,
@@ -113,7 +123,7 @@ def privacy(
 
     Example: countveil guarantee privacy --ell 10 --count 5 --error 0.3
     """
-    parameters = _Parameters(ell, count, error, probability, rows, size, share)
+    parameters = _Parameters(ell, count, error, probability, rows, size, share, groups)
     parameters.answer("privacy", plot, style, force=force)
 
 
@@ -143,6 +153,7 @@ class _Parameters:
     rows: int | None
     size: int | None
     share: float | None
+    groups: str | None
 
     def answer(self, what: str, plot: Path | None, style: Format, *, force: bool) -> None:
         """Find the third number, draw, print."""
@@ -166,6 +177,12 @@ class _Parameters:
 
         rows, size, share = self.rows, self.size, self.share
         if rows is None and size is None and share is None:
+            if self.groups is not None:
+                raise SettingsError(
+                    "--groups is for a predicate: give --rows, --size and --share too. Over the "
+                    "whole table what is promised holds for both; with random groups the count of "
+                    "a frequent value is nearer to the truth than that."
+                )
             return None
         if rows is None or size is None or share is None:
             raise SettingsError(
@@ -177,7 +194,8 @@ class _Parameters:
             raise SettingsError(
                 "--plot draws the figures of the whole table; leave --rows, --size and --share out."
             )
-        return guarantee.predicate(rows=rows, size=size, share=share)
+        groups = self.groups or "mixed"
+        return guarantee.predicate(rows=rows, size=size, share=share, groups=groups)
 
 
 def _print(answer: GuaranteeAnswer, style: Format, predicate: PredicateGuarantee | None) -> None:
@@ -201,6 +219,16 @@ def _print(answer: GuaranteeAnswer, style: Format, predicate: PredicateGuarantee
         f"normal; "
         f"'truly' is what that says at each line."
     )
+    if predicate.groups == "random":
+        from countveil.maths.channel.common import random_belief, random_odds
+
+        share, ell = predicate.share, predicate.ell
+        print_paragraph(
+            f"Random groups: whoever knows which row is a person's, and expected no more than the "
+            f"share, believes a published value of this share with probability "
+            f"{random_belief(share, ell):.3f} (1/ell = {1 / ell:.3f}); seeing it multiplies its "
+            f"odds by {random_odds(share, ell):,.1f}."
+        )
 
 
 def _digits(number: float | None) -> str | None:

@@ -18,7 +18,7 @@ from countveil.cli.output import (
 from countveil.display import visible
 
 if TYPE_CHECKING:
-    from countveil.release import Manifest
+    from countveil.release import Manifest, SensitiveColumn
 
 
 def command(
@@ -85,12 +85,21 @@ def print_manifest(manifest: Manifest) -> None:
     for paragraph in manifest.statement:
         print_paragraph(paragraph)
         print()
+    _print_guarantee(manifest)
+
+
+def _print_guarantee(manifest: Manifest) -> None:
+    """How likely counts over the whole table are off."""
     for name, entry in manifest.sensitive.items():
         error = entry.guarantee[0]["error"]
         print_paragraph(
             f"{name}: how likely the published count of a value is off by more than {error:.0%}, "
             f"by the number of rows that have the value"
         )
+        if entry.groups == "random" or entry.common:
+            print_paragraph(
+                "A value that groups may hold more than once is off less often, if it is frequent."
+            )
         table = [(int(row["count"]), f"{row['chance_off']:.1%}") for row in entry.guarantee]
         print_table(("rows with the value", "off by more"), table)
 
@@ -106,9 +115,17 @@ def _print_about(manifest: Manifest) -> None:
 
 def _columns(manifest: Manifest) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     rows: list[tuple[object, ...]] = []
+    repeats = any(entry.groups == "random" or entry.common for entry in manifest.sensitive.values())
     for column in manifest.columns:
         entry = manifest.sensitive.get(column.name)
         ell, values = (entry.ell, len(entry.domain)) if entry else (None, None)
         role = "weight" if column.name == manifest.weight else column.role
-        rows.append((column.name, column.type, role, ell, values))
-    return ("column", "type", "role", "ell", "values"), rows
+        groups = (_groups(entry) if entry else None,) if repeats else ()
+        rows.append((column.name, column.type, role, ell, values, *groups))
+    return ("column", "type", "role", "ell", "values", *(("groups",) if repeats else ())), rows
+
+
+def _groups(entry: SensitiveColumn) -> str:
+    """How they were formed."""
+    names = ", ".join("(missing)" if value is None else str(value) for value in entry.common)
+    return f"{entry.groups}, common: {names}" if names else entry.groups

@@ -15,6 +15,8 @@ every group had the same number of them, groups would not tell the value from th
 the population, with p the share of a value:
 
     random groups    in the published value                           1/ell + (1 - 1/ell) p
+                     by somebody who knows that the person does not
+                     have another value, of share s, with l = ell - 1 (1 + l p) / (1 + l (1 - s))
     common values    in one that is not common                        1/ell
                      in a common one of share s                       s + (1 - s)/ell
                      in one that is not common, by somebody who knows
@@ -90,6 +92,14 @@ def random_belief(share: float, ell: int) -> float:
     return 1 / ell + (1 - 1 / ell) * share
 
 
+def random_belief_without(share: float, other: float, ell: int) -> float:
+    """The same of somebody who knows that the person does not have another value of share `other`.
+
+    Prior p / (1 - s); a row that has neither value publishes this one with b = (1 - 1/ell) p.
+    """
+    return (1 + (ell - 1) * share) / (1 + (ell - 1) * (1 - other))
+
+
 def random_odds(share: float, ell: int) -> float:
     """The factor by which seeing a value of this share multiplies its odds, with random groups."""
     return 1 + 1 / ((ell - 1) * share)
@@ -100,13 +110,25 @@ def common_belief(share: float, ell: int) -> float:
     return share + (1 - share) / ell
 
 
+def beliefs_with_common(
+    counts: Counts, ell: int, common: Counts
+) -> tuple[tuple[float, ...], float, float]:
+    """In each of the common values, if it is published; and the two of `beliefs_without_common`."""
+    counts, common = coarser(counts, common)
+    whole = Copies.of(counts, ell, common).channel(ell)
+    own = tuple(np.diag(whole)[common].tolist())
+    return own, *_without(counts, common, whole)
+
+
 def beliefs_without_common(counts: Counts, ell: int, common: Counts) -> tuple[float, float]:
     """In a published value by someone who knows that the true one is not common.
 
     On average over the rows that publish such a value, and for the value where it is highest.
     """
-    counts, common = coarser(counts, common)
-    whole = Copies.of(counts, ell, common).channel(ell)
+    return beliefs_with_common(counts, ell, common)[1:]
+
+
+def _without(counts: Counts, common: Counts, whole: Floats) -> tuple[float, float]:
     other = np.delete(np.arange(counts.size), common)
     other = other[counts[other] > 0]
     if not other.size:

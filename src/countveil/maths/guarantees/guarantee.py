@@ -151,15 +151,17 @@ class Guarantee:
         given = {"count": count, "error": error, "probability": probability}
         return self._answer(asked, given, (exact, chebyshev), (self._off, self._off))
 
-    def predicate(self, *, rows: int, size: int, share: float) -> PredicateGuarantee:
+    def predicate(
+        self, *, rows: int, size: int, share: float, groups: str = "mixed"
+    ) -> PredicateGuarantee:
         """The same for counts of a value among the rows of a predicate over other columns.
 
         `rows` are those of the table, `size` those of the predicate, `share` that of the value in
-        the table.
+        the table. `groups`: how it is published, 'mixed' or 'random'.
         """
         from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
 
-        return PredicateGuarantee(self.ell, rows, size, share)
+        return PredicateGuarantee(self.ell, rows, size, share, groups)
 
     def _answer(
         self,

@@ -20,22 +20,30 @@ from typing import Any
 
 import numpy as np
 
-from countveil.errors import SettingsError
+from countveil.errors import SettingsError, option
 from countveil.maths.channel import ChannelView, keep_probability
 from countveil.maths.channel.view import quadratic
 from countveil.maths.estimate.estimates import HIDDEN_ABOVE
 from countveil.maths.guarantees.binomial import check_between, check_count, check_ell, unknown_of
 from countveil.maths.guarantees.guarantee import GuaranteeAnswer, Way
 
+_METHODS = ("mixed", "random")
+
 
 @dataclass(frozen=True, slots=True)
 class PredicateGuarantee:
-    """What one ell promises about a value of this share among the rows of this predicate."""
+    """What one ell promises about a value of this share among the rows of this predicate.
+
+    With random groups any share is possible. `keep` is then the chance that a row publishes its own
+    place of the group, if that is not 1/ell; a common value of mixed groups is like that.
+    """
 
     ell: int
     rows: int
     size: int
     share: float
+    groups: str = "mixed"
+    keep: float | None = None
     variance: tuple[float, float, float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -44,9 +52,7 @@ class PredicateGuarantee:
         check_count(self.size, "size")
         check_between("share", self.share)
         self._check_among_themselves()
-        keep = keep_probability(self.rows, self.ell)
-        known = np.array([self.share * self.rows])
-        view = ChannelView(self.rows, keep, known, None, two_state_holds=True)
+        view = self._view()
         if not view.identifiable[0]:
             raise SettingsError(
                 f"A share of {self.share:.4g} is so near to 1/ell = {1 / self.ell:.4g} that no "
@@ -57,7 +63,24 @@ class PredicateGuarantee:
         terms = quadratic(lambda x: view.variance(x, rows), rows)
         object.__setattr__(self, "variance", tuple(float(term[0]) for term in terms))
 
+    def _view(self) -> ChannelView:
+        """The channel of the value."""
+        known = np.array([self.share * self.rows])
+        if self.groups == "random":
+            # Loaded only where groups are random.
+            from countveil.maths.channel.skewed_views import RandomView
+
+            keep = (self.rows // self.ell) / self.rows if self.keep is None else self.keep
+            return RandomView(self.rows, keep, known, None, two_state_holds=True)
+        keep = keep_probability(self.rows, self.ell)
+        return ChannelView(self.rows, keep, known, None, two_state_holds=True)
+
     def _check_among_themselves(self) -> None:
+        if self.groups not in _METHODS:
+            raise SettingsError(
+                f"What is promised is known for {' and '.join(_METHODS)} groups, got "
+                f"{self.groups!r}."
+            )
         if self.rows < self.ell:
             raise SettingsError(f"ell = {self.ell} needs at least as many rows, got {self.rows}.")
         if self.size >= self.rows:
@@ -65,10 +88,11 @@ class PredicateGuarantee:
                 f"size must be less than rows ({self.rows:,}), got {self.size:,}. The count of a "
                 f"value over the whole table needs no predicate: leave out rows, size and share."
             )
-        if self.share * self.ell > 1:
+        if self.groups == "mixed" and self.share * self.ell > 1:
             raise SettingsError(
                 f"A value with a share of {self.share:g} is too frequent for ell = {self.ell}: at "
-                f"most 1/ell = {1 / self.ell:.4g} is eligible."
+                f"most 1/ell = {1 / self.ell:.4g} is eligible. With {option('groups', 'random')} "
+                f"any share is."
             )
 
     @property

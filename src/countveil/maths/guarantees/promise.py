@@ -67,7 +67,7 @@ def statement(
         *([_one_row(rows, plain, published)] if plain else []),
         *(column.one_row(rows, sorted(published[column.name])) for column in special),
         *(column.odds.bound(column.name) for column in special if column.odds is not None),
-        _by_design(ells, noised),
+        _by_design(ells, noised, repeats=any(column.repeats for column in special)),
         (
             "What breaks it. A second release of the same people that was drawn independently; "
             "publishing or losing the key, the seed, the groups or the source; several protected "
@@ -132,7 +132,7 @@ def _of(noised: Sequence[str]) -> str:
     return f" Of {', '.join(noised)} it is said of the values after the noise."
 
 
-def _by_design(ells: Mapping[str, int], noised: Sequence[str]) -> str:
+def _by_design(ells: Mapping[str, int], noised: Sequence[str], *, repeats: bool) -> str:
     sizes = "; ".join(
         f"with ell = {ell}, the published count of a value that 5 rows have is within {_NEAR:.0%} "
         f"of it with probability {chance_within(5, ell, _NEAR):.2f}, that of a value that 100 rows "
@@ -141,17 +141,18 @@ def _by_design(ells: Mapping[str, int], noised: Sequence[str]) -> str:
         f"probability {1 - _FAILING:.0%} or more"
         for ell in sorted(set(ells.values()))
     )
+    less = " (for values that a group may hold more than once, times the root of 1 - f/N)"
     return (
         f"What is open by design. How many rows of the whole table have a value is published "
         f"nearly as it is, for rare values too: if f rows have it, the published count is f on "
-        f"average, with a standard error of the root of f (1 - 1/ell): {sizes}. This is said of "
-        f"the published count, not of every guess: one that hedges between neighbouring counts is "
-        f"near somewhat more often.{_with_noise(noised)} Large counts that combine a protected "
-        f"column with other columns can be estimated well, and are meant to be. What is uncertain "
-        f"is who has a value, and small counts that combine columns: they carry the noise of all "
-        f"rows that meet the conditions on the other columns. A small count that large counts "
-        f"already predict is not hidden. Neither is whether somebody is in the table, nor any "
-        f"unprotected value."
+        f"average, with a standard error of the root of f (1 - 1/ell){less if repeats else ''}: "
+        f"{sizes}. This is said of the published count, not of every guess: one that hedges "
+        f"between neighbouring counts is near somewhat more often.{_with_noise(noised)} Large "
+        f"counts that combine a protected column with other columns can be estimated well, and are "
+        f"meant to be. What is uncertain is who has a value, and small counts that combine "
+        f"columns: they carry the noise of all rows that meet the conditions on the other columns. "
+        f"A small count that large counts already predict is not hidden. Neither is whether "
+        f"somebody is in the table, nor any unprotected value."
     )
 
 

@@ -8,13 +8,19 @@ docs/theory/channel.md, "Random groups" and "Common values".
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.maths.channel.common import common_belief, random_belief, random_odds
+from countveil.maths.channel.common import (
+    beliefs_with_common,
+    random_belief,
+    random_belief_without,
+    random_odds,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +61,9 @@ class StatedOdds:
 
 @dataclass(frozen=True, slots=True)
 class SpecialColumn:
-    """A column with random groups, or with common values: each one's name and published count.
+    """A column with random groups, or with common values.
 
+    Of each common value the name, the published count, and the belief in it where it is published.
     `without_common`: the belief in a published value, on average and at most, of someone who knows
     that a person has none of them.
     """
@@ -64,9 +71,47 @@ class SpecialColumn:
     name: str
     ell: int
     groups: str
-    common: tuple[tuple[str, int], ...] = ()
+    common: tuple[tuple[str, int, float], ...] = ()
     without_common: tuple[float, float] = (1.0, 1.0)
     odds: StatedOdds | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        settings: tuple[int, str],
+        published: Mapping[Any, int],
+        common: Sequence[Any],
+        text: Callable[[Any], str],
+        odds: StatedOdds | None = None,
+    ) -> Self:
+        """From ell and groups, published counts and the common values, as anybody could.
+
+        `text` writes a value.
+        """
+        ell, groups = settings
+        if not common:
+            return cls(name, ell, groups, odds=odds)
+        values = list(published)
+        there = [value for value in common if value in published]
+        places = np.array([values.index(value) for value in there], np.int64)
+        counts = np.array(list(published.values()), np.int64)
+        own, average, most = beliefs_with_common(counts, ell, places)
+        believed = dict(zip(there, own, strict=True))
+        named = tuple(
+            (
+                "the missing value" if value is None else f"{text(value)!r}",
+                published.get(value, 0),
+                believed.get(value, 1 / ell),
+            )
+            for value in common
+        )
+        return cls(name, ell, groups, named, (average, most), odds)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether groups may hold a value more than once."""
+        return self.groups == "random" or bool(self.common)
 
     def how(self) -> str:
         """How its rows were published."""
@@ -86,7 +131,7 @@ class SpecialColumn:
                 f"of one row of its group, every row of the group, itself included, with the same "
                 f"probability."
             )
-        common = " and ".join(value for value, _ in self.common)
+        common = " and ".join(value for value, *_ in self.common)
         verb = "are common values" if len(self.common) > 1 else "is a common value"
         return (
             f"For {self.name} every row was put into a secret group of at least {self.ell} rows "
@@ -120,17 +165,56 @@ class SpecialColumn:
         noised = "This is said of noised values, and of their shares; true values are less certain."
         return f"{begins}{tells} {noised} {hints}"
 
-    def _random(self, rows: int, counts: NDArray[np.float64]) -> str:
-        shares = counts / rows
-        places = (0, counts.size // 2, -1)
+    def in_short(self, rows: int, published: Sequence[int]) -> str:
+        """The beliefs in a published value, in one sentence."""
+        if self.groups == "random":
+            beliefs = _listed(self._by_frequency(np.sort(np.array(published, float)) / rows))
+            return (
+                f"A published value of {self.name} is believed with probability {beliefs}. "
+                f"{self._without_frequent(np.sort(np.array(published, float)) / rows)}"
+            ).rstrip()
+        each = _listed([f"{believed:.2f} ({value})" for value, _, believed in self.common])
+        average, most = self.without_common
+        return (
+            f"A published value of {self.name} is believed with probability {1 / self.ell:.2f}, a "
+            f"common one with {each}. Somebody who knows that a person {self._lacks()} believes a "
+            f"value that is not common with probability {average:.2f} on average, up to {most:.2f}."
+        )
+
+    def _lacks(self) -> str:
+        if len(self.common) > 1:
+            return "has none of the common values"
+        return "does not have the common value"
+
+    def _by_frequency(self, shares: NDArray[np.float64]) -> list[str]:
+        """The belief in a published value, for three of them, by their sorted shares."""
         names = ("rarest published value", "median one", "most frequent one")
-        beliefs = [
+        places = (0, shares.size // 2, -1)
+        return [
             f"{random_belief(float(shares[place]), self.ell):.2f} at the {name}"
             for place, name in zip(places, names, strict=True)
         ]
+
+    def _without_frequent(self, shares: NDArray[np.float64]) -> str:
+        """By somebody who knows that a person does not have the most frequent value."""
+        if shares.size < 2:
+            return ""
+        *others, frequent = shares.tolist()
+        low, high = (
+            random_belief_without(share, frequent, self.ell) for share in (others[0], others[-1])
+        )
+        return (
+            f"Someone who knows that a person does not have the most frequent value believes "
+            f"another one that is published with probability {low:.2f} (the rarest) to {high:.2f} "
+            f"(the next most frequent one)."
+        )
+
+    def _random(self, rows: int, counts: NDArray[np.float64]) -> str:
+        shares = counts / rows
+        beliefs = self._by_frequency(shares)
         factors = [
             f"{random_odds(float(shares[place]), self.ell):,.1f} (f = {counts[place]:,.0f})"
-            for place in places
+            for place in (0, counts.size // 2, -1)
         ]
         own = random_belief(float((shares**2).sum()), self.ell)
         return (
@@ -139,16 +223,16 @@ class SpecialColumn:
             f"1/ell + (1 - 1/ell) p. With this release's published counts that is "
             f"{_listed(beliefs)}. Averaged over all rows the published value is the true one with "
             f"probability {own:.2f}. Seeing a value multiplies the odds that it is the true one by "
-            f"1 + 1 / ((ell - 1) p): {_listed(factors)}, in the same order."
+            f"1 + 1 / ((ell - 1) p): {_listed(factors)}, in the same order. "
+            f"{self._without_frequent(shares)}"
         )
 
     def _common(self, rows: int) -> str:
         average, most = self.without_common
         each = _listed(
             [
-                f"{common_belief(count / rows, self.ell):.2f} for {value} "
-                f"(published by {count / rows:.0%} of the rows)"
-                for value, count in self.common
+                f"{believed:.2f} for {value} (published by {count / rows:.0%} of the rows)"
+                for value, count, believed in self.common
             ]
         )
         several = len(self.common) > 1
@@ -156,11 +240,27 @@ class SpecialColumn:
             f"A published value that is not common is believed with probability 1/ell = "
             f"{1 / self.ell:.2f} by someone who expected no more than its share. "
             f"{'Common values are' if several else 'The common value is'} believed more, with "
-            f"probability about s + (1 - s)/ell for a share of s: {each}. Someone who knows that a "
-            f"person has {'none of the common values' if several else 'not the common value'} "
-            f"believes the published one, if it is not common, with probability {average:.2f} on "
-            f"average and up to {most:.2f}."
+            f"probability s + (1 - s)/ell or a little less for a share of s: {each}. Someone who "
+            f"knows that a person {self._lacks()} believes the published one, if it is not common, "
+            f"with probability {average:.2f} on average and up to {most:.2f}."
         )
+
+
+def beliefs_in_truth(shares: NDArray[np.float64], kept: NDArray[np.float64]) -> tuple[float, float]:
+    """In a person's true value, of somebody who knows the row and the shares of all values.
+
+    `kept` is how likely a row publishes its true value, which is then the belief in it too, since
+    published counts are unbiased. If it publishes another, a value of share p is believed at about
+    p (1 - kept) / (1 - p). Leaves the average over the people, and what 1 in 100 of them reach.
+    """
+    rest = np.minimum(shares * (1 - kept) / np.maximum(1 - shares, 1e-9), 1.0)
+    belief, people = (
+        np.concatenate([kept, rest]),
+        np.concatenate([shares * kept, shares * (1 - kept)]),
+    )
+    order = np.argsort(-belief, kind="stable")
+    reached = np.searchsorted(np.cumsum(people[order]), 0.01 * people.sum())
+    return float((belief * people).sum() / people.sum()), float(belief[order][reached])
 
 
 def _listed(items: Sequence[str]) -> str:
