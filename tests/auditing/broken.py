@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from countveil.maths.channel import Templates
 from countveil.maths.groups import ColumnSettings, form_groups
-from countveil.maths.groups.balance import ShareDone
+from countveil.maths.groups.balance import ShareDone, unreported
 from countveil.maths.mechanism import PublishedTable, draw_published
+from countveil.maths.mechanism.random_groups import draw_random_groups
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
-from countveil.randomness import Stream
+from countveil.randomness import Stream, TaskKey
 from countveil.release import MANIFEST_NAME, DataFile, read_manifest
 from countveil.release.manifest import file_sha256
 
@@ -147,11 +148,11 @@ def leaks(what: str) -> Publish:
 
 def draws_the_truth_too_often(groups: Templates, stream: Stream) -> PublishedTable:
     """P(own value) = 2/ell: of the tuples that would publish another value, some do not."""
-    ell = int(groups.sizes.max())
-    drawn = draw_published(groups, stream)
-    table = np.zeros((drawn.n_values, drawn.n_values), np.int64)
-    true = np.repeat(np.arange(drawn.n_values), np.diff(drawn.indptr))
-    table[true, drawn.values] = drawn.counts
+    return _truth_too_often(draw_published(groups, stream), int(groups.sizes.max()))
+
+
+def _truth_too_often(drawn: PublishedTable, ell: int) -> PublishedTable:
+    table = _dense(drawn)
     kept = np.diag(table).copy()
     np.fill_diagonal(table, 0)
     back = np.random.default_rng().binomial(table, 1 / (ell - 1))
@@ -162,14 +163,63 @@ def draws_the_truth_too_often(groups: Templates, stream: Stream) -> PublishedTab
 
 def draws_the_first_value_too_often(groups: Templates, stream: Stream) -> PublishedTable:
     """A third of what the last value of the domain should publish, the first one publishes."""
-    drawn = draw_published(groups, stream)
-    table = np.zeros((drawn.n_values, drawn.n_values), np.int64)
-    true = np.repeat(np.arange(drawn.n_values), np.diff(drawn.indptr))
-    table[true, drawn.values] = drawn.counts
+    return _first_too_often(draw_published(groups, stream))
+
+
+def _first_too_often(drawn: PublishedTable) -> PublishedTable:
+    table = _dense(drawn)
     moved = (table[:, -1] + 2) // 3
     table[:, -1] -= moved
     table[:, 0] += moved
     return _sparse(table)
+
+
+def draws_random_groups_with_the_truth_too_often(
+    counts: Codes, ell: int, key: TaskKey, progress: ShareDone = unreported
+) -> PublishedTable:
+    """Random groups whose rows publish themselves twice as often as they should."""
+    return _truth_too_often(draw_random_groups(counts, ell, key, progress), ell)
+
+
+def draws_random_groups_with_the_first_value_too_often(
+    counts: Codes, ell: int, key: TaskKey, progress: ShareDone = unreported
+) -> PublishedTable:
+    """Random groups in which one value is published in the place of another."""
+    return _first_too_often(draw_random_groups(counts, ell, key, progress))
+
+
+def draws_groups_that_are_not_random(
+    counts: Codes, ell: int, key: TaskKey, _progress: ShareDone = unreported
+) -> PublishedTable:
+    """Every value is spread evenly over the groups, where they should be random."""
+    return draw_published(_evenly(counts, ell), key.stream("draw"))
+
+
+def spreads_common_values_evenly(
+    counts: Codes,
+    settings: ColumnSettings,
+    _stream: Stream,
+    _progress: ShareDone = unreported,
+    common: Sequence[int] = (),  # noqa: ARG001 - as the function it replaces
+) -> Templates:
+    """Every group has the same number of rows with a common value, give or take one."""
+    return _evenly(counts, settings.ell)
+
+
+def _evenly(counts: Codes, ell: int) -> Templates:
+    """Rows in the order of their values, dealt to the groups in turn; those left over are lost."""
+    n_groups = int(counts.sum()) // ell
+    rows = np.repeat(np.arange(counts.size), counts)[: n_groups * ell]
+    return Templates.from_rows(
+        counts.size, [(rows.reshape(ell, n_groups).T, np.ones(n_groups, np.int64))]
+    )
+
+
+def _dense(drawn: PublishedTable) -> Codes:
+    table = np.zeros((drawn.n_values, drawn.n_values), np.int64)
+    true = np.repeat(np.arange(drawn.n_values), np.diff(drawn.indptr))
+    table[true, drawn.values] = drawn.counts
+    return table
 
 
 def _sparse(table: Codes) -> PublishedTable:

@@ -26,8 +26,13 @@ def sound_audit(number: int, attacks: list[str], most: int) -> Any:
     ell = int(rng.integers(2, 6))
     power = rng.uniform(0, 1.2)
     shares = 1 / np.arange(1, n_values + 1) ** power
-    for _ in range(60):
-        shares = np.minimum(shares / shares.sum(), 0.8 / ell)
+    # One in eight has random groups, one in eight common values: there no value is too frequent.
+    special = {2: "common", 3: "random"}.get(number % 8)
+    if special:
+        shares[0] += rng.uniform(0.5, 15) * shares.sum()
+    else:
+        for _ in range(60):
+            shares = np.minimum(shares / shares.sum(), 0.8 / ell)
     code = rng.choice(n_values, rows, p=shares / shares.sum())
     told = np.where(rng.random(rows) < 0.7, code % 7, rng.integers(0, 7, rows))
     columns = {
@@ -41,7 +46,8 @@ def sound_audit(number: int, attacks: list[str], most: int) -> Any:
     return cv.audit(
         pa.table(columns), sensitive, drop=() if both else ("other",), attacks=attacks,
         keep=["code", "town", *(["other"] if both else [])],
-        groups="anatomy" if number % 4 == 1 else "mixed",
+        groups="random" if special == "random" else "anatomy" if number % 4 == 1 else "mixed",
+        common="auto" if special == "common" else None,
         residue="drop" if number % 5 == 2 else "absorb",
     )  # fmt: skip
 

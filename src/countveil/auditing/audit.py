@@ -33,6 +33,7 @@ def audit(
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
     merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
     groups: str = "mixed",
+    common: Mapping[str, object] | str | None = None,
     residue: str = "absorb",
     seed: int | None = None,
     title: str = "",
@@ -53,7 +54,7 @@ def audit(
     )  # fmt: skip
     return run_audit(
         table,
-        Protecting.of(sensitive, ell, groups, residue, seed),
+        Protecting.of(sensitive, ell, groups, residue, seed, common),
         release=release,
         attacks=(attacks,) if isinstance(attacks, str) else tuple(attacks),
         reading=reading,

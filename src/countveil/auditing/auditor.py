@@ -19,22 +19,26 @@ from countveil.auditing.attacks import ATTACKS
 from countveil.auditing.case import (
     AuditCase,
     AuditedTable,
+    as_published,
+    check_columns,
     fitting_manifest,
     planned_case,
     release_case,
 )
 from countveil.auditing.findings import Outcome, judged, too_few
 from countveil.auditing.linking import true_columns
+from countveil.auditing.promised import promised_beliefs
 from countveil.auditing.summary import Audit, MeasuredColumn
 from countveil.auditing.target import LEAST_LINKED
 from countveil.errors import SettingsError, option
 from countveil.maths.channel import view_of_release
 from countveil.maths.groups import check_eligible
+from countveil.publishing.common_values import common_places
 from countveil.publishing.measuring import Measuring, ReleaseFiles
 from countveil.publishing.prepare import open_table, prepare
 from countveil.publishing.settings import Protecting
 from countveil.randomness import Randomness
-from countveil.release import About
+from countveil.release import About, Manifest
 from countveil.report.board import codebook_of
 from countveil.tables import Reading, Shaping
 from countveil.tables.progress import Progress
@@ -70,12 +74,14 @@ def run_audit(
     progress("reading", 0, 0)
     folder = None if release is None else Path(release)
     manifest = None if folder is None else fitting_manifest(folder, protecting.columns)
-    audited = _read(table, protecting, reading, shaping)
+    if manifest is not None:
+        protecting = as_published(protecting, manifest)
+    audited = _read(table, protecting, reading, shaping, manifest)
     with tempfile.TemporaryDirectory(prefix="audit-") as place:
         scratch = Path(place)
         if folder is not None and manifest is not None:
             progress("linking rows", 0, 0)
-            case = release_case(audited, manifest, folder, protecting.names, scratch)
+            case = release_case(audited, protecting, manifest, folder, scratch)
         else:
             progress("publishing a trial", 0, 0)
             case = planned_case(audited, protecting, scratch)
@@ -83,12 +89,14 @@ def run_audit(
         progress("measuring exposure", 0, 0)
         measured = _measured(case, randomness)
         outcome = _attacked(case, wanted, randomness, progress)
+    target = case.target.sensitive
     return Audit(
         case.target.rows, case.target.n_linked,
         {name: choice.ell for name, choice in case.settings.items()},
-        {name: case.manifest.sensitive[name].groups for name in case.settings},
+        {name: choice.groups for name, choice in case.settings.items()},
         case.planned, judged(outcome.findings), outcome.charts, measured, about or About(),
         codebook_of(case.manifest, case.prepared.source.value_ranges(list(case.truth))),
+        case.common_values(), {column.name: promised_beliefs(column) for column in target},
     )  # fmt: skip
 
 
@@ -100,20 +108,28 @@ def _wanted(attacks: Sequence[str]) -> Collection[str]:
 
 
 def _read(
-    table: object, protecting: Protecting, reading: Reading, shaping: Shaping
+    table: object,
+    protecting: Protecting,
+    reading: Reading,
+    shaping: Shaping,
+    manifest: Manifest | None,
 ) -> AuditedTable:
-    for name, choice in protecting.columns.items():
-        if choice.groups == "random":
-            raise SettingsError(
-                f"The attacks are written for groups of different values; column {name!r} has "
-                f"random groups. Audit it with mixed groups."
-            )
     source = open_table(table, reading, shaping, protecting.names)
     prepared = prepare(source, protecting.ell, shaping)
+    if manifest is not None:
+        check_columns(prepared, manifest)
+    common: dict[str, tuple[int, ...]] = {}
     for name, choice in protecting.columns.items():
-        counts = prepared.source.histogram(name).counts
-        check_eligible(name, counts, choice, lambda _place: "its most frequent value")
-    return AuditedTable(table, reading, shaping, prepared, true_columns(prepared))
+        histogram = prepared.source.histogram(name)
+        places: tuple[int, ...] = ()
+        if choice.common or choice.common_auto:
+            places = common_places(name, histogram, choice)
+        if places:
+            common[name] = places
+        check_eligible(
+            name, histogram.counts, choice, lambda _place: "its most frequent value", common=places
+        )
+    return AuditedTable(table, reading, shaping, prepared, true_columns(prepared), common)
 
 
 def _measured(case: AuditCase, randomness: Randomness) -> dict[str, MeasuredColumn]:
@@ -124,7 +140,12 @@ def _measured(case: AuditCase, randomness: Randomness) -> dict[str, MeasuredColu
     measuring = Measuring(case.prepared, files)
     measured = {}
     for name, choice in case.settings.items():
-        seen = partial(view_of_release, ell=choice.ell, groups=manifest.sensitive[name].groups)
+        seen = partial(
+            view_of_release,
+            ell=choice.ell,
+            groups=choice.groups,
+            common=case.common.get(name, ()),
+        )
         answers = measuring.answers(name, seen, randomness.stream("ask", name))
         exposure = measuring.exposure(name, seen, randomness.stream("exposure", name))
         error, counts = (

@@ -77,9 +77,7 @@ def update(before: NDArray[np.float32], channel: Floats) -> Beliefs:
 
 def dealt_chances(column: AttackedColumn) -> Floats:
     """How often rows with each true value publish each value, among the rows at hand."""
-    n_values = column.n_values
-    pairs = column.truth * n_values + column.released
-    table = np.bincount(pairs, minlength=n_values**2).reshape(n_values, n_values)
+    table = column.pairs()
     chances: Floats = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     return chances
 

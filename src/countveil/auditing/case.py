@@ -12,16 +12,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from countveil.auditing import linking
 from countveil.auditing.target import Target
-from countveil.errors import ReleaseError, SettingsError
+from countveil.errors import ReleaseError, SettingsError, option
 from countveil.maths.groups import ColumnSettings
 from countveil.publishing.prepare import LocalPreparedTable
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
-from countveil.release import NOT_PART, Manifest, read_manifest, verify_release
+from countveil.release import NOT_PART, Manifest, SensitiveColumn, read_manifest, verify_release
 from countveil.tables import FileSource, Reading, Shaping, describe_source
+from countveil.tables.recode import value_text
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,20 @@ class AuditCase:
     prepared: LocalPreparedTable
     truth: Mapping[str, linking.TrueColumn]
     settings: Mapping[str, ColumnSettings]
+    common: linking.Common
     manifest: Manifest
     folder: Path
     linked: Path
     scratch: Path
     paths: Sequence[Path]
     planned: bool
+
+    def common_values(self) -> dict[str, list[Any]]:
+        """The common values of the columns that have any, as the release states them."""
+        return {
+            name: [self.truth[name].values[place] for place in places]
+            for name, places in self.common.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,7 @@ class AuditedTable:
     shaping: Shaping
     prepared: LocalPreparedTable
     truth: Mapping[str, linking.TrueColumn]
+    common: linking.Common
 
     @property
     def paths(self) -> Sequence[Path]:
@@ -72,29 +83,39 @@ def planned_case(audited: AuditedTable, protecting: Protecting, scratch: Path) -
         reading=silent,
         shaping=audited.shaping,
     )
-    number = linking.publish_twin(audited.truth, protecting.columns, twin, protecting.seed)
-    target = linking.linked_by_number(audited.truth, protecting.columns, twin, number)
+    columns, common = protecting.columns, audited.common
+    number = linking.publish_twin(audited.truth, columns, common, twin, protecting.seed)
+    target = linking.linked_by_number(audited.truth, columns, common, twin, number)
     return AuditCase(
-        target, audited.prepared, audited.truth, protecting.columns, read_manifest(trial), trial,
+        target, audited.prepared, audited.truth, columns, common, read_manifest(trial), trial,
         twin, scratch, audited.paths, planned=True,
     )  # fmt: skip
 
 
 def release_case(
-    audited: AuditedTable, manifest: Manifest, folder: Path, names: Sequence[str], scratch: Path
+    audited: AuditedTable, protecting: Protecting, manifest: Manifest, folder: Path, scratch: Path
 ) -> AuditCase:
     """Link the rows of a release by their values."""
-    _check_columns(audited.prepared, manifest)
-    settings = {
-        name: ColumnSettings(entry.ell, entry.groups, entry.residue)
-        for name, entry in manifest.sensitive.items()
-        if name in names
-    }
-    target = linking.linked_by_values(audited.truth, manifest, folder, list(settings))
+    settings, common = protecting.columns, audited.common
+    target = linking.linked_by_values(audited.truth, settings, common, manifest, folder)
     return AuditCase(
-        target, audited.prepared, audited.truth, settings, manifest, folder, folder, scratch,
-        audited.paths, planned=False,
+        target, audited.prepared, audited.truth, settings, common, manifest, folder, folder,
+        scratch, audited.paths, planned=False,
     )  # fmt: skip
+
+
+def as_published(protecting: Protecting, manifest: Manifest) -> Protecting:
+    """The same columns with the settings that their release states."""
+    columns = {
+        name: ColumnSettings(entry.ell, entry.groups, entry.residue, _common_texts(entry))
+        for name, entry in manifest.sensitive.items()
+        if name in protecting.columns
+    }
+    return replace(protecting, columns=columns)
+
+
+def _common_texts(entry: SensitiveColumn) -> tuple[str | None, ...]:
+    return tuple(None if value is None else value_text(value) for value in entry.common)
 
 
 def fitting_manifest(folder: Path, settings: Mapping[str, ColumnSettings]) -> Manifest:
@@ -106,15 +127,17 @@ def fitting_manifest(folder: Path, settings: Mapping[str, ColumnSettings]) -> Ma
             named = ", ".join(repr(column) for column in manifest.sensitive)
             verb = "is" if len(manifest.sensitive) == 1 else "are"
             raise SettingsError(f"Column {name!r} is not protected in the release; {named} {verb}.")
-        if entry.groups == "random" or entry.common:
-            raise SettingsError(
-                f"The attacks are written for groups of different values; column {name!r} of the "
-                f"release has random groups or common values."
-            )
         if entry.ell != choice.ell:
             raise SettingsError(
                 f"Column {name!r} was published with ell = {entry.ell}, not {choice.ell}. Give the "
                 f"ell of the release, or leave out the release to audit a plan."
+            )
+        asked, there = set(choice.common), set(_common_texts(entry))
+        if (choice.common_auto and not there) or (asked and asked != there):
+            raise SettingsError(
+                f"Column {name!r} was published with {entry.groups} groups and "
+                f"{len(there) or 'no'} common values, which are not those of {option('common')}. "
+                f"Leave it out: a release says how its groups were formed."
             )
     return manifest
 
@@ -130,7 +153,7 @@ def _sound_manifest(folder: Path) -> Manifest:
     return read_manifest(folder)
 
 
-def _check_columns(prepared: LocalPreparedTable, manifest: Manifest) -> None:
+def check_columns(prepared: LocalPreparedTable, manifest: Manifest) -> None:
     known = {column.name for column in prepared.source.columns}
     for column in manifest.columns:
         if column.name not in known:

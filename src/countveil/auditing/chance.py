@@ -5,6 +5,7 @@ Enters: counts and what is claimed of them. Leaves: p-values and intervals. Must
 - `interval`                           Clopper-Pearson, exact
 - `hypergeometric_tail`                a sum of independent hypergeometric counts: none has a larger
                                        exponential moment than the binomial one (Hoeffding 1963)
+- `bounded_tail`                       the same for one sum, with chances known within bounds
 - `bet`                                a sum of events whose chances, given the past, are known:
                                        betting on them at fair odds multiplies the stake by x or
                                        more with probability at most 1/x (Ville)
@@ -23,7 +24,7 @@ from countveil.maths.guarantees.binomial import binomial_lower, binomial_upper
 Floats = NDArray[np.float64]
 
 LEVEL = 0.95
-_TILTS = np.concatenate([-np.geomspace(5.0, 1e-3, 40), np.geomspace(1e-3, 5.0, 40)])
+TILTS = np.concatenate([-np.geomspace(5.0, 1e-3, 40), np.geomspace(1e-3, 5.0, 40)])
 _STAKES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 
@@ -54,11 +55,21 @@ def hypergeometric_tail(successes: Floats, drawn: Floats, chances: Floats) -> Fl
     `successes` has one entry per sum, `drawn` one row.
     """
     bounds = np.zeros(successes.size)
-    for tilt in _TILTS.tolist():
+    for tilt in TILTS.tolist():
         moments = drawn @ np.log1p(chances * math.expm1(tilt))
         bounds = np.minimum(bounds, moments - tilt * successes)
     p_values: Floats = np.minimum(1.0, 2 * np.exp(bounds))
     return p_values
+
+
+def bounded_tail(successes: int, drawn: Floats, least: Floats, most: Floats) -> float:
+    """Two-sided: a sum of counts of `drawn` whose chances are between `least` and `most`."""
+    bound = 0.0
+    for tilt in TILTS.tolist():
+        chances = most if tilt > 0 else least
+        moment = float(drawn @ np.log1p(np.clip(chances, 0.0, 1.0) * math.expm1(tilt)))
+        bound = min(bound, moment - tilt * successes)
+    return min(1.0, 2 * math.exp(bound))
 
 
 def bet(happened: NDArray[np.bool_], chances: Floats, *, both_ways: bool) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,9 @@ from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.release import Manifest, read_manifest
 from countveil.tables import Shaping
+
+# The places of the common values among the values of each column that has any.
+Common = Mapping[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ def true_columns(prepared: LocalPreparedTable) -> dict[str, TrueColumn]:
 def publish_twin(
     truth: Mapping[str, TrueColumn],
     settings: Mapping[str, ColumnSettings],
+    common: Common,
     folder: Path,
     seed: int | None,
 ) -> str:
@@ -70,11 +74,15 @@ def publish_twin(
         )
         for name in settings
     }
+    named = {
+        name: replace(choice, common=tuple(map(_label, common.get(name, ()))), common_auto=False)
+        for name, choice in settings.items()
+    }
     rows = next(iter(truth.values())).codes.size
     columns[number] = pa.array(np.arange(rows))
     run_publish(
         pa.table(columns),
-        Protecting(settings, seed),
+        Protecting(named, seed),
         Writing.of(folder, again=True),
         shaping=Shaping(keep=tuple(columns)),
     )
@@ -84,6 +92,7 @@ def publish_twin(
 def linked_by_number(
     truth: Mapping[str, TrueColumn],
     settings: Mapping[str, ColumnSettings],
+    common: Common,
     folder: Path,
     number: str,
 ) -> Target:
@@ -94,18 +103,17 @@ def linked_by_number(
     released = {name: _translated(stored[name], labels[name], name) for name in settings}
     order = np.argsort(place)
     plain = [name for name in truth if name not in settings]
-    return _target(truth, settings, plain, released, (place[order], order))
+    return _target(truth, (settings, common), plain, released, (place[order], order))
 
 
 def linked_by_values(
-    truth: Mapping[str, TrueColumn], manifest: Manifest, folder: Path, sensitive: Sequence[str]
+    truth: Mapping[str, TrueColumn],
+    settings: Mapping[str, ColumnSettings],
+    common: Common,
+    manifest: Manifest,
+    folder: Path,
 ) -> Target:
     """A release: rows are linked whose combination of non-sensitive values is unique."""
-    settings = {
-        name: ColumnSettings(entry.ell, entry.groups, entry.residue)
-        for name, entry in manifest.sensitive.items()
-        if name in sensitive
-    }
     stored = read_stored(folder, [column.name for column in manifest.columns])
     places = {
         name: {_key(value): place for place, value in enumerate(truth[name].values)}
@@ -129,7 +137,7 @@ def linked_by_values(
     where = np.full(n_keys, -1, np.int64)
     where[theirs] = np.arange(theirs.size)
     linked = np.flatnonzero(once[ours])
-    return _target(truth, settings, plain, released, (linked, where[ours[linked]]))
+    return _target(truth, (settings, common), plain, released, (linked, where[ours[linked]]))
 
 
 def _check_same_rows(ours: Codes, theirs: Codes, manifest: Manifest) -> None:
@@ -153,13 +161,14 @@ def _check_same_rows(ours: Codes, theirs: Codes, manifest: Manifest) -> None:
 
 def _target(
     truth: Mapping[str, TrueColumn],
-    settings: Mapping[str, ColumnSettings],
+    protected: tuple[Mapping[str, ColumnSettings], Common],
     plain: Sequence[str],
     released: Mapping[str, Codes],
     places: tuple[Codes, Codes],
 ) -> Target:
     """`places`: which row of the table is which row of the release, in the table's order."""
     source_place, release_place = places
+    settings, common = protected
     sensitive = [
         AttackedColumn(
             name, choice.ell, choice.groups,
@@ -167,6 +176,7 @@ def _target(
             np.bincount(released[name], minlength=len(truth[name].values)),
             truth[name].codes[source_place],
             released[name][release_place],
+            common.get(name, ()),
         )
         for name, choice in settings.items()
     ]  # fmt: skip

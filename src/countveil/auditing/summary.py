@@ -34,6 +34,7 @@ from countveil.report.exposure import (
     most_exposed_first,
     not_measured,
 )
+from countveil.tables.recode import value_text
 
 _MARKS = {EXCEEDS: "bad", HOLDS: "good", BY_DESIGN: "plain", KNOWN_LIMIT: "plain", NOT_RUN: "plain"}
 _CONFIDENTIAL = (
@@ -64,7 +65,11 @@ class MeasuredColumn:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The findings of all attacks."""
+    """The findings of all attacks.
+
+    `common` are values that may repeat in a group, and `promises` what the release says with which
+    probability a published value is believed.
+    """
 
     rows: int
     linked: int
@@ -76,6 +81,8 @@ class Audit:
     measured: Mapping[str, MeasuredColumn] = field(default_factory=dict)
     about: About = field(default_factory=About)
     codebook: Sequence[CodebookEntry] = ()
+    common: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    promises: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def exposure(self) -> dict[str, Exposure | None]:
@@ -102,7 +109,7 @@ class Audit:
     def attacked(self) -> str:
         """What was attacked."""
         protected = ", ".join(
-            f"{name} (ell {ell}, {self.groups[name]} groups)" for name, ell in self.ell.items()
+            f"{name} (ell {ell}, {self.method(name)})" for name, ell in self.ell.items()
         )
         how = (
             "a trial of the planned release, every row linked to its person"
@@ -110,6 +117,35 @@ class Audit:
             else f"the release, {self.linked:,} rows linked by their non-sensitive values"
         )
         return f"Attacked: {how}; {self.rows:,} rows, {protected}."
+
+    def method(self, name: str) -> str:
+        """How the groups of a column were formed."""
+        common = [_named(value) for value in self.common.get(name, ())]
+        return f"{self.groups[name]} groups" + (f", common: {', '.join(common)}" if common else "")
+
+    def promised(self) -> list[str]:
+        """What is promised where groups may hold a value several times."""
+        return [self._promised(name) for name in self.promises if self._special(name)]
+
+    def _promised(self, name: str) -> str:
+        promise = self.promises[name]
+        if self.groups[name] == "random":
+            listed = ", ".join(
+                f"{belief:.2f} at the {rank.replace('_', ' ')}"
+                for rank, belief in promise["published_value_by_frequency"].items()
+            )
+            return (
+                f"Promised for {name} (random groups): a published value of share p is believed "
+                f"with probability 1/ell + (1 - 1/ell) p: {listed} one."
+            )
+        pairs = zip(self.common[name], promise["published_common_values"], strict=True)
+        listed = ", ".join(f"{_named(value)} at {belief:.2f}" for value, belief in pairs)
+        ruled_out = promise["published_value_common_ones_ruled_out"]
+        return (
+            f"Promised for {name} (common values): {listed}, other published values at "
+            f"{promise['published_value']:.2f}; by someone who knows that the person has no common "
+            f"value, at {ruled_out['average']:.2f} on average and up to {ruled_out['most']:.2f}."
+        )
 
     def verdict(self) -> str:
         """Whether the claims hold, in one sentence."""
@@ -132,7 +168,7 @@ class Audit:
 
     def sentences(self) -> list[str]:
         """How exposed people are, what was attacked, the verdict, who may see this."""
-        return [*self.headline(), self.attacked(), *self.conclusions()]
+        return [*self.headline(), self.attacked(), *self.promised(), *self.conclusions()]
 
     def _left_out(self) -> list[str]:
         """What was not attacked, or not with all rows."""
@@ -181,6 +217,11 @@ class Audit:
             "linked": self.linked,
             "ell": dict(self.ell),
             "groups": dict(self.groups),
+            "common": {
+                name: [None if value is None else value_text(value) for value in values]
+                for name, values in self.common.items()
+            },
+            "promised_beliefs": {name: dict(promise) for name, promise in self.promises.items()},
             "planned": self.planned,
             "false_alarm_rate": FALSE_ALARM,
             "exposure": {
@@ -204,7 +245,11 @@ class Audit:
         if self.codebook:
             names, rows = codebook_table(self.codebook)
             sections.append(Section("Codebook", (), names, rows))
-        sections.append(Section("Appendix: the claims", [self.attacked(), *self.conclusions()]))
+        sections.append(
+            Section(
+                "Appendix: the claims", [self.attacked(), *self.promised(), *self.conclusions()]
+            )
+        )
         headed: dict[tuple[str, str], list[tuple[str, ...]]] = {}
         for f in self.findings:
             row = (f.attack, f.claimed, measured_text(f), f.verdict, _remark(f))
@@ -218,7 +263,10 @@ class Audit:
 
     def _board(self) -> Board:
         kind = "a planned release (a trial of it was attacked)" if self.planned else "a release"
-        protected = ", ".join(f"{name} (ell = {ell})" for name, ell in self.ell.items())
+        protected = ", ".join(
+            f"{name} (ell = {ell}" + (f", {self.method(name)})" if self._special(name) else ")")
+            for name, ell in self.ell.items()
+        )
         leaves = (
             f"{self.rows:,} rows in random order; protected: {protected}; "
             f"{other_columns(self.codebook)}"
@@ -239,10 +287,13 @@ class Audit:
                 for figure in figures_of(name, c.exposure, c.error, c.counts)
             ],
             self.verdict(),
-            [*self._points(), *self._left_out()],
+            [*self.promised(), *self._points(), *self._left_out()],
             self.codebook,
             self._mark(),
         )
+
+    def _special(self, name: str) -> bool:
+        return self.groups[name] == "random" or bool(self.common.get(name))
 
     def _mark(self) -> str:
         """Bad if a claim does not hold, good if all do and hardly anybody is exposed."""
@@ -267,9 +318,13 @@ class Audit:
 
     def __str__(self) -> str:
         names, rows = self.table()
-        first = [visible(text) for text in (*self.headline(), self.attacked())]
+        first = [visible(text) for text in (*self.headline(), self.attacked(), *self.promised())]
         last = [visible(text) for text in self.conclusions()]
         return "\n".join([*first, text_table(names, rows, width=150), *last])
+
+
+def _named(value: object) -> str:
+    return "the missing value" if value is None else repr(value)
 
 
 def _whose(finding: Finding) -> str:

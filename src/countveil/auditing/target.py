@@ -32,7 +32,7 @@ class AttackedColumn:
     """One protected column of the release.
 
     `counts` are the true counts of the whole table, `published` those of the whole release; `truth`
-    and `released` are the codes of the linked rows.
+    and `released` are the codes of the linked rows. `common` values may repeat in a group.
     """
 
     name: str
@@ -42,6 +42,7 @@ class AttackedColumn:
     published: Codes
     truth: Codes
     released: Codes
+    common: tuple[int, ...] = ()
 
     @property
     def n_values(self) -> int:
@@ -52,6 +53,21 @@ class AttackedColumn:
     def rows(self) -> int:
         """Rows of the release."""
         return int(self.published.sum())
+
+    @property
+    def dropped(self) -> int:
+        """Rows of the table that are not in the release."""
+        return int(self.counts.sum()) - self.rows
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a group may hold a value several times."""
+        return self.groups == "random" or bool(self.common)
+
+    @property
+    def different(self) -> bool:
+        """Whether groups of different values exist."""
+        return int(self.counts.max()) <= int(self.counts.sum()) // self.ell
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -69,7 +85,7 @@ class AttackedColumn:
     @cached_property
     def view(self) -> ChannelView:
         """The channel, as the published histogram determines it for everybody."""
-        return view_of_release(self.published, self.rows, self.ell, self.groups)
+        return view_of_release(self.published, self.rows, self.ell, self.groups, self.common)
 
     @property
     def small_domain(self) -> bool:
@@ -88,11 +104,17 @@ class AttackedColumn:
         shares: Floats = smoothed / smoothed.sum()
         return shares
 
+    def pairs(self) -> Codes:
+        """How many linked rows with each true value publish each value."""
+        n_values = self.n_values
+        flat = np.bincount(self.truth * n_values + self.released, minlength=n_values**2)
+        return flat.reshape(n_values, n_values)
+
     def rows_at(self, rows: Codes) -> AttackedColumn:
         """The same column with some of the linked rows."""
         return AttackedColumn(
             self.name, self.ell, self.groups, self.counts, self.published,
-            self.truth[rows], self.released[rows],
+            self.truth[rows], self.released[rows], self.common,
         )  # fmt: skip
 
 

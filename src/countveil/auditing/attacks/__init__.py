@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from countveil.auditing.attacks import (
     associated_columns,
     canaries,
+    common_values,
     correlation,
     elimination,
     file_traces,
@@ -63,6 +64,7 @@ ATTACKS: Mapping[str, Attack] = {
         linkage.NAME,
         {
             "linkage": _on_rows(linkage.attack),
+            "common values": _on_rows(common_values.attack),
             "associated columns": _on_rows(associated_columns.attack),
         },
         needs_rows=True,

@@ -18,6 +18,7 @@ import numpy as np
 from countveil.auditing.beliefs import Score, score
 from countveil.auditing.chance import hypergeometric_tail, interval
 from countveil.auditing.findings import Finding, Outcome, not_run, tried_text
+from countveil.auditing.promised import kept_share
 from countveil.auditing.target import AttackedColumn, Target
 from countveil.randomness import Stream
 
@@ -79,7 +80,8 @@ def _finding(
         NAME, f"{attack} to guess {one.name}", _KNOWS, "exact Bayes, evidence multiplied",
         f"{result.expected:,.1f} rows right (exact Bayes)", result.successes / max(1, rows),
         "share right", low, high, result.p_value, column=f"{one.name}, {two.name}",
-        note=f"right in {result.successes:,} of {rows:,} rows; one column alone: {1 / one.ell:.4f}",
+        note=f"right in {result.successes:,} of {rows:,} rows; the published value of one "
+        f"column alone: {kept_share(one):.4f}",
     )  # fmt: skip
 
 

@@ -23,15 +23,18 @@ from numpy.typing import NDArray
 
 from countveil.auditing.attacks.alike import decoys_from_alike
 from countveil.auditing.attacks.reconstruction import (
-    MEETINGS,
-    MEETINGS_PART,
     MOST_VALUES,
     beliefs_by_rule,
+    design_of,
 )
 from countveil.auditing.chance import LEVEL, hypergeometric_tail, interval
 from countveil.auditing.findings import Finding, Outcome, not_run, too_few
+from countveil.auditing.promised import (
+    conceded_meetings,
+    groups_of,
+    kept_chances,
+)
 from countveil.auditing.target import LEAST_LINKED, AttackedColumn, Codes, Floats, Target
-from countveil.maths.channel import channel_matrix, design_channel, greedy_templates
 from countveil.randomness import Stream
 from countveil.report.chart import Chart, Line
 
@@ -67,20 +70,24 @@ def _eliminate(column: AttackedColumn) -> Outcome:
     # How many values are more credible than u after v is published.
     ahead = np.argsort(np.argsort(-beliefs, axis=0, kind="stable"), axis=0, kind="stable")
     rank = ahead[column.truth, column.released]
-    most = min(column.n_values - 1, max(2 * column.ell, 12))
+    most = max(0, min(column.n_values - 1, max(2 * column.ell, 12)))
     steps = list(range(most + 1))
     ours = [int((rank <= k).sum()) for k in steps]
     bounds = [interval(count, rank.size) for count in ours]
     anatomy = [1 / (column.ell - k) for k in range(column.ell)] + [1.0] * most
+    # Anatomy would need groups of different values.
+    compared = [Line("Anatomy, groups published", steps, anatomy[: most + 1])]
     k = column.ell - 1
     chart = Chart(
         f"Elimination: {column.name}", "values ruled out", "share right",
         [
             Line("this release", steps, [count / rank.size for count in ours],
                  [low for low, _ in bounds], [high for _, high in bounds]),
-            Line("Anatomy, groups published", steps, anatomy[: most + 1]),
+            *(compared if column.different else ()),
         ],
-        f"ell = {column.ell}: with published groups, {k} eliminations are enough.",
+        f"ell = {column.ell}: with published groups of different values, {k} eliminations are "
+        f"enough." if column.different else f"ell = {column.ell}; groups may hold a value several "
+        f"times, so Anatomy could not publish this column.",
     )  # fmt: skip
     return Outcome([_enough(column, ahead, rank, k)], [chart])
 
@@ -93,57 +100,75 @@ def _enough(column: AttackedColumn, ahead: Codes, rank: Codes, k: int) -> Findin
     upper = np.clip(claimed + conceded, 0.0, 1.0)
     expected = float(has @ claimed)
     p_value = 1.0
-    if right > float(has @ upper):
+    if column.groups == "random":
+        p_value = _random_p_value(column, ahead <= k)
+    elif right > float(has @ upper):
         p_value = float(hypergeometric_tail(np.array([float(right)]), has[None], upper)[0])
     low, high = interval(right, n)
     return Finding(
         NAME, f"rule out the {f'{k} likeliest wrong values' if k > 1 else 'likeliest wrong value'}",
         _KNOWS, "exact Bayes on what is left",
-        f"{expected / n:.4f} (Anatomy: 1)", right / n, "share right", low, high, p_value,
-        column=column.name,
-        note="a few meetings per pair of values conceded" if k < column.n_values - 1
-        else "the domain has only ell values: eliminating the others gives the value anyway",
+        f"{expected / n:.4f}{' (Anatomy: 1)' if column.different else ''}",
+        right / n, "share right", low, high, p_value, column=column.name,
+        note="the domain has at most ell values: eliminating the others gives the value anyway"
+        if k >= column.n_values - 1 else "tested value by value" if column.groups == "random"
+        else "a few meetings per pair of values conceded",
     )  # fmt: skip
 
 
 def _right_by_value(column: AttackedColumn, right: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """P(right | true u) by the groups that the publisher should have formed, and its tolerance."""
     counts, ell = column.counts, column.ell
-    if counts.max() > counts.sum() // ell:
+    if not column.different and not column.repeats:
         # Rows were dropped; the histogram of those that stayed is known only roughly.
         return (column.channel * right).sum(axis=1), np.full(counts.size, 0.01)
-    if column.groups == "anatomy":
-        whole = channel_matrix(greedy_templates(counts, ell))
-    else:
-        whole = design_channel(counts, ell)
+    whole = design_of(column)
     met = whole * ell * counts[:, None]
-    even = np.where(met >= 0.5, MEETINGS + MEETINGS_PART * met, 0.0) * right
+    even = np.where(met >= 0.5, conceded_meetings(column, met), 0.0) * right
     rare = np.where(met < 0.5, met, 0.0) * right
     unsure = even.sum(axis=1) + 6 * np.sqrt(rare.sum(axis=1)) + 6 * (rare.sum(axis=1) > 0)
     return (whole * right).sum(axis=1), unsure / (ell * np.maximum(counts, 1))
 
 
+def _random_p_value(column: AttackedColumn, right: NDArray[np.bool_]) -> float:
+    """Random groups: rows of a value are right if they publish one of a set that has it."""
+    # Their own value is one of the set: fewer than ell - 1 others are ever more credible.
+    right = right | np.eye(column.n_values, dtype=bool)
+    pairs = column.pairs()
+    has = pairs.sum(axis=1)
+    tails = groups_of(column).staying_p_values(
+        (pairs * right).sum(axis=1), has, right @ column.counts
+    )
+    return min(1.0, column.n_values * float(tails.min()))
+
+
 def _slices(target: Target, column: AttackedColumn) -> Finding:
     n_values = column.n_values
     has = np.bincount(column.truth, minlength=n_values)
+    promised = kept_chances(column)
     chances = np.bincount(column.truth[column.kept], minlength=n_values) / np.maximum(has, 1)
-    right, sizes, tails = [], [], []
+    right, sizes, tails, means = [], [], [], []
     for plain in target.plain:
         pairs = plain.codes * n_values + column.truth
         drawn = np.bincount(pairs, minlength=plain.n_levels * n_values).reshape(-1, n_values)
         right.append(np.bincount(plain.codes[column.kept], minlength=plain.n_levels))
         sizes.append(drawn.sum(axis=1))
+        means.append(drawn @ promised)
         tails.append(hypergeometric_tail(right[-1].astype(float), drawn.astype(float), chances))
     rights, rows, p_values = (np.concatenate(slices) for slices in (right, sizes, tails))
-    worst = int(((rights - rows / column.ell) / np.sqrt(np.maximum(rows, 1))).argmax())
+    expected = np.concatenate(means)
+    worst = int(((rights - expected) / np.sqrt(np.maximum(rows, 1))).argmax())
     kept, of = int(rights[worst]), int(rows[worst])
+    claimed = f"{1 / column.ell:.4f} (1/ell) in each"
+    if column.repeats:
+        claimed = f"{expected[worst] / max(1, of):.4f} there (by the values of its rows)"
     return Finding(
         "minimality", "the most exposed slice by another column",
         "whose row is whose, the group creation", "share right in every slice",
-        f"{1 / column.ell:.4f} (1/ell) in each", kept / max(1, of), "share right",
+        claimed, kept / max(1, of), "share right",
         # The worst of many: an interval that holds for all of them at once.
         *interval(kept, of, 1 - (1 - LEVEL) / rows.size),
         min(1.0, rows.size * float(p_values.min())), column=column.name,
-        note=f"{rows.size:,} slices; the farthest above 1/ell has {of:,} rows. Groups do not "
+        note=f"{rows.size:,} slices; the farthest above it has {of:,} rows. Groups do not "
         "depend on the other columns, so minimal distortion reveals nothing",
     )  # fmt: skip

@@ -7,7 +7,8 @@ table; the program, ell, the release. Once with nothing more, once with a good p
 that was trained on the true values of other people.
 
 Claims. With the population's shares as prior, the published value is right in 1/ell of the rows,
-exactly in expectation; seeing a value multiplies its odds by a/b = (N - f) / ((ell - 1) f).
+exactly in expectation; seeing a value multiplies its odds by a/b = (N - f) / ((ell - 1) f). Where
+groups may hold a value several times, a is larger, and so is the belief (`promised`).
 With a good prior, updated beliefs are right as often as exact Bayes says, and no more.
 """
 
@@ -28,7 +29,14 @@ from countveil.auditing.beliefs import (
 )
 from countveil.auditing.chance import interval
 from countveil.auditing.findings import Finding, Outcome, not_run, tried_text
-from countveil.auditing.target import AttackedColumn, Codes, Target
+from countveil.auditing.promised import (
+    count_p_values,
+    kept_chances,
+    kept_p_value,
+    kept_p_values,
+    kept_text,
+)
+from countveil.auditing.target import AttackedColumn, Codes, Floats, Target
 from countveil.maths.adversary import cross_fitted
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.guarantees.binomial import binomial_lower, binomial_upper
@@ -38,6 +46,7 @@ from countveil.report.chart import Chart, Line
 NAME = "linkage"
 _KNOWS = "whose row is whose, all other columns, the share of each value"
 _WITH_PRIOR = _KNOWS + ", and a classifier trained on the true values of other people"
+_FACTOR = {"random": "1 x (1 + N/((ell - 1) f))"}
 _RARE_SHARE = 0.001
 _EXPOSED = 0.01
 
@@ -58,23 +67,17 @@ def attack(target: Target, stream: Stream) -> Outcome:
     return outcome
 
 
-def kept_p_value(kept: int, rows: int, column: AttackedColumn) -> float:
-    """Two-sided: how many of these rows publish their true value."""
-    least, largest = column.chances
-    tails = binomial_upper(kept, rows, largest), binomial_lower(kept, rows, least)
-    return min(1.0, 2 * min(tails))
-
-
 def _flat(column: AttackedColumn) -> Finding:
     kept, rows = int(column.kept.sum()), column.truth.size
     without = column.counts.max() / column.counts.sum()
     low, high = interval(kept, rows)
     return Finding(
         NAME, "believe the published value", _KNOWS, "prior odds x a/b, prior = share",
-        f"{1 / column.ell:.4f} (1/ell)", kept / max(1, rows), "share right", low, high,
-        kept_p_value(kept, rows, column), column=column.name,
+        kept_text(column), kept / max(1, rows), "share right", low, high,
+        kept_p_value(column), column=column.name,
         note=f"{rows:,} linked rows; the most frequent value, guessed without the release, is "
-        f"right for {without:.4f}",
+        f"right for {without:.4f}"
+        + ("; tested for halves of the values" if column.groups == "random" else ""),
     )  # fmt: skip
 
 
@@ -95,12 +98,13 @@ def _rare(column: AttackedColumn) -> Finding:
     has, shows = rare[column.truth], rare[column.released]
     right, believed = int(column.kept[shows].sum()), int(shows.sum())
     most = int(column.counts[rare].max())
-    factor = (column.rows - most) / ((column.ell - 1) * most)
+    own = column.rows_at(np.flatnonzero(has))
+    factor = float(_factors(column)[rare].min())
     low, high = interval(right, believed)
     return Finding(
         NAME, "believe a published rare value", _KNOWS, "prior odds x a/b, prior = share",
-        f"{1 / column.ell:.4f} (1/ell)", right / max(1, believed), "share right", low, high,
-        kept_p_value(int(column.kept[has].sum()), int(has.sum()), column), column=column.name,
+        kept_text(own), right / max(1, believed), "share right", low, high,
+        kept_p_value(own), column=column.name,
         note=f"{int(rare.sum())} such values, of at most {most:,} rows; before, the belief "
         f"was below {most / column.rows:.4%}: odds rise by {factor:,.0f} or more",
     )  # fmt: skip
@@ -109,14 +113,16 @@ def _rare(column: AttackedColumn) -> Finding:
 def _odds(column: AttackedColumn, target: Target) -> Finding:
     """Every value: how often it is published by those who have it, and by the others."""
     everybody = target.n_linked == target.rows
-    least, largest = column.chances
-    size = round(1 / largest)
     n = column.n_values
     has = np.bincount(column.truth, minlength=n)
     kept = np.bincount(column.truth[column.kept], minlength=n)
     false = np.bincount(column.released, minlength=n) - kept
-    tests = [kept_p_value(k, h, column) for k, h in zip(kept.tolist(), has.tolist(), strict=True)]
-    if everybody:
+    tests = kept_p_values(column)
+    if everybody and column.repeats:
+        tests += count_p_values(column)
+    elif everybody:
+        least, largest = column.chances
+        size = round(1 / largest)
         for f, others_publish in zip(has.tolist(), false.tolist(), strict=True):
             trials, more = f * (size - 1), f if least < largest else 0
             upper = binomial_upper(others_publish, trials + more, largest)
@@ -125,17 +131,27 @@ def _odds(column: AttackedColumn, target: Target) -> Finding:
     others = np.maximum(1, column.truth.size - has)
     with np.errstate(divide="ignore", invalid="ignore"):
         measured = (kept / has) / (false / others)
-        claimed = others / ((column.ell - 1) * has)
+        claimed = _factors(column)
         ratio = (measured / claimed)[usual & (false > 0)]
     middle = float(np.median(ratio)) if ratio.size else 1.0
     low, high = (np.quantile(ratio, [0.05, 0.95]).tolist()) if ratio.size else (None, None)
     return Finding(
         NAME, "odds of every value", _KNOWS, "a/b of each value, counted",
-        "1 x (N - f)/((ell - 1) f)", middle, "measured / claimed factor", low, high,
+        _FACTOR.get(column.groups, "1 x (N - f)/((ell - 1) f)"),
+        middle, "measured / claimed factor", low, high,
         min(1.0, len(tests) * min(tests)), column=column.name,
-        note="median and 90% range over values; tested value by value, exact binomial"
+        note="median and 90% range over values; tested value by value, "
+        + ("proven bounds" if column.repeats else "exact binomial")
         + ("" if everybody else "; only those who have it, as not everybody is linked"),
     )  # fmt: skip
+
+
+def _factors(column: AttackedColumn) -> Floats:
+    """By which seeing a value multiplies its odds: a/b, with b = f (1 - a)/(N - f)."""
+    a, counts = kept_chances(column), column.counts
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factors: Floats = a * (counts.sum() - counts) / ((1 - a) * counts)
+    return factors
 
 
 def _with_prior(target: Target, column: AttackedColumn, stream: Stream) -> Outcome:
@@ -172,7 +188,7 @@ def informed_findings(
     right = beliefs.guess == column.truth[:, None]
     overall = score(right, column, folds)
     # What he starts from: the chance of publishing the truth.
-    kept = kept_p_value(int(column.kept.sum()), rows.size, column)
+    kept = kept_p_value(column)
     without = int((prior.argmax(axis=1) == column.truth).sum())
     low, high = interval(overall.successes, overall.rows)
     findings = [

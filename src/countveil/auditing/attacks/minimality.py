@@ -11,16 +11,18 @@ groups or draws depended on them, some row would publish another value.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from countveil.auditing.attacks.repetition import fitting_settings
 from countveil.auditing.case import AuditCase
 from countveil.auditing.findings import Finding, Outcome
 from countveil.auditing.linking import read_stored
-from countveil.maths.groups import ColumnSettings, largest_ell
+from countveil.maths.groups import ColumnSettings
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Stream
@@ -37,11 +39,13 @@ def attack(case: AuditCase, stream: Stream) -> Outcome:
     chosen = np.linspace(0, rows - 1, min(rows, _ROWS)).astype(np.int64)
     codes = {name: column.codes[chosen] for name, column in truth.items()}
     plain = [name for name in truth if name not in settings][:_MOST_PLAIN]
-    fitting = {
-        name: ColumnSettings(ell, choice.groups)
-        for name, choice in settings.items()
-        if (ell := min(choice.ell, largest_ell(np.bincount(codes[name])))) >= 2
-    }
+    fitting = {}
+    for name, choice in settings.items():
+        places = case.common.get(name, ())
+        fits = fitting_settings(codes[name], choice, len(truth[name].values), places)
+        if fits is not None:
+            there = sorted(set(places) & set(codes[name].tolist()))
+            fitting[name] = replace(fits, common=tuple(map(_label, there)))
     if not plain or not fitting:
         return Outcome()
     seed = int(stream.below(1 << 62, 1)[0])
@@ -75,7 +79,7 @@ def _published(
     while number in codes:
         number += "_"
     columns: dict[str, Any] = {name: codes[name][order] for name in plain}
-    columns |= {name: np.char.mod("v%07d", codes[name]) for name in settings}
+    columns |= {name: list(map(_label, codes[name].tolist())) for name in settings}
     columns[number] = np.arange(order.size)
     run_publish(
         pa.table(columns),
@@ -86,3 +90,7 @@ def _published(
     stored = read_stored(folder, [number, *settings])
     place = np.argsort(np.array(stored[number].values)[stored[number].codes])
     return {name: np.array(stored[name].values)[stored[name].codes][place] for name in settings}
+
+
+def _label(code: int) -> str:
+    return f"v{code:07d}"

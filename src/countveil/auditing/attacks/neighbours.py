@@ -11,14 +11,13 @@ One of the j is the person he is after.
 
 Claim: he is right as often as exact Bayes with the channel is on average over all orders in which
 the published values could have been dealt (`beliefs`), and the people he is after publish the truth
-with probability 1/ell: knowledge of all others adds nothing to that.
+with the chance that is promised: knowledge of all others adds nothing to that.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from countveil.auditing.attacks.linkage import kept_p_value
 from countveil.auditing.beliefs import Score, score
 from countveil.auditing.chance import interval
 from countveil.auditing.findings import (
@@ -28,6 +27,7 @@ from countveil.auditing.findings import (
     too_few_cells,
     tried_text,
 )
+from countveil.auditing.promised import kept_p_value
 from countveil.auditing.target import AttackedColumn, Codes, Target
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.randomness import Stream
@@ -69,8 +69,8 @@ def _finding(
     """`kept` is the p-value of how often these people publish the truth: what he starts from."""
     low, high = interval(result.successes, result.rows)
     return Finding(
-        NAME, attack, knows, method, f"{result.expected / result.rows:.4f} (exact Bayes)",
-        result.successes / result.rows, "share right", low, high,
+        NAME, attack, knows, method, f"{result.expected / max(1, result.rows):.4f} (exact Bayes)",
+        result.successes / max(1, result.rows), "share right", low, high,
         min(1.0, 2 * min(result.p_value, kept)), column=column, note=note, tried=tried,
     )  # fmt: skip
 
@@ -93,14 +93,10 @@ def _all_but_two(column: AttackedColumn, stream: Stream) -> Finding:
     return _finding(
         "who of two has which of two values", "the true values of everybody else",
         "both rows by the channel", score(right, column.rows_at(two)),
-        _kept(column.rows_at(np.concatenate([one, two]))), column.name,
+        kept_p_value(column.rows_at(np.concatenate([one, two]))), column.name,
         f"{one.size:,} pairs; a coin is right for 0.5",
         tried_text(one.size, int(differ.sum()), "pairs"),
     )  # fmt: skip
-
-
-def _kept(column: AttackedColumn) -> float:
-    return kept_p_value(int(column.kept.sum()), column.truth.size, column)
 
 
 def _cells(target: Target, stream: Stream) -> tuple[list[Codes], int]:
@@ -131,7 +127,7 @@ def _all_but_some(column: AttackedColumn, cells: list[Codes], n_cells: int) -> O
         _finding(
             f"a person in a cell of which {unknown} {'is' if unknown == 1 else 'are'} unknown",
             f"the true values of all but {unknown} of the cell, not whose row is whose",
-            "the cell's published values by the channel", result, _kept(first), column.name,
+            "the cell's published values by the channel", result, kept_p_value(first), column.name,
             f"{len(chosen):,} cells of {sizes:.0f} rows on average",
             tried_text(len(chosen), n_cells, "cells"),
         )

@@ -14,6 +14,11 @@ at most 1/x (Markov). The bets are on greedy groups and on groups dealt in the o
 all of the groups or in a small part of them. As whole groups follow the design up to a few meetings
 per pair, that much is conceded: about what `benchmarks/groups.py` measures, and a test checks the
 groups against it. If a rule made a fifth of the groups, it would still be detected (tested).
+Common values are copies that groups treat as different; a rule would spread them evenly.
+
+Claim for random groups: who meets whom is chance, so rows publish a value of any set that they are
+in as often as the size of the set says. Tested for sets of neighbouring values, by name and by
+frequency, of every size: groups by a rule would take like or unlike values together.
 """
 
 from __future__ import annotations
@@ -21,7 +26,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
+from countveil.auditing.chance import interval
 from countveil.auditing.findings import (
     BY_DESIGN,
     KNOWN_LIMIT,
@@ -30,22 +37,32 @@ from countveil.auditing.findings import (
     not_run,
     too_few,
 )
+from countveil.auditing.promised import (
+    MEETINGS,
+    MEETINGS_PART,
+    conceded_meetings,
+    kept_chances,
+    staying_p_value,
+)
 from countveil.auditing.target import LEAST_LINKED, AttackedColumn, Codes, Floats, Target
 from countveil.maths.channel import (
     Templates,
     channel_matrix,
-    design_channel,
     greedy_templates,
     view_of_release,
 )
+from countveil.maths.channel.common import Copies
 from countveil.maths.groups.trades import wrap_around
 from countveil.randomness import Stream
 
 NAME = "reconstruction"
 _KNOWS = "the program and ell, the release, whose row is whose; not the key"
-_METHODS = {"mixed": "the fitted design", "anatomy": "the greedy creation, re-run"}
-# Whole groups follow the design up to this many meetings of a pair, and this share of them.
-MEETINGS, MEETINGS_PART = 3.0, 0.005
+_METHODS = {
+    "mixed": "the fitted design",
+    "random": "the shares of all values",
+    "anatomy": "the greedy creation, re-run",
+}
+_RULE = "explain the release by a rule"
 MOST_VALUES = 1_000
 _EVEN_COUNT = 300
 # The share of the groups that a bet supposes to follow the rule.
@@ -66,15 +83,24 @@ def attack(target: Target, _stream: Stream) -> Outcome:
                 )
             )
             continue
-        outcome.findings += [_candidates(column, method) for method in _METHODS]
-        if column.groups != "anatomy" and column.counts.max() <= column.counts.sum() // column.ell:
+        outcome.findings += [_candidates(column, method) for method in _comparable(column)]
+        if column.groups == "random":
+            outcome.findings.append(_sets_of_values(column))
+        elif column.groups == "mixed" and (column.common or column.different):
             outcome.findings.append(_better_rule(column))
     return outcome
 
 
+def _comparable(column: AttackedColumn) -> list[str]:
+    """The column's own way to form groups, and those that need different values, if possible."""
+    others = ("mixed", "anatomy") if column.different and not column.common else ()
+    return list(dict.fromkeys([column.groups, *others]))
+
+
 def beliefs_by_rule(column: AttackedColumn, method: str) -> Floats | None:
     """Belief in each true value (rows) given each published one, by re-running `method`."""
-    whole = view_of_release(column.published, column.rows, column.ell, method).whole
+    common = column.common if method == column.groups else ()
+    whole = view_of_release(column.published, column.rows, column.ell, method, common).whole
     if whole is None:
         return None
     joint = column.shares[:, None] * (whole + 1e-12)
@@ -102,6 +128,8 @@ def _candidates(column: AttackedColumn, method: str) -> Finding:
         note = f"for comparison: what {method} groups would leave; {note}"
     elif method == "anatomy":
         note += "; the re-run misses the true groups here and there, which costs him little"
+    elif not column.different:
+        note += "; no groups of different values exist for him to re-run"
     error = 1.96 * float(surprise.std()) / math.sqrt(max(1, surprise.size))
     return Finding(
         NAME, f"candidates left by {method} groups", _KNOWS, _METHODS[method],
@@ -115,12 +143,13 @@ def _candidates(column: AttackedColumn, method: str) -> Finding:
 
 def _better_rule(column: AttackedColumn) -> Finding:
     """Does a rule that anybody could re-run explain who publishes what better than the design?"""
-    design = design_channel(column.counts, column.ell)
-    eligible = _fitting(column)
-    rows, times = wrap_around(eligible, int(eligible.sum()) // column.ell)
+    design = design_of(column)
+    copies = Copies.of(_fitting(column), column.ell, np.array(column.common, np.int64))
+    rows, times = wrap_around(copies.counts, int(copies.counts.sum()) // column.ell)
+    ordered = Templates.from_rows(copies.counts.size, [(rows, times)])
     rules = {
-        "greedy": channel_matrix(greedy_templates(eligible, column.ell)),
-        "in order": channel_matrix(Templates.from_rows(column.n_values, [(rows, times)])),
+        "greedy": copies.by_value(channel_matrix(greedy_templates(copies.counts, column.ell))),
+        "in order": copies.by_value(channel_matrix(ordered)),
     }
     gains = {
         (name, stake): _gain(column, design, rule, stake)
@@ -130,11 +159,58 @@ def _better_rule(column: AttackedColumn) -> Finding:
     best = max(gains, key=lambda bet: gains[bet])
     p_value = min(1.0, len(gains) * math.exp(-max(0.0, gains[best])))
     return Finding(
-        NAME, "explain the release by a rule", _KNOWS, "bet on greedy and on ordered groups",
+        NAME, _RULE, _KNOWS, "bet on greedy and on ordered groups",
         "no rule beats the design (0 or less)", gains[best], "log of the stake won",
         p_value=p_value, column=column.name,
         note=f"best bet: {best[1]:.1%} of the groups {best[0]}; {MEETINGS:.0f} meetings of a pair "
         f"and {MEETINGS_PART:.1%} conceded",
+    )  # fmt: skip
+
+
+def design_of(column: AttackedColumn) -> Floats:
+    """P(published | true) by the groups that the publisher should have formed."""
+    if column.groups == "random":
+        gap = kept_chances(column) - _met_at_random(column)
+        return np.diag(gap) + _met_at_random(column)
+    if column.groups == "anatomy":
+        return channel_matrix(greedy_templates(column.counts, column.ell))
+    copies = Copies.of(column.counts, column.ell, np.array(column.common, np.int64))
+    return copies.channel(column.ell)
+
+
+def _met_at_random(column: AttackedColumn) -> Floats:
+    view = view_of_release(column.counts, int(column.counts.sum()), column.ell, "random")
+    return view.b
+
+
+def _sets_of_values(column: AttackedColumn) -> Finding:
+    """Do rows publish a value of their own set as often as groups formed at random make them?"""
+    by_frequency = np.argsort(-column.counts, kind="stable")
+    sets: dict[bytes, NDArray[np.bool_]] = {}
+    for order in (np.arange(column.n_values), by_frequency):
+        width = column.n_values
+        while width > 1:
+            width = -(-width // 2)
+            for start in range(0, column.n_values, width):
+                mask = np.zeros(column.n_values, bool)
+                mask[order[start : start + width]] = True
+                sets[mask.tobytes()] = mask
+    masks = list(sets.values()) or [np.ones(column.n_values, bool)]
+    p_value = staying_p_value(column, masks)
+    largest = max(masks, key=lambda mask: int(column.counts[mask].sum() * (~mask).any()))
+    inside = largest[column.truth]
+    stayed, of = int((inside & largest[column.released]).sum()), int(inside.sum())
+    rows = int(column.counts.sum())
+    groups = column.rows // column.ell
+    met = (1 - groups / column.rows) * max(0, int(column.counts[largest].sum()) - 1)
+    expected = groups / column.rows + met / max(1, rows - 1)
+    low, high = interval(stayed, of)
+    return Finding(
+        NAME, _RULE, _KNOWS, "count rows that publish a value of their own set of values",
+        f"{expected:.4f} (random groups)", stayed / max(1, of), "share of the rows of a set",
+        low, high, p_value=p_value, column=column.name,
+        note=f"{len(masks):,} sets of neighbouring values tested, by name and by frequency; shown "
+        f"is one of {of:,} rows. Who meets whom follows no rule that he could re-run",
     )  # fmt: skip
 
 
@@ -157,17 +233,17 @@ def fair_mean(
     both = often[:, None] & often[None, :] & (design > 0)
     ratio = np.where(both, 1 - stake + stake * rule / np.maximum(design, 1e-300), 1.0)
     met = design * column.ell * column.counts[:, None]
-    unsure = (MEETINGS + MEETINGS_PART * met) / (column.ell * np.maximum(column.counts, 1)[:, None])
-    off_diagonal = ~np.eye(column.n_values, dtype=bool)
-    conceded = (unsure * np.abs(ratio - 1) * both * off_diagonal).sum(axis=1)
+    unsure = conceded_meetings(column, met) / (column.ell * np.maximum(column.counts, 1)[:, None])
+    # Own values are met once, in every group; common ones are met by their copies.
+    inexact = ~np.eye(column.n_values, dtype=bool)
+    inexact[list(column.common), list(column.common)] = True
+    conceded = (unsure * np.abs(ratio - 1) * both * inexact).sum(axis=1)
     return ratio, (design * ratio).sum(axis=1) + conceded
 
 
 def _gain(column: AttackedColumn, design: Floats, rule: Floats, stake: float) -> float:
     ratio, mean = fair_mean(column, design, rule, stake)
-    has = np.bincount(column.truth, minlength=column.n_values)
-    pairs = np.bincount(
-        column.truth * column.n_values + column.released, minlength=column.n_values**2
-    ).reshape(column.n_values, column.n_values)
+    pairs = column.pairs()
+    has = pairs.sum(axis=1)
     some = has > 0
     return float((pairs * np.log(ratio)).sum() - (has[some] * np.log(mean[some])).sum())

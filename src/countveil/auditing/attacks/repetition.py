@@ -16,10 +16,11 @@ import numpy as np
 
 from countveil.auditing.chance import interval
 from countveil.auditing.findings import KNOWN_LIMIT, Finding, Outcome, not_run, tried_text
+from countveil.auditing.promised import kept_text
 from countveil.auditing.target import AttackedColumn, Codes, Floats, Target
 from countveil.maths.channel import view_of_release
-from countveil.maths.groups import ColumnSettings, form_groups, largest_ell
-from countveil.maths.mechanism import Dealer, draw_published
+from countveil.maths.groups import ColumnSettings, largest_ell
+from countveil.maths.mechanism import Dealer, draw_column
 from countveil.randomness import Stream
 from countveil.report.chart import Chart, Line
 
@@ -45,16 +46,40 @@ def attack(target: Target, stream: Stream) -> Outcome:
     return outcome
 
 
-def deal_again(truth: Codes, settings: ColumnSettings, n_values: int, stream: Stream) -> Codes:
+def deal_again(
+    truth: Codes,
+    settings: ColumnSettings,
+    n_values: int,
+    stream: Stream,
+    common: tuple[int, ...] = (),
+) -> Codes:
     """One more publication of these rows."""
-    groups = form_groups(np.bincount(truth, minlength=n_values), settings, stream.spawn())
-    return Dealer(draw_published(groups, stream.spawn()), stream.spawn()).deal(truth)
+    counts = np.bincount(truth, minlength=n_values)
+    drawn = draw_column(counts, settings, (stream.spawn(), stream.spawn()), common)
+    return Dealer(drawn, stream.spawn()).deal(truth)
 
 
-def _evidence(released: Codes, settings: ColumnSettings, n_values: int) -> Floats:
+def fitting_settings(
+    truth: Codes, column: AttackedColumn | ColumnSettings, n_values: int, common: tuple[int, ...]
+) -> ColumnSettings | None:
+    """The settings of the column, with the largest ell that these rows allow; None if none does."""
+    counts = np.bincount(truth, minlength=n_values)
+    if column.groups == "random":
+        most = truth.size
+    elif common:
+        most = truth.size // max(1, int(np.delete(counts, common).max(initial=0)))
+    else:
+        most = largest_ell(counts)
+    ell = min(column.ell, most)
+    return ColumnSettings(ell, column.groups) if ell >= 2 else None
+
+
+def _evidence(
+    released: Codes, settings: ColumnSettings, n_values: int, common: tuple[int, ...]
+) -> Floats:
     """Logarithm of P(published | true) for every row (rows) and true value (columns)."""
     published = np.bincount(released, minlength=n_values)
-    view = view_of_release(published, released.size, settings.ell, settings.groups)
+    view = view_of_release(published, released.size, settings.ell, settings.groups, common)
     whole = (
         view.whole if view.whole is not None else np.tile(published / released.size, (n_values, 1))
     )
@@ -63,17 +88,17 @@ def _evidence(released: Codes, settings: ColumnSettings, n_values: int) -> Float
 
 def _repeat(column: AttackedColumn, stream: Stream) -> Outcome:
     truth, n_values = column.truth, column.n_values
-    ell = min(column.ell, largest_ell(np.bincount(truth, minlength=n_values)))
-    if ell < 2:
+    settings = fitting_settings(truth, column, n_values, column.common)
+    if settings is None:
         return Outcome()
-    settings = ColumnSettings(ell, column.groups)
+    ell = settings.ell
     shares = np.maximum(np.bincount(truth, minlength=n_values), 0.5) / truth.size
     log_belief = np.tile(np.log(shares), (truth.size, 1))
     right, dealt = [], []
     for _ in range(MOST_RELEASES):
-        released = deal_again(truth, settings, n_values, stream)
+        released = deal_again(truth, settings, n_values, stream, column.common)
         dealt.append(released)
-        log_belief += _evidence(released, settings, n_values)
+        log_belief += _evidence(released, settings, n_values, column.common)
         right.append(int((log_belief.argmax(axis=1) == truth).sum()))
     bounds = [interval(count, truth.size) for count in right]
     steps = list(range(1, MOST_RELEASES + 1))
@@ -87,25 +112,25 @@ def _repeat(column: AttackedColumn, stream: Stream) -> Outcome:
     findings = [
         Finding(
             NAME, f"{number} independent releases", "whose row is whose in each of them",
-            "exact Bayes, evidence multiplied", f"{1 / ell:.4f} (1/ell) for one release only",
+            "exact Bayes, evidence multiplied", f"{kept_text(column)} for one release only",
             right[number - 1] / truth.size, "share right", *bounds[number - 1],
             verdict=KNOWN_LIMIT, column=column.name,
         )
         for number in sorted({2, 5, MOST_RELEASES})
     ]  # fmt: skip
-    findings.insert(0, _agreeing(truth, dealt[0], dealt[1], column.name, ell))
-    return Outcome([*findings, _overlap(column, settings, shares, stream)], [chart])
+    findings.insert(0, _agreeing(column, dealt[0], dealt[1]))
+    return Outcome([*findings, *_overlap(column, settings, shares, stream)], [chart])
 
 
-def _agreeing(truth: Codes, one: Codes, two: Codes, name: str, ell: int) -> Finding:
+def _agreeing(column: AttackedColumn, one: Codes, two: Codes) -> Finding:
     """Rows that publish the same value twice."""
     agree = one == two
-    right = int((one == truth)[agree].sum())
+    right = int((one == column.truth)[agree].sum())
     return Finding(
         NAME, "two releases that agree on a row", "whose row is whose in each of them",
-        "believe the value that both show", f"{1 / ell:.4f} (1/ell) for one release only",
+        "believe the value that both show", f"{kept_text(column)} for one release only",
         right / max(1, int(agree.sum())), "share right", *interval(right, int(agree.sum())),
-        verdict=KNOWN_LIMIT, column=name,
+        verdict=KNOWN_LIMIT, column=column.name,
         note=f"{float(agree.mean()):.1%} of the rows; the same as two columns that determine each "
         "other",
     )  # fmt: skip
@@ -113,7 +138,7 @@ def _agreeing(truth: Codes, one: Codes, two: Codes, name: str, ell: int) -> Find
 
 def _overlap(
     column: AttackedColumn, settings: ColumnSettings, shares: Floats, stream: Stream
-) -> Finding:
+) -> list[Finding]:
     """Two tables that share three fifths of all rows."""
     truth, n_values = column.truth, column.n_values
     cut = truth.size // 5
@@ -121,22 +146,24 @@ def _overlap(
     times, shown = np.zeros(truth.size, np.int64), []
     for rows in (slice(0, truth.size - cut), slice(cut, truth.size)):
         subset = truth[rows]
-        ell = min(settings.ell, largest_ell(np.bincount(subset, minlength=n_values)))
-        fitting = ColumnSettings(max(2, ell), settings.groups)
+        fitting = fitting_settings(subset, settings, n_values, column.common)
+        if fitting is None:
+            return []
         released = np.full(truth.size, -1, np.int64)
-        released[rows] = deal_again(subset, fitting, n_values, stream)
+        released[rows] = deal_again(subset, fitting, n_values, stream, column.common)
         shown.append(released)
-        log_belief[rows] += _evidence(released[rows], fitting, n_values)
+        log_belief[rows] += _evidence(released[rows], fitting, n_values, column.common)
         times[rows] += 1
     right = log_belief.argmax(axis=1) == truth
     both, once = right[times == 2], right[times == 1]
     agreed = right[(times == 2) & (shown[0] == shown[1])]
-    return Finding(
+    finding = Finding(
         NAME, "two releases of overlapping tables", "whose row is whose in each of them",
-        "exact Bayes, evidence multiplied", f"{1 / settings.ell:.4f} (1/ell) for one release only",
+        "exact Bayes, evidence multiplied", f"{kept_text(column)} for one release only",
         float(agreed.sum()) / max(1, agreed.size), "share right",
         *interval(int(agreed.sum()), agreed.size),
         verdict=KNOWN_LIMIT, column=column.name,
         note=f"persons in both tables whose values agree; all in both: "
         f"{float(both.mean()):.4f}; {float(once.mean()):.4f} for those in one table",
     )  # fmt: skip
+    return [finding]

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.auditing.attacks import value_counts
-from countveil.auditing.attacks.linkage import kept_p_value
 from countveil.auditing.attacks.value_counts import ERROR, MOST, NAME
 from countveil.auditing.beliefs import score
 from countveil.auditing.chance import interval
@@ -31,6 +30,7 @@ from countveil.auditing.findings import (
     too_few,
     too_few_cells,
 )
+from countveil.auditing.promised import kept_p_value
 from countveil.auditing.target import LEAST_LINKED, AttackedColumn, Codes, Floats, Target
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.estimate import shrunk_counts
@@ -194,12 +194,15 @@ def _differencing(column: AttackedColumn, cells: Codes, stream: Stream) -> Findi
     attacked = column.rows_at(persons)
     result = score(guesses == attacked.truth[:, None], attacked)
     named = guesses[np.arange(persons.size), attacked.released] == attacked.released
-    kept = kept_p_value(int(attacked.kept.sum()), result.rows, column)
+    kept = kept_p_value(attacked)
     low, high = interval(result.successes, result.rows)
+    claimed = f"{result.expected / max(1, result.rows):.4f} (as the row itself)"
+    if not column.repeats:
+        claimed = f"{1 / column.ell:.4f} (1/ell, as the row itself)"
     return Finding(
         NAME, "two queries that differ in one person", "the release, the person's other columns",
         "the value whose shrunk estimate moved most",
-        f"{1 / column.ell:.4f} (1/ell, as the row itself)", result.successes / result.rows,
+        claimed, result.successes / max(1, result.rows),
         "share right", low, high,
         # Where the difference names the published value, dealing it again cannot change the sum.
         min(1.0, 2 * min(result.p_value, kept)),

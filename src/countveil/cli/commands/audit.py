@@ -9,6 +9,7 @@ import typer
 
 from countveil.cli.options import (
     NOTHING_GIVEN,
+    CommonOption,
     ContactOption,
     EllOption,
     ForceReportOption,
@@ -23,6 +24,7 @@ from countveil.cli.options import (
     ResidueOption,
     TitleOption,
     reading_and_shaping,
+    with_common,
     with_ell,
     with_table_options,
 )
@@ -65,6 +67,7 @@ def command(
     contact: ContactOption = "",
     shaping: Given = NOTHING_GIVEN,
     groups: GroupsOption = Groups.MIXED,
+    common: CommonOption = None,
     residue: ResidueOption = Residue.ABSORB,
     source: Given = NOTHING_GIVEN,
     style: FormatOption = Format.TABLE,
@@ -91,7 +94,9 @@ def command(
     from countveil.report.whole_file import check_file, write_file
     from countveil.tables import input_files
 
-    protecting = Protecting.of(with_ell(sensitive, ell), groups=groups, residue=residue)
+    protecting = Protecting.of(
+        with_ell(sensitive, ell), groups=groups, residue=residue, common=with_common(common)
+    )
     named = [name for text in attacks or () for name in text.split(",") if name]
     with progress_shown() as progress:
         reading, shape = reading_and_shaping(source, shaping, progress)
@@ -119,7 +124,8 @@ def _print(audit: Audit, style: Format) -> None:
         return
     for sentence in audit.headline():
         print_paragraph(sentence)
-    print_paragraph(audit.attacked())
+    for sentence in (audit.attacked(), *audit.promised()):
+        print_paragraph(sentence)
     for heading, lines in audit.by_adversary():
         print()
         print_paragraph(heading)

@@ -43,7 +43,7 @@ Floats = NDArray[np.float64]
 # the others either.
 COMMON_FROM = 0.5
 # Copies of a common value, times ell: no copy has more than N / (2 ell) rows, whatever its share.
-_COPIES = 2
+COPIES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Copies:
     def of(cls, counts: Counts, ell: int, common: Counts) -> Copies:
         """Every value of `common` in copies; the others are their own only copy."""
         parts = np.ones(counts.size, np.int64)
-        parts[common] = _COPIES * ell
+        parts[common] = COPIES * ell
         owner = np.repeat(np.arange(counts.size), parts)
         number = np.arange(owner.size) - np.repeat(np.cumsum(parts) - parts, parts)
         share, more = np.divmod(counts, parts)
@@ -66,7 +66,10 @@ class Copies:
 
     def channel(self, ell: int) -> Floats:
         """W of the values: a row is in one of the copies, and publishes any of them."""
-        by_copy = design_channel(self.counts, ell)
+        return self.by_value(design_channel(self.counts, ell))
+
+    def by_value(self, by_copy: Floats) -> Floats:
+        """P(published | true) of the values, from that of the copies."""
         published = np.zeros((self.owner.size, self.n_values))
         np.add.at(published.T, self.owner, by_copy.T)
         whole = np.zeros((self.n_values, self.n_values))
