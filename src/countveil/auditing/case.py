@@ -132,6 +132,11 @@ def fitting_manifest(folder: Path, settings: Mapping[str, ColumnSettings]) -> Ma
                 f"Column {name!r} was published with ell = {entry.ell}, not {choice.ell}. Give the "
                 f"ell of the release, or leave out the release to audit a plan."
             )
+        if entry.odds is not None:
+            raise SettingsError(
+                f"The attacks are written for groups without noise before them; column {name!r} of "
+                f"the release bounds the odds by noise, and cannot be audited yet."
+            )
         asked, there = set(choice.common), set(_common_texts(entry))
         if (choice.common_auto and not there) or (asked and asked != there):
             raise SettingsError(

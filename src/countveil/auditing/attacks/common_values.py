@@ -6,7 +6,8 @@ Knows: whose row is whose, the share of each value; the second adversary also th
 none of the common values. What such a person publishes is then his own value, or one of the few
 others in his group, most places of which common values fill.
 
-Claims. A published common value of share s is right with probability s + (1 - s)/ell. Somebody who
+Claims. A published common value of share s is right with probability s + (1 - s)/ell, or a little
+less where the others are few, since these do not repeat: as the design says. Somebody who
 has ruled the common values out believes another one that is published at the figure of the promise
 (`beliefs_without_common`), and no more: people without a common value publish their own as often as
 everybody else does, and some value that is not common as often as the design of the groups says.
@@ -24,6 +25,7 @@ from countveil.auditing.findings import Finding, Outcome, not_run
 from countveil.auditing.promised import (
     conceded,
     copies_of,
+    kept_chances,
     kept_p_value,
     kept_p_values,
     slack,
@@ -60,12 +62,14 @@ def _common(column: AttackedColumn) -> Finding:
     shows = np.isin(column.released, common)
     right, believed = int(column.kept[shows].sum()), int(shows.sum())
     shares = column.counts[common] / column.counts.sum()
-    beliefs = [common_belief(share, column.ell) for share in shares.tolist()]
+    promised = [common_belief(share, column.ell) for share in shares.tolist()]
+    designed = float(np.average(kept_chances(column)[common], weights=shares))
     p_values = kept_p_values(column)
     low, high = interval(right, believed)
     return Finding(
         NAME, "believe a published common value", _KNOWS, "prior odds x a/b, prior = share",
-        f"{float(np.average(beliefs, weights=shares)):.4f} (s + (1 - s)/ell)",
+        f"{designed:.4f} (about s + (1 - s)/ell = "
+        f"{float(np.average(promised, weights=shares)):.4f})",
         right / max(1, believed), "share right", low, high,
         min(1.0, len(common) * min(p_values[value] for value in common)), column=column.name,
         note=f"{len(common)} common {'values' if len(common) > 1 else 'value'}, in "

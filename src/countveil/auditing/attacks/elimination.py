@@ -11,7 +11,7 @@ more credible than the true one.
 Slices: a minimality attack presupposes that groups depend on the other columns. Then some slices by
 these columns would publish the truth more often than 1/ell. Given how many rows of each value
 publish the truth, which ones do is a random choice: exact tests, slice by slice. And decoys would
-come from similar people: `alike`.
+come from similar people: `minimality`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.auditing.attacks.alike import decoys_from_alike
+from countveil.auditing.attacks.minimality import decoys_from_alike
 from countveil.auditing.attacks.reconstruction import (
     MOST_VALUES,
     beliefs_by_rule,
