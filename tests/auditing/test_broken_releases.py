@@ -17,7 +17,7 @@ import pytest
 
 import countveil as cv
 from countveil.engines.local import publish_rows
-from countveil.maths.mechanism import draw
+from countveil.maths.mechanism import draw, random_groups
 from countveil.publishing import publisher
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness, Stream
@@ -103,12 +103,39 @@ def leaked(_patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None:
     broken.reseal(folder)
 
 
+def twice_the_truth_at_random(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None:
+    instead = broken.draws_random_groups_with_the_truth_too_often
+    patch.setattr(random_groups, "draw_random_groups", instead)
+    protecting = Protecting.of({"job": ELL}, groups="random")
+    publisher.run_publish(table, protecting, Writing.of(folder, again=True), shaping=SHAPING)
+
+
+def common_spread_evenly(patch: pytest.MonkeyPatch, table: pa.Table, folder: Path) -> None:
+    """Two of three people have one job, and every group the same number of them."""
+    patch.setattr(draw, "form_groups", broken.spreads_common_values_evenly)
+    jobs = ["at home" if row % 3 else job for row, job in enumerate(table["job"].to_pylist())]
+    skewed = table.set_column(2, "job", pa.array(jobs))
+    protecting = Protecting.of({"job": ELL}, common={"job": "at home"})
+    publisher.run_publish(skewed, protecting, Writing.of(folder, again=True), shaping=SHAPING)
+    pq.write_table(skewed, folder.parent / "table.parquet")
+
+
 BROKEN: dict[str, tuple[Callable[[pytest.MonkeyPatch, pa.Table, Path], None], str, str]] = {
     "p = 2/ell": (twice_the_truth, "linkage", "believe the published value"),
     "groups of ell - 1": (one_less, "linkage", "believe the published value"),
     "groups in order": (in_order, "reconstruction", "published values of neighbouring rows"),
     "leaked canary": (leaked, "implementation", "find values of dropped columns"),
     "one stream": (one_stream, "linkage", "truth in both columns"),
+    "p = 2/ell, random groups": (
+        twice_the_truth_at_random,
+        "linkage",
+        "believe the published value",
+    ),
+    "common values spread evenly": (
+        common_spread_evenly,
+        "linkage",
+        "common ones ruled out",
+    ),
     "whole blocks": (whole_blocks, "reconstruction", "where parts of the source went"),
 }
 

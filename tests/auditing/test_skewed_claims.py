@@ -19,9 +19,14 @@ import pyarrow as pa
 import pytest
 
 import countveil as cv
-from countveil.auditing.attacks import repetition
+from countveil.auditing import promised
+from countveil.auditing.attacks import common_values, repetition
+from countveil.auditing.target import AttackedColumn
 from countveil.errors import SettingsError
+from countveil.maths.channel.common import frequent_values
+from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.mechanism import draw, random_groups
+from countveil.randomness import Randomness
 from tests.auditing import broken
 from tests.robustness.tools import run
 
@@ -240,6 +245,39 @@ def test_common_values_that_are_not_those_of_the_release(tmp_path: Path) -> None
     cv.publish(skewed(800), {"country": 4}, tmp_path / "r", groups="random")
     with pytest.raises(SettingsError, match="published with random groups and no common values"):
         cv.audit(skewed(800), {"country": 4}, release=tmp_path / "r", common="auto")
+
+
+def test_groups_stay_within_what_the_tests_concede_about_common_values() -> None:
+    """Chances of the groups that were formed, beside those that the tests allow."""
+    for number in range(12):
+        rng = np.random.default_rng(number)
+        ell, n_others = int(rng.integers(2, 8)), int(rng.integers(8, 30))
+        shares = np.array([rng.uniform(0.3, 0.9), *np.linspace(2, 1, n_others)])
+        shares[1:] *= (1 - shares[0]) / shares[1:].sum()
+        counts = rng.multinomial(int(rng.integers(400, 4_000)), shares)
+        common = tuple(frequent_values(counts, ell).tolist())
+        settings = ColumnSettings(ell, common_auto=True)
+        groups = form_groups(counts, settings, Randomness(number).stream("groups"), common=common)
+        met = np.zeros((counts.size, counts.size))
+        for start, end, times in zip(
+            groups.indptr[:-1], groups.indptr[1:], groups.multiplicity, strict=True
+        ):
+            members = groups.members[start:end]
+            np.add.at(met, (members[:, None], members[None, :]), times / members.size)
+        chances = met / np.maximum(counts, 1)[:, None]
+        truth = np.repeat(np.arange(counts.size), counts)
+        column = AttackedColumn("x", ell, "mixed", counts, counts, truth, truth, common)
+        rare = np.delete(np.arange(counts.size), common)
+        least, most = promised.kept_between(column)
+        own = np.diag(chances)
+        assert (least - 1e-9 <= own).all()
+        assert (own <= most + 1e-9).all()
+        shown = chances[:, rare].sum(axis=1)[rare]
+        least, most = common_values.shown_between(column, everybody=False)
+        assert (least[rare] <= shown).all()
+        assert (shown <= most[rare]).all()
+        least, most = common_values.shown_between(column, everybody=True)
+        assert least[rare] @ counts[rare] <= shown @ counts[rare] <= most[rare] @ counts[rare]
 
 
 def test_noise_before_groups_is_refused(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def kept_p_value(column: AttackedColumn) -> float:
         return staying_p_value(column, halves(np.unique(column.truth), column.n_values))
     if column.common:
         has = np.bincount(column.truth, minlength=column.n_values).astype(np.float64)
-        return bounded_tail(kept, has, *_kept_between(column))
+        return bounded_tail(kept, has, *kept_between(column))
     return _binomial(kept, rows, column)
 
 
@@ -90,7 +90,7 @@ def kept_p_values(column: AttackedColumn) -> list[float]:
         return tails
     p_values = [_binomial(k, h, column) for k, h in zip(kept.tolist(), has.tolist(), strict=True)]
     if column.common:
-        least, most = _kept_between(column)
+        least, most = kept_between(column)
         for value in column.common:
             rows = np.array([float(has[value])])
             between = least[value : value + 1], most[value : value + 1]
@@ -131,7 +131,7 @@ def _count_p_value(count: int, published: int, column: AttackedColumn) -> float:
     return min(1.0, 2 * min(tails))
 
 
-def _kept_between(column: AttackedColumn) -> tuple[Floats, Floats]:
+def kept_between(column: AttackedColumn) -> tuple[Floats, Floats]:
     """The least and the most chance of each value to be published by a row that has it."""
     chances, (smallest, largest) = kept_chances(column), column.chances
     least, most = np.full(chances.size, smallest), np.full(chances.size, largest)
@@ -200,8 +200,7 @@ def staying_p_value(column: AttackedColumn, sets: list[NDArray[np.bool_]]) -> fl
         counted = np.array([mask[column.truth].sum() for mask in sets])
         stayed = np.array([(mask[column.truth] & mask[column.released]).sum() for mask in sets])
     tails = groups_of(column).staying_p_values(stayed, counted, masks @ column.counts)
-    smallest: float = tails.min()
-    return min(1.0, len(sets) * smallest)
+    return min(1.0, len(sets) * float(tails.min()))
 
 
 def promised_beliefs(column: AttackedColumn) -> dict[str, Any]:

@@ -6,9 +6,14 @@ know: attacks, single values.
 In a group of s rows, M of them in a set, each of the M publishes a value of the set with chance
 M / s, and so does any other row of the group. Given the groups, rows are independent. The numbers M
 of all groups come from one random order of the rows, and are negatively associated (Joag-Dev and
-Proschan 1983); the exponential moment of the sum, given M, rises with each of them. So it is at
-most the product over the groups of what it is for one, with M hypergeometric: exact, and Chernoff's
-bound is proven.
+Proschan 1983). The mean of a product of functions of them, all rising or all falling, is at most
+the product of the means, each with M hypergeometric: exact. So the exponential moment of the sum is
+bounded group by group, and Chernoff's bound is proven.
+
+All M add up to the rows of the set. So each function may be divided by exp(theta M) and the product
+multiplied by exp(theta x all of them), as long as it still rises, or falls, everywhere. Theta is
+chosen so that groups without and with one row of the set count the same. For a rare value the bound
+is then that of a binomial count.
 """
 
 from __future__ import annotations
@@ -58,31 +63,35 @@ class RandomGroups:
         bounds = np.zeros(successes.size)
         for within, tilts in ((most, TILTS[TILTS > 0]), (least, TILTS[TILTS < 0])):
             shares = None if counted is None else counted / np.maximum(within, 1)
-            moments = (groups - larger) * _log_moments(tilts, within, shares, self.rows, size)
-            if larger:
-                moments += larger * _log_moments(tilts, within, shares, self.rows, size + 1)
+            largest = size + (larger > 0)
+            theta = np.log1p(np.expm1(tilts) / largest) * (largest if counted is None else 1)
+            moments = theta[:, None] * (within if counted is None else counted)
+            for members, number in ((size, groups - larger), (size + 1, larger)):
+                if number:
+                    logs = _log_hypergeometric(within, self.rows, members)
+                    moments += number * _log_moments(tilts, theta, logs, shares)
             gains = self.draws * moments - tilts[:, None] * successes
             bounds = np.minimum(bounds, gains.min(axis=0))
         p_values: Floats = np.minimum(1.0, 2 * np.exp(bounds))
         return p_values
 
 
-def _log_moments(
-    tilts: Floats, inside: Codes, shares: Floats | None, rows: int, size: int
-) -> Floats:
-    """Logarithms of E exp(tilt x successes in one group), for every tilt and every set.
+def _log_moments(tilts: Floats, theta: Floats, logs: Floats, shares: Floats | None) -> Floats:
+    """Logarithms of E exp(tilt x successes in one group - theta x members), by tilt and by set.
 
-    Successes of the members of the set, of which a share counts; or, without shares, of all rows.
+    Successes and members are rows of the set that count, a share of all of them; without shares
+    all rows of the group may succeed, and all rows of the set are members.
     """
+    size = logs.shape[1] - 1
     members = np.arange(size + 1)
-    logs = _log_hypergeometric(inside, rows, size)
-    moments = np.empty((tilts.size, inside.size))
-    for place, tilt in enumerate(tilts.tolist()):
+    moments = np.empty((tilts.size, logs.shape[0]))
+    for place, (tilt, less) in enumerate(zip(tilts.tolist(), theta.tolist(), strict=True)):
         raised = math.expm1(tilt) * members / size
         if shares is None:
-            terms = logs + size * np.log1p(raised)
+            terms = logs + size * np.log1p(raised) - less * members
         else:
-            terms = logs + members * np.log1p(shares[:, None] * raised)
+            each = (1 + raised) * math.exp(-less) - 1
+            terms = logs + members * np.log1p(shares[:, None] * each)
         moments[place] = _log_sums(terms)
     return moments
 

@@ -87,7 +87,7 @@ def _ruled_out(column: AttackedColumn, *, everybody: bool) -> Finding:
         column.counts, column.ell, np.array(column.common, np.int64)
     )
     has = np.bincount(others.truth, minlength=column.n_values).astype(np.float64)
-    shown = bounded_tail(believed, has, *_shown_between(column, everybody=everybody))
+    shown = bounded_tail(believed, has, *shown_between(column, everybody=everybody))
     low, high = interval(right, believed)
     return Finding(
         NAME, _OTHERS, _RULED_OUT, "the published value, if it is not common",
@@ -98,7 +98,7 @@ def _ruled_out(column: AttackedColumn, *, everybody: bool) -> Finding:
     )  # fmt: skip
 
 
-def _shown_between(column: AttackedColumn, *, everybody: bool) -> tuple[Floats, Floats]:
+def shown_between(column: AttackedColumn, *, everybody: bool) -> tuple[Floats, Floats]:
     """The least and the most chance of the rows of each value to publish one that is not common."""
     common, counts = list(column.common), column.counts
     design = design_of(column)
