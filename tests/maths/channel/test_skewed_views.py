@@ -77,6 +77,27 @@ def test_common_values_are_told_apart(share: float) -> None:
     assert estimate == pytest.approx(x, abs=2e-3 * x.sum())
 
 
+def test_the_variance_of_a_common_value_includes_what_correcting_it_costs() -> None:
+    """Beside a value near N / (2 ell), its estimate takes over noise of that one."""
+    shares = np.array([0.84, 0.045, *[0.115 / 28] * 28])
+    rows, ell = 10_000_000, 10
+    counts = np.round(shares * rows).astype(np.int64)
+    counts[0] += rows - counts.sum()
+    view = common_view(counts, rows, ell, (0,))
+    assert view.whole is not None
+    # A predicate so small that its rows hardly meet: each publishes by itself.
+    x = 1_000 * view.shares
+    weights = view.weights[0]
+    drawn = x @ (view.whole @ weights**2 - (view.whole @ weights) ** 2)
+    two_states = x[0] * view.a[0] * (1 - view.a[0]) + (1_000 - x[0]) * view.b[0] * (1 - view.b[0])
+    assert drawn > 1.1 * two_states / view.gap[0] ** 2
+    predicted = view.variance(x, np.array([1_000.0]))
+    assert predicted[0] == pytest.approx(drawn, rel=0.01)
+    # Of the whole table nothing is corrected.
+    whole_table = view.variance(counts.astype(np.float64), np.array([1.0 * rows]))
+    assert whole_table[0] == pytest.approx(counts[0] * (1 - view.a[0]))
+
+
 def test_no_value_is_too_frequent_for_random_groups() -> None:
     view = random_view(np.array([9_999, 1]), 10_000, 5)
     assert view.identifiable.all()

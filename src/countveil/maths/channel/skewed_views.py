@@ -21,7 +21,9 @@ others, Z = X + L, D = X - Z p:
 which is f (1 - p) (1 - k) at n = N. docs/theory/frontier.md derives it.
 
 **Common values.** The others have the a of mixed groups. A common value has a larger one, and its
-variance is that of random groups with k = a - b.
+variance is that of random groups with k = a - b. Correcting it with W costs more than elsewhere,
+where a value that is not common is near N/ell: the noise of that one comes in. The factor is
+computed for a predicate with the shares of the table: with 84% and 4.5% at ell = 10 it is 1.14.
 """
 
 from __future__ import annotations
@@ -150,7 +152,19 @@ class CommonView(ChannelView):
             plain = super().sum_variance(having, lacking)
             k = np.clip(self.gap, 1e-9, 1.0)
             repeated = random_variance(having, lacking, self.shares, self.rows, k)
-        return np.where(self._is_common, repeated, plain)
+        return np.where(self._is_common, repeated * self._by_corrections, plain)
+
+    @cached_property
+    def _by_corrections(self) -> Floats:
+        """The factor by which correcting with W raises the variance, for an average predicate."""
+        if self.whole is None:
+            return np.ones(self.published.size)
+        weights = np.where(self.identifiable[:, None], self.weights, 0.0)
+        drawn = self.whole @ (weights**2).T - (self.whole @ weights.T) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            single = self.shares * self.a * (1 - self.a) + (1 - self.shares) * self.b * (1 - self.b)
+            factor = (self.shares @ drawn) * self.gap**2 / single
+        return np.where(np.isfinite(factor), np.maximum(factor, 1.0), 1.0)
 
     def whole_variance(self, x: Floats) -> Floats:
         """Of the estimate for all rows of the table, when x of them have the value."""
