@@ -13,7 +13,11 @@ block has is drawn without replacement (`split`), and each block is shuffled and
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +29,8 @@ from countveil.randomness import Stream, TaskKey
 
 Counts = NDArray[np.int64]
 
-BLOCK_ROWS = 1 << 20
+BLOCK_ROWS = 1 << 19
+_THREADS = min(4, os.cpu_count() or 1)
 
 
 def draw_random_groups(
@@ -45,11 +50,19 @@ def draw_random_groups(
     codes = np.arange(counts.size).astype(narrow_type(counts.size))
     tally, done = Tally(counts.size), 0
     shares = share_out(everything, wanted, len(sizes), key)
-    for number, ((groups, size), share) in enumerate(zip(sizes, shares, strict=True)):
-        stream = key.stream("block", str(number))
-        tally.add(_pairs(share.counts, codes, groups, size, stream))
-        done += groups * size
-        progress(done / rows)
+
+    def drawn(block: tuple[int, tuple[tuple[int, int], PublishedTable]]) -> Counts:
+        number, ((groups, size), share) = block
+        return _pairs(share.counts, codes, groups, size, key.stream("block", str(number)))
+
+    blocks = enumerate(zip(sizes, shares, strict=True))
+    # Blocks have streams of their own, so that threads do not change what is drawn; few wait.
+    with ThreadPoolExecutor(_THREADS) as pool:
+        while some := list(islice(blocks, _THREADS)):
+            for (_, ((groups, size), _)), pairs in zip(some, pool.map(drawn, some), strict=True):
+                tally.add(pairs)
+                done += groups * size
+                progress(done / rows)
     return tally.table()
 
 
@@ -72,8 +85,16 @@ def _pairs(
         counts[present], np.zeros(present.size, np.int64), codes[present], 1, stream
     )
     places = stream.below(size, groups * size)
-    places += np.repeat(np.arange(0, groups * size, size), size)
+    places += _firsts(groups, size)
     pairs = members.astype(np.int64)
     pairs *= counts.size
-    pairs += members[places]
+    pairs += members.take(places)
     return pairs
+
+
+@lru_cache(maxsize=2)
+def _firsts(groups: int, size: int) -> Counts:
+    """The first place of every row's group; most blocks are alike."""
+    first = np.repeat(np.arange(0, groups * size, size), size)
+    first.flags.writeable = False
+    return first
