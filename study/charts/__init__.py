@@ -33,6 +33,8 @@ FIGURES: Mapping[str, Figure] = {
     "methods-close": versus.methods_close,
     "queries": versus.queries,
     "two-columns": errors.two_columns,
+    "skewed-half": versus.skewed_half,
+    "skewed-most": versus.skewed_most,
     "errata": errors.errata,
     "publishing-time": costs.publishing,
     "answering-time": costs.answering,

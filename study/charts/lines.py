@@ -25,6 +25,10 @@ NAMES = {
     "response": "randomised response",
     "pram": "invariant PRAM",
     "mixed-unbiased": "mixed groups, unbiased",
+    "random": "random groups",
+    "common": "common values",
+    "ours-removed": "mixed groups, rows removed",
+    "anatomy-removed": "Anatomy, rows removed",
 }
 _NORMAL = 1.96
 

@@ -56,22 +56,49 @@ def methods_close(results: Results) -> Chart:
     return _along(results, names, "band", "Randomisation and Anatomy at ell = 5", Axis(0, 0.5))
 
 
+def skewed_half(results: Results) -> Chart:
+    """A column in which half of the rows have one value."""
+    return _skewed(results, 0.5)
+
+
+def skewed_most(results: Results) -> Chart:
+    """The same for 83%."""
+    return _skewed(results, 0.83)
+
+
+def _skewed(results: Results, share: float) -> Chart:
+    names = ("random", "common", "pram", "response", "ours-removed", "anatomy-removed")
+    lines = [
+        _selectivities(results, name, "band", hue, "skewed", share=share)
+        for hue, name in enumerate(names)
+    ]
+    title = f"One value has {share:.0%} of the rows, ell = 5"
+    return Chart(title, "selectivity in %", _ERROR, lines, y_axis=Axis(0, 0.8))
+
+
 def _along(results: Results, names: Sequence[str], kind: str, title: str, up: Axis) -> Chart:
     lines = [_selectivities(results, name, kind, hue) for hue, name in enumerate(names)]
     return Chart(title, "selectivity in %", _ERROR, lines, y_axis=up)
 
 
-def _selectivities(results: Results, method: str, kind: str, number: int) -> Line:
+def _selectivities(
+    results: Results,
+    method: str,
+    kind: str,
+    number: int,
+    table: str = "by_method",
+    **more: object,
+) -> Line:
     x: list[float] = []
     y: list[float] = []
     low: list[float] = []
     high: list[float] = []
-    wanted = {"method": method, "kind": kind}
-    lows = results.different("by_method", "low", **wanted) if "by_method" in results.tables else []
+    wanted = {"method": method, "kind": kind, **more}
+    lows = results.different(table, "low", **wanted) if table in results.tables else []
     for start in lows:
         if start < 0.001:
             continue
-        rows = results.where("by_method", **wanted, low=start)
+        rows = results.where(table, **wanted, low=start)
         values = [float(row["error"]) for row in rows]
         x.append(50 * (start + rows[0]["high"]))
         y.append(mean(values))

@@ -24,6 +24,7 @@ from study.experiments import (
     guarantees,
     pools,
     publishing,
+    skewed,
     two_columns,
 )
 from study.experiments.common import Parameters, Row, Scale
@@ -45,6 +46,7 @@ _MODULES: Mapping[str, Any] = {
     "by_rows": by_rows,
     "by_method": by_method,
     "by_queries": by_queries,
+    "skewed": skewed,
     "errata": errata,
     "pools": pools,
     "alone": alone,

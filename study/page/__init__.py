@@ -64,6 +64,7 @@ def study_page(results: Results) -> str:
         sections.promised(numbers),
         sections.lost(numbers),
         sections.protection(numbers),
+        sections.skewed(numbers),
         "## Figures\n\n" + sections.BARS,
         *figures,
         sections.method(numbers),

@@ -32,6 +32,11 @@ class Numbers:
         values = self.results.values(table, column, **wanted)
         return f"{mean(values):.3f} ± {half_width(values):.3f}"
 
+    def if_any(self, table: str, /, **wanted: object) -> str:
+        """The mean error, or a dash: a small table has no such queries."""
+        values = self.results.values(table, "error", **wanted)
+        return f"{mean(values):.3f}" if values else "-"
+
     def bands(self, table: str, /, **wanted: object) -> list[float]:
         """The errors at 2-5%, 1-2% and 0.5-1%."""
         return [self.mean(table, kind="band", low=low, **wanted) for low, _ in BANDS]
