@@ -66,6 +66,7 @@ bench: setup  ## measure publishing beside a copy, answers, groups, the coverage
 	$(BIN)/python -m benchmarks.answers
 	$(BIN)/python -m benchmarks.groups
 	$(BIN)/python -m benchmarks.coverage
+	$(BIN)/python -m benchmarks.skewed --quick
 
 bench-spark: setup  ## publishing on a Spark cluster beside Spark's own shuffle (an hour; needs Java)
 	$(BIN)/python -m benchmarks.spark

@@ -118,13 +118,15 @@ def holds(found: Estimates, true: Floats) -> NDArray[np.bool_]:
     return inside
 
 
-def show(start: str, covered: list[Covered], true: Floats, rows: int, number: int) -> None:
-    """A line per kind."""
+def show(
+    start: str, covered: list[Covered], true: Floats, rows: int, number: int, last: str = ""
+) -> None:
+    """A line per kind; `last` is one more cell."""
     masks = [(true > a) & (true <= b) for a, b in SMALL]
     masks += [(true / rows > a) & (true / rows <= b) & (true >= 50) for a, b in SHARES]
     for kind in covered:
         cells = (f"{kind.times[m].mean() / number:.3f} |" if m.any() else "- |" for m in masks)
-        print(start, kind.name, "|", *cells, flush=True)
+        print(start, kind.name, "|", *cells, *([last] if last else []), flush=True)
 
 
 if __name__ == "__main__":
