@@ -12,6 +12,8 @@ import pytest
 import countveil as cv
 import countveil.cli.app
 from countveil.cli.options.recipe import known_options
+from countveil.comparing import lineup
+from countveil.comparing.baselines.measure import on_frontier
 from countveil.display import readable
 from countveil.maths.channel import ChannelView
 from countveil.maths.channel.common import (
@@ -22,7 +24,7 @@ from countveil.maths.channel.common import (
 from countveil.maths.estimate import unbiased_counts
 from countveil.maths.guarantees import statement
 from countveil.maths.paper import bayes_counts
-from countveil.publishing.advise.advice import accuracy_table, protection_table
+from countveil.publishing.advise.advice import accuracy_table, methods_table, protection_table
 from countveil.tables.recipe import read_recipe
 
 ROOT = Path(__file__).parents[2]
@@ -127,6 +129,12 @@ def test_the_guide_to_ell_runs_and_shows_what_comes_out(
         names, rows = table(found["salary"])
         for row in (names, *rows):
             assert f"| {' | '.join(map(readable, row))} |" in text
+    for column in ("salary", "country"):
+        names, rows = methods_table(found[column])
+        assert len(rows) > 9
+        for row in (names, *rows):
+            assert f"| {' | '.join(map(readable, row))} |" in text
+    assert f"it is {found['salary'].agreement:.1%} here" in " ".join(text.split())
 
 
 def test_the_promise_is_the_statement_of_a_release() -> None:
@@ -153,6 +161,34 @@ def test_the_guide_to_comparing_runs_and_shows_what_comes_out(
             if not row[0].startswith("Laplace"):
                 assert f"| {' | '.join(map(readable, row))} |" in text
     assert text.count("| Laplace, eps 0.05 |") == 3
+
+
+def test_the_table_of_the_frontier_is_where_methods_stand() -> None:
+    text = (ROOT / "docs/theory/frontier.md").read_text()
+    table = cv.generate(20_000, seed=1)
+    assert table is not None
+    names = {
+        "random groups": "countveil, random", "invariant PRAM, matched": "invariant PRAM",
+        "mixed groups with common values": "countveil, common", "mixed groups": "countveil",
+        "mechanism A, k-RR with the same average": "mechanism A", "Anatomy": "Anatomy",
+        "k-RR, no belief above 1/ell": "k-RR, same largest",
+        "greedy groups, as in the paper": "the paper's choices",
+    }  # fmt: skip
+    rows = {line.split(" | ")[0][2:]: line.strip("| \n").split(" | ") for line in text.split("\n")}
+    for place, column in ((1, "salary"), (3, "occupation")):
+        counts = table[column].value_counts().field("counts").to_numpy().astype(np.int64)
+        methods = {entrant.name: entrant.method for entrant in lineup(counts, 5, 0.05, 100)}
+        for shown, name in names.items():
+            method = methods[name]
+            if method is None:
+                assert rows[shown][place] == "-"
+                continue
+            found = on_frontier(method, counts)
+            assert found is not None
+            assert found.distance is not None
+            assert rows[shown][place] == f"{found.mean_belief:.3f}".removeprefix("0")
+            said = float(rows[shown][place + 1].replace(",", ""))
+            assert said == pytest.approx(found.distance, rel=1e-3)
 
 
 def test_the_guide_to_databases_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,8 @@ def test_points_lie_where_they_are_and_the_line_between() -> None:
     assert chart.y_axis is not None
     assert not chart.y_axis.log
     drawn = draw(chart)
-    # Two single points, and one at every place of the path; the keys of the two points.
-    assert drawn.count("<circle") == 6
+    # One and two, both places of the path, and the keys of the three.
+    assert drawn.count("<circle") == 7
 
 
 def test_shapes_and_a_wide_scale() -> None:

@@ -15,7 +15,11 @@ from countveil.comparing.baselines.measure import BINS, Workload, measure
 from countveil.errors import InputError, MissingExtraError, SettingsError, option
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.groups import ColumnSettings, check_eligible
-from countveil.publishing.advise.advise import number_of_predicates, plain_codes
+from countveil.publishing.advise.advise import (
+    number_of_predicates,
+    plain_codes,
+    stopping_columns,
+)
 from countveil.publishing.advise.predicates import find_predicates
 from countveil.publishing.prepare import LocalPreparedTable, concerns_of, open_table, shape
 from countveil.randomness import Randomness
@@ -90,7 +94,7 @@ def _workload(prepared: LocalPreparedTable, sensitive: str, seed: int | None) ->
     codes = np.unique(sample[sensitive].codes, return_inverse=True)[1].astype(np.int64)
     counts = np.bincount(codes)
     predicates = find_predicates(
-        plain_codes(prepared, sample, [sensitive]),
+        plain_codes(prepared, sample, [sensitive], stopping_columns(prepared, [sensitive])),
         number_of_predicates(counts.size),
         Randomness(seed).stream("predicates"),
     )

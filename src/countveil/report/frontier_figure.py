@@ -92,10 +92,8 @@ def frontier_chart(placed: Sequence[Placed], bound: Bound, more: str = "") -> Ch
 
 def _line(one: Placed, inside: Sequence[tuple[float, float]]) -> Line:
     x, y = [100 * belief for belief, _ in inside], [error for _, error in inside]
-    if len(x) == 1:
-        return Line(one.name, x, y, hue=one.hue, dash=one.dash, joined=False)
-    # Intervals of no length: every place gets a point.
-    return Line(one.name, x, y, y, y, hue=one.hue, dash=one.dash)
+    # A straight line between two points would lie above the bound even where both are on it.
+    return Line(one.name, x, y, hue=one.hue, dash=one.dash, joined=False)
 
 
 def _axes(lines: Sequence[Line]) -> tuple[Axis, Axis]:

@@ -42,11 +42,15 @@ def test_the_command_prints_figures_and_a_recommendation(quick: Quick, census: P
             "1",
         )
     assert (outcome.code, outcome.err) == (0, "")
-    assert max(map(len, outcome.out.splitlines())) <= 80
+    *text, line = outcome.out.splitlines()
+    assert max(map(len, text)) <= 80
+    assert line.endswith(" --to release")
     said = " ".join(outcome.out.split())
     for words in ("Expected relative error", "0.1%", "hidden up to", "condition", "candidates"):
         assert words in said
     for words in ("Recommendation: ", "is not feasible", "they are based on this many predicates"):
+        assert words in said
+    for words in ("side by side", "mean belief", "over bound", "random"):
         assert words in said
 
 
@@ -56,11 +60,18 @@ def test_formats_agree_with_python(quick: Quick, census: Path) -> None:  # noqa:
     lines = list(csv.DictReader(io.StringIO(quick(*words, "--format", "csv").out)))
     advice = cv.advise(census, "education", accuracy=(0.02, 0.1), seed=3)["education"]
     assert [line["ell"] for line in found["lines"]] == [line.ell for line in advice.lines]
-    for line, text, shown in zip(advice.lines, found["lines"], lines, strict=True):
+    mixed = [shown for shown in lines if shown["method"] == "mixed"]
+    assert lines[: len(mixed)] == mixed
+    for line, text, shown in zip(advice.lines, found["lines"], mixed, strict=True):
         assert text["errors"]["0.02"] == line.errors[0.02]
         assert shown["error_2%"] == ("" if line.errors[0.02] is None else str(line.errors[0.02]))
         assert float(shown["condition"]) == line.condition
     assert found["recommendation"]["ell"] == advice.recommendation.ell
+    assert len(found["methods"]) == len(advice.methods) == len(lines)
+    (taken,) = [shown for shown in lines if shown["recommended"] == "True"]
+    chosen = advice.recommendation
+    assert (taken["method"], taken["ell"]) == (chosen.method, str(chosen.ell))
+    assert f"-s education:{chosen.ell} " in found["publish"]
     assert str(cv.advise(census, ["education"], seed=3)).count("Recommendation: ") == 1
 
 
@@ -92,7 +103,8 @@ def test_a_skewed_column_is_told_what_remedies_cost() -> None:
     table = pa.table({"x": [row % 7 for row in range(1_000)], "health": values})
     advice = cv.advise(table, "health", seed=1)["health"]
     assert advice.lines == []
-    assert advice.recommendation.ell is None
+    assert {line.method for line in advice.methods} == {"common", "random"}
+    assert advice.recommendation.method in ("common", "random")
     said = " ".join([advice.larger, *advice.notes])
     assert "'healthy' has 700 of 1,000 rows (70.0%)" in said
     assert "Removing 400 rows" in advice.larger

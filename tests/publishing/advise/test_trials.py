@@ -93,7 +93,7 @@ def test_the_column_that_advise_prints_is_that_of_real_releases(
 
     monkeypatch.setattr(adviser, "try_out", noted)
     monkeypatch.setattr(adviser, "feasible_ells", lambda _largest, _values: [5])
-    (line,) = cv.advise(table, "occupation", seed=SEED)["occupation"].lines
+    (line,) = cv.advise(table, "occupation", groups="mixed", seed=SEED)["occupation"].lines
     (task,) = tasks
     real = Trial(
         task.rows, task.true_counts(), written_and_read(table["occupation"], task, tmp_path)

@@ -1,4 +1,4 @@
-"""`countveil advise`: which ell for a table, tried out on the table itself."""
+"""`countveil advise`: which method and ell for a table, tried out on the table itself."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import typer
 
 from countveil.cli.options import (
     NOTHING_GIVEN,
+    ForceReportOption,
     FormatOption,
     Given,
     InputArgument,
+    ReportOption,
     SensitiveOption,
+    as_typed,
     reading_and_shaping,
     with_table_options,
 )
 from countveil.cli.output import (
     Format,
     as_json,
+    command_name,
     print_paragraph,
     print_rows,
     print_table,
@@ -29,6 +33,7 @@ from countveil.display import visible
 
 if TYPE_CHECKING:
     from countveil.publishing.advise.advice import ColumnAdvice
+    from countveil.publishing.advise.methods import MethodFigures
     from countveil.publishing.advise.questions import QuestionAdvice
 
 
@@ -57,9 +62,26 @@ def command(
         typer.Option(
             "--questions",
             metavar="FILE",
-            help="Your own questions, in SQL with semicolons between them: each is tried out.",
+            help="Your own questions, in SQL with semicolons between them: each is tried out, with "
+            "mixed groups where they are possible, or as --groups or --common say.",
         ),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            "--groups",
+            metavar="mixed|random",
+            help="Only mixed groups, or only random ones. Without it all methods are compared.",
+        ),
+    ] = None,
+    common: Annotated[
+        str | None,
+        typer.Option(
+            "--common", metavar="auto", help="Only mixed groups in which frequent values repeat."
+        ),
+    ] = None,
+    report: ReportOption = None,
+    force: ForceReportOption = False,
     recoding: Given = NOTHING_GIVEN,
     seed: Annotated[
         int | None, typer.Option("--seed", help="The same seed gives the same figures.")
@@ -67,30 +89,43 @@ def command(
     source: Given = NOTHING_GIVEN,
     style: FormatOption = Format.TABLE,
 ) -> None:
-    """Find an ell: what each one costs in accuracy and gains in protection.
+    """Find a method and an ell: what each costs in accuracy and gains in protection.
 
     Every feasible ell is tried out on the table: how far counts of different sizes would be off,
     which small counts that combine columns stay hidden, how much a single published row reveals.
+    Mixed groups, common values and random groups are then set side by side, with the mean belief in
+    the true value of a row and how far each is from the best that any method could do.
     With --questions, your own are answered by trial releases and compared with the truth.
-    Then follow, in words, a recommendation for your goals, why no larger ell is feasible, and what
-    would make it so. Nothing is written.
+    Then follow, in words, a recommendation for your goals, why no larger ell is feasible, what
+    would make it so, and the command that publishes as recommended. Nothing is published.
 
     Example: countveil advise census.csv -s occupation --accuracy 1%:10% --hide 20
     """
     # The algebra library's threads burn time while they wait, and gain nothing on such matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from countveil.publishing.advise.advise import run_advise
+    from countveil.publishing.advise.advise import chosen_methods, run_advise
     from countveil.publishing.advise.recommend import Goal
+    from countveil.report.whole_file import check_file, write_file
+    from countveil.tables import input_files
 
-    goal = Goal.of(accuracy, hide)
+    goal, methods = Goal.of(accuracy, hide), chosen_methods(groups, common)
     with progress_shown() as progress:
         reading, shaping = reading_and_shaping(source, recoding, progress)
+        if report is not None:
+            read = [*input_files(table), *shaping.files, *([questions] if questions else [])]
+            check_file(report, "the report", force=force, inputs=read)
         advice = run_advise(
             table, sensitive, reading=reading, shaping=shaping, goal=goal, seed=seed,
-            questions=questions,
+            questions=questions, methods=methods,
         )  # fmt: skip
+    line = advice.publish_line(table, command_name(), [*as_typed(source), *as_typed(recoding)])
+    if report is not None:
+        write_file(report, advice.to_html(line), "the report", private=True)
     if style is Format.JSON:
-        print(as_json(advice.as_dict()))
+        told = advice.as_dict()
+        for name in advice.columns:
+            told[name]["publish"] = line
+        print(as_json(told))
         return
     if style is Format.CSV:
         _print_csv(list(advice.columns.values()))
@@ -104,19 +139,35 @@ def command(
             "Every column has its own groups. Columns that are closely associated reveal more "
             "together than each figure says."
         )
+    if line:
+        print("\nTo publish it so, check and adapt:")
+        print(visible(f"  {line}"))
 
 
 def _print_column(column: ColumnAdvice) -> None:
-    from countveil.publishing.advise.advice import accuracy_table, basis_sentence, protection_table
+    from countveil.publishing.advise.advice import (
+        METHODS_HEAD,
+        accuracy_table,
+        basis_sentence,
+        methods_sentence,
+        methods_table,
+        protection_table,
+        recommended,
+    )
 
     print(visible(f"{column.column}: {column.rows:,} rows"))
     if column.lines:
-        print("\nExpected relative error of counts of this share of the table:")
+        print("\nExpected relative error of counts of this share of the table, mixed groups:")
         print_table(*accuracy_table(column))
         print_paragraph(basis_sentence(column))
         print("\nSeeing a value in a row multiplies the odds that it is true by:")
         print_table(*protection_table(column))
-    print_paragraph(f"Recommendation: {column.recommendation.reason}")
+    if column.methods:
+        print(f"\n{METHODS_HEAD}:")
+        print_table(*methods_table(column))
+        print_paragraph(methods_sentence())
+        print()
+    print_paragraph(f"Recommendation: {recommended(column)}")
     for sentence in (column.larger, *column.notes):
         print_paragraph(sentence, bullet="- ")
     print()
@@ -142,6 +193,8 @@ def _print_csv(columns: list[ColumnAdvice]) -> None:
     rows: list[list[object]] = []
     names: list[str] = []
     for column in columns:
+        taken = column.recommendation.method, column.recommendation.ell
+        places = {one.ell: one for one in column.methods if one.method == "mixed"}
         for line in column.lines:
             flat = {
                 "column": column.column,
@@ -153,8 +206,28 @@ def _print_csv(columns: list[ColumnAdvice]) -> None:
                 "hidden_up_to": line.hidden_up_to,
                 "condition": line.condition,
                 "candidates": line.candidates,
-                "recommended": line.ell == column.recommendation.ell,
+                "recommended": ("mixed", line.ell) == taken,
+                **_method_fields(places[line.ell]),
             }
             names = list(flat)
             rows.append(list(flat.values()))
+        for other in column.methods:
+            if other.method != "mixed":
+                flat = {
+                    "column": column.column,
+                    "ell": other.ell,
+                    **dict.fromkeys(("odds_rarest", "odds_median", "odds_most_frequent")),
+                    **{f"error_{share_text(s)}": error for s, error in other.errors.items()},
+                    "hidden_up_to": other.hidden_up_to,
+                    **dict.fromkeys(("condition", "candidates")),
+                    "recommended": (other.method, other.ell) == taken,
+                    **_method_fields(other),
+                }
+                names = list(flat)
+                rows.append(list(flat.values()))
     print_rows(names, rows, Format.CSV)
+
+
+def _method_fields(line: MethodFigures) -> dict[str, object]:
+    names = ("method", "published_belief", "largest_belief", "mean_belief", "error", "distance")
+    return {name: getattr(line, name) for name in names}

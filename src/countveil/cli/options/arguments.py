@@ -102,8 +102,8 @@ CommonOption = Annotated[
     typer.Option(
         "--common",
         metavar="auto|COL=VALUE",
-        help="Values that may repeat in a mixed group: auto for the frequent ones, or one value of "
-        "a column; COL= is the missing value. May be repeated.",
+        help="Values that may repeat in a mixed group: auto for the frequent ones (COL=auto: of "
+        "one column), or one value of a column; COL= is the missing value. May be repeated.",
     ),
 ]
 ResidueOption = Annotated[

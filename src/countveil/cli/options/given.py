@@ -220,7 +220,10 @@ def with_ell(sensitive: list[str], common: int | None) -> dict[str, int]:
 
 
 def with_common(given: list[str] | None) -> dict[str, object] | str | None:
-    """`auto`, or COL=VALUE by the first equals sign; COL= names the missing value."""
+    """`auto`, or COL=VALUE by the first equals sign; COL= names the missing value.
+
+    COL=auto alone is for the frequent values of that column.
+    """
     if not given:
         return None
     if given == ["auto"]:
@@ -233,7 +236,7 @@ def with_common(given: list[str] | None) -> dict[str, object] | str | None:
                 f"write 'auto' alone, or COL=VALUE; got {text!r}", param_hint="--common"
             )
         chosen.setdefault(name, []).append(value or None)
-    return dict(chosen)
+    return {name: "auto" if values == ["auto"] else values for name, values in chosen.items()}
 
 
 def as_typed(given: Given) -> list[str]:

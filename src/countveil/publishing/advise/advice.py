@@ -1,17 +1,20 @@
-"""Advice as a value, and for people: two small tables and some sentences per column.
+"""Advice as a value, and for people: small tables and some sentences per column, and a command.
 
-Enters: figures of every feasible ell, a recommendation, notes. Leaves: an `Advice`, and text. Must
-not know: how the figures were made. Names of values come from data and are made harmless.
+Enters: figures of every method and ell, a recommendation, notes. Leaves: an `Advice`, and text.
+Must not know: how the figures were made. Names of values come from data and are made harmless.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from countveil.display import text_table, visible
+from countveil.errors import option
 from countveil.publishing.advise.figures import EllFigures, share_text
+from countveil.publishing.advise.methods import COMMON, MIXED, RANDOM, MethodFigures
 from countveil.publishing.advise.recommend import Recommendation
 
 if TYPE_CHECKING:
@@ -19,11 +22,16 @@ if TYPE_CHECKING:
 
 # What was not meant as a question may be a whole file.
 MOST_SHOWN = 400
+METHODS_HEAD = "The methods that are possible, side by side"
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnAdvice:
-    """One column: a line per feasible ell, and what to do."""
+    """One column: a line per feasible ell, one per method and ell, and what to do.
+
+    `choices` has the ell that each method would take. `agreement` is how likely two random rows
+    have the same one of the `values`.
+    """
 
     column: str
     rows: int
@@ -33,6 +41,11 @@ class ColumnAdvice:
     larger: str
     notes: Sequence[str]
     asked_about: Sequence[str] = ()
+    methods: Sequence[MethodFigures] = ()
+    choices: Mapping[str, Recommendation] = field(default_factory=dict)
+    wished_share: float | None = None
+    values: int = 0
+    agreement: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values."""
@@ -41,10 +54,14 @@ class ColumnAdvice:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The advice for each sensitive column, and for each question that was given; print it."""
+    """The advice for each sensitive column, and for each question that was given; print it.
+
+    `left_out` are the columns that would stop a publication.
+    """
 
     columns: Mapping[str, ColumnAdvice]
     questions: Sequence[QuestionAdvice] = ()
+    left_out: Sequence[str] = ()
 
     def __getitem__(self, column: str) -> ColumnAdvice:
         return self.columns[column]
@@ -56,9 +73,76 @@ class Advice:
             return columns
         return {**columns, "questions": [asdict(question) for question in self.questions]}
 
+    def publish_line(
+        self, table: str, command: str = "countveil", options: Sequence[str] = ()
+    ) -> str:
+        """The command that publishes as recommended; `options` say how to read and shape the table.
+
+        Empty if a column has no recommendation.
+        """
+        chosen = self._chosen()
+        if not chosen:
+            return ""
+        words = [command, "publish", shlex.quote(table), *map(shlex.quote, options)]
+        for name, each in chosen.items():
+            words += ["-s", shlex.quote(f"{name}:{each.ell}")]
+        methods = {each.method for each in chosen.values()}
+        if methods == {RANDOM}:
+            words += ["--groups", "random"]
+        elif methods == {COMMON}:
+            words += ["--common", "auto"]
+        else:
+            for name, each in chosen.items():
+                words += ["--common", shlex.quote(f"{name}=auto")] * (each.method == COMMON)
+        for name in self.left_out:
+            words += ["--drop", shlex.quote(name)]
+        return " ".join([*words, "--to", "release"])
+
+    def publish_call(self) -> str:
+        """The same in Python, without the options that the advice was asked for with."""
+        chosen = self._chosen()
+        if not chosen:
+            return ""
+        methods = {each.method for each in chosen.values()}
+        some = {name: "auto" for name, each in chosen.items() if each.method == COMMON}
+        common: object = "auto" if methods == {COMMON} else some
+        parts = ["table", repr({name: each.ell for name, each in chosen.items()}), "'release'"]
+        parts += ["groups='random'"] * (methods == {RANDOM})
+        parts += [f"common={common!r}"] * (COMMON in methods)
+        parts += [f"drop={list(self.left_out)!r}"] * bool(self.left_out)
+        return f"countveil.publish({', '.join(parts)})"
+
+    def _chosen(self) -> dict[str, Recommendation]:
+        """What each column takes. Random groups are for all columns of a release, or for none."""
+        columns = self.columns.values()
+        random = any(column.recommendation.method == RANDOM for column in columns)
+        chosen = {
+            column.column: column.choices.get(RANDOM, column.recommendation)
+            if random
+            else column.recommendation
+            for column in columns
+        }
+        possible = all(each.ell is not None for each in chosen.values())
+        return (
+            chosen
+            if possible and len({each.method == RANDOM for each in chosen.values()}) == 1
+            else {}
+        )
+
+    def to_html(self, publish: str = "") -> str:
+        """A page with tables and a chart per column; `publish` is the command to copy."""
+        from countveil.publishing.advise.pictures import advice_page
+
+        return advice_page(self, publish or self.publish_call())
+
     def __str__(self) -> str:
         asked = [question_text(question) for question in self.questions]
-        return "\n".join([*(advice_text(column) for column in self.columns.values()), *asked])
+        call = self.publish_call()
+        publish = [f"To publish so, with the other options given here:\n{visible(call)}\n"] * bool(
+            call
+        )
+        columns = [advice_text(column) for column in self.columns.values()]
+        return "\n".join([*columns, *asked, *publish])
 
     def __repr__(self) -> str:
         return str(self)
@@ -129,6 +213,45 @@ def protection_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
     return names, rows
 
 
+def methods_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
+    """What each method costs and gives away, at some ells and at those that each would take."""
+    share = advice.wished_share
+    error_name = "error" if share is None else f"error at {share_text(share)}"
+    names = ["ell", "groups", error_name, "published", "at most", "mean belief", "over bound"]
+    ells = {line.ell for line in advice.methods if line.method != MIXED}
+    ells |= {each.ell for each in advice.choices.values() if each.ell is not None}
+
+    def percent(number: float | None) -> str | None:
+        return None if number is None else f"{number:.1%}"
+
+    rows: list[list[Any]] = [
+        [
+            line.ell,
+            line.method,
+            percent(None if share is None else line.errors.get(share)),
+            percent(line.published_belief),
+            percent(line.largest_belief),
+            percent(line.mean_belief),
+            None if line.distance is None else f"{line.distance:,.2f}",
+        ]
+        for line in advice.methods
+        if line.ell in ells
+    ]
+    return names, rows
+
+
+def methods_sentence() -> str:
+    """What the columns of the table of methods mean."""
+    return (
+        f"groups: mixed (different values), common (mixed, but frequent values may repeat: "
+        f"{option('common', 'auto')}), random (any rows: {option('groups', 'random')}). published: "
+        f"how likely a published value is the true one, on average; at most: for the value where "
+        f"it is highest. mean belief: in the true value, by someone who knows the shares of the "
+        f"table and links a row. over bound: the variance of unbiased counts, over the least that "
+        f"any method could have at this mean belief (- where it is not known)."
+    )
+
+
 def basis_sentence(advice: ColumnAdvice) -> str:
     """How many predicates the figures are based on."""
     if not advice.lines:
@@ -150,6 +273,17 @@ def basis_sentence(advice: ColumnAdvice) -> str:
     )
 
 
+def recommended(advice: ColumnAdvice) -> str:
+    """The method, its ell, and the reasons."""
+    chosen = advice.recommendation
+    if chosen.ell is None or not chosen.why:
+        return chosen.reason
+    written = {
+        MIXED: "mixed groups", COMMON: "mixed groups with common values", RANDOM: "random groups",
+    }[chosen.method]  # fmt: skip
+    return f"{written}, ell = {chosen.ell}. {chosen.reason} {chosen.why}"
+
+
 def advice_text(advice: ColumnAdvice) -> str:
     """Everything about one column."""
     parts = [f"{advice.column}: {advice.rows:,} rows\n"]
@@ -159,5 +293,9 @@ def advice_text(advice: ColumnAdvice) -> str:
         parts.append(f"{basis_sentence(advice)}\n")
         parts.append("Seeing a value in a row multiplies the odds that it is true by")
         parts.append(text_table(*protection_table(advice)))
-    sentences = [f"Recommendation: {advice.recommendation.reason}", advice.larger, *advice.notes]
+    if advice.methods:
+        parts.append(METHODS_HEAD)
+        parts.append(text_table(*methods_table(advice)))
+        parts.append(f"{methods_sentence()}\n")
+    sentences = [f"Recommendation: {recommended(advice)}", advice.larger, *advice.notes]
     return "\n".join(parts) + "".join(f"{visible(sentence)}\n" for sentence in sentences)

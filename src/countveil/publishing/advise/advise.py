@@ -1,6 +1,6 @@
-"""Which ell for a table: tried out on the table itself.
+"""Which method and which ell for a table: tried out on the table itself.
 
-    read -> histogram, some rows -> predicates -> per feasible ell: try out, figures -> recommend
+    read -> histogram, some rows -> predicates -> per method and ell: try out, figures -> recommend
 
 Enters: a table, the columns to protect, goals. Leaves: an `Advice`. Must not know: how an engine
 reads, how groups are formed. Nothing is written.
@@ -9,18 +9,28 @@ reads, how groups are formed. Nothing is written.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from countveil.errors import SettingsError
+from countveil.errors import SettingsError, option
 from countveil.maths.groups import largest_ell
 from countveil.publishing.advise.advice import Advice, ColumnAdvice
+from countveil.publishing.advise.choice import about_waste, choose, per_method
 from countveil.publishing.advise.figures import SHARES, figures_of
+from countveil.publishing.advise.methods import (
+    COMMON,
+    METHODS,
+    MIXED,
+    RANDOM,
+    compared,
+    repeating,
+    settings_of,
+)
 from countveil.publishing.advise.predicates import askable, find_predicates
-from countveil.publishing.advise.recommend import Goal, recommend
+from countveil.publishing.advise.recommend import Goal, usual_goal
 from countveil.publishing.advise.remedies import (
     about_frequent_values,
     about_rare_values,
@@ -67,6 +77,8 @@ def advise(
     accuracy: tuple[float, float] | str | None = None,
     hide: int | None = None,
     questions: Sequence[str] | str | os.PathLike[str] | None = None,
+    groups: str | None = None,
+    common: str | None = None,
     drop: Sequence[str] | str = (),
     bins: Mapping[str, object] | None = None,
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
@@ -75,11 +87,13 @@ def advise(
     progress: Progress | None = None,
     **options: Unpack[SourceOptions],
 ) -> Advice:
-    """Which ell for a table: every feasible one is tried out on it. Print what comes back.
+    """Which method and ell for a table: they are tried out on it. Print what comes back.
 
-    Goals: `accuracy=(0.01, 0.1)` asks for counts of 1% of the table within 10%, `hide=20` for
-    counts up to 20 hidden. `questions` are your own, in SQL (a list, or a file with semicolons
-    between them): each is answered by trial releases with every ell and compared with the truth.
+    Mixed groups, common values and random groups are compared; `groups="mixed"`, `groups="random"`
+    or `common="auto"` asks for one of them. Goals: `accuracy=(0.01, 0.1)` asks for counts of 1% of
+    the table within 10%, `hide=20` for counts up to 20 hidden. `questions` are your own, in SQL (a
+    list, or a file with semicolons between them): each is answered by trial releases with every ell
+    and compared with the truth.
     Other figures are about random questions, from the columns that would be published and vary. The
     other options bring the table into shape as `publish` does.
     """
@@ -94,7 +108,28 @@ def advise(
         goal=Goal.of(accuracy, hide),
         seed=seed,
         questions=questions,
+        methods=chosen_methods(groups, common),
     )
+
+
+def chosen_methods(groups: str | None, common: str | None) -> tuple[str, ...]:
+    """The methods that are compared: all, or the one that was asked for."""
+    if groups not in (None, MIXED, RANDOM):
+        raise SettingsError(
+            f"Only mixed and random groups are compared, and common values; got {groups!r}."
+        )
+    if common is None:
+        return METHODS if groups is None else (groups,)
+    if common != "auto":
+        raise SettingsError(
+            f"Advice is about the frequent values of a column as common ones: write "
+            f"{option('common', 'auto')}. Got {common!r}."
+        )
+    if groups == RANDOM:
+        raise SettingsError(
+            f"Common values are for mixed groups; with random groups leave {option('common')} out."
+        )
+    return (COMMON,)
 
 
 def run_advise(
@@ -106,8 +141,9 @@ def run_advise(
     goal: Goal | None = None,
     seed: int | None = None,
     questions: Sequence[str] | str | os.PathLike[str] | None = None,
+    methods: Sequence[str] = METHODS,
 ) -> Advice:
-    """Try every feasible ell."""
+    """Try every method and ell."""
     reading, shaping = reading or Reading(), (shaping or Shaping()).seeded(seed)
     progress: Progress = reading.progress or (lambda _stage, _done, _total: None)
     if not sensitive:
@@ -119,16 +155,18 @@ def run_advise(
     prepared = shape(open_table(table, reading, shaping, names), names, shaping)
     published = [column.name for column in prepared.roles.published]
     sample = prepared.source.sample(_MOST_ROWS, published)
-    plain = plain_codes(prepared, sample, names, shaping.keep)
+    left_out = stopping_columns(prepared, names, shaping.keep)
+    plain = plain_codes(prepared, sample, names, left_out)
     randomness = Randomness(seed)
     columns = {}
     for name in names:
         histogram = prepared.source.histogram(name)
         check_number_of_values(name, histogram)
         task = _task(histogram, sample[name], plain, randomness)
-        columns[name] = _advise(name, histogram, task, goal, randomness, progress)
+        columns[name] = _advise(name, histogram, task, goal, randomness, progress, methods)
         columns[name] = replace(columns[name], asked_about=tuple(plain))
-    return Advice(columns, _on_questions(prepared, asked, goal, randomness, progress))
+    answered = _on_questions(prepared, asked, goal, randomness, progress, methods)
+    return Advice(columns, answered, sorted(left_out))
 
 
 def _read_questions(
@@ -148,13 +186,14 @@ def _on_questions(
     goal: Goal,
     randomness: Randomness,
     progress: Progress,
+    methods: Sequence[str],
 ) -> list[QuestionAdvice]:
     if not questions:
         return []
     from countveil.publishing.advise.questions import advise_on_questions
 
     within = 0.10 if goal.accuracy is None else goal.accuracy[1]
-    return advise_on_questions(prepared, questions, randomness, progress, within)
+    return advise_on_questions(prepared, questions, randomness, progress, within, methods)
 
 
 def feasible_ells(largest: int, values: int) -> list[int]:
@@ -169,6 +208,32 @@ def number_of_predicates(values: int) -> int:
     return max(_LEAST_PREDICATES, min(_PREDICATES, _CELLS // max(values, 1)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempts:
+    """Trial releases of one column, by method and ell."""
+
+    name: str
+    task: Task | None
+    shares: Sequence[float]
+    randomness: Randomness
+    progress: Progress
+
+    def __call__(self, method: str, ell: int) -> Trial | None:
+        """One method at one ell; None if there is nothing to ask about."""
+        task = self.task
+        if task is None or not task.predicates:
+            return None
+        self.progress(f"{self.name}: trying {method} groups, ell = {ell}", 0, 0)
+        few = task.counts.size <= _MANY_VALUES
+        releases, more = (_RELEASES, _MORE) if few else (_FEWER_RELEASES, _FEWER_MORE)
+        if method == MIXED:
+            stream = self.randomness.stream("try", self.name, str(ell))
+            return try_out(task, ell, releases, self.shares, stream, more)
+        stream = self.randomness.stream("try", method, self.name, str(ell))
+        settings, common = settings_of(method, ell), repeating(method, task.counts, ell)
+        return try_out(task, ell, releases, self.shares, stream, _FEWER_MORE, settings, common)
+
+
 def _advise(
     name: str,
     histogram: Histogram,
@@ -176,25 +241,22 @@ def _advise(
     goal: Goal,
     randomness: Randomness,
     progress: Progress,
+    methods: Sequence[str],
 ) -> ColumnAdvice:
-    counts = histogram.counts
-    ells = feasible_ells(largest_ell(counts), counts.size)
+    counts, name_value = histogram.counts, value_namer(histogram)
     shares = sorted({*SHARES, *(goal.accuracy[:1] if goal.accuracy else ())})
-    few = counts.size <= _MANY_VALUES
-    releases, more = (_RELEASES, _MORE) if few else (_FEWER_RELEASES, _FEWER_MORE)
-    lines = []
-    for number, ell in enumerate(ells, 1):
-        progress(f"{name}: trying ell = {ell} ({number} of {len(ells)})", 0, 0)
-        trial: Trial | None = None
-        if task is not None and task.predicates:
-            stream = randomness.stream("try", name, str(ell))
-            trial = try_out(task, ell, releases, shares, stream, more)
-        lines.append(figures_of(counts, ell, trial, shares))
-    chosen = recommend(lines, goal)
-    name_value = value_namer(histogram)
-    notes = about_frequent_values(counts, name_value)
-    if lines:
-        notes += about_rare_values(counts, chosen.ell or lines[-1].ell, goal.hide)
+    attempt = _Attempts(name, task, shares, randomness, progress)
+    ells = feasible_ells(largest_ell(counts), counts.size) if MIXED in methods else []
+    tried = [(ell, attempt(MIXED, ell)) for ell in ells]
+    lines = [figures_of(counts, ell, trial, shares) for ell, trial in tried]
+    others = [method for method in methods if method != MIXED]
+    by_method = compared(counts, tried, others, attempt, shares)
+    choices = per_method(by_method, goal)
+    chosen = choose(by_method, choices, goal)
+    notes = about_frequent_values(counts, name_value) + about_waste(by_method, counts, name_value)
+    if by_method:
+        notes += about_rare_values(counts, chosen.ell or by_method[-1].ell, goal.hide)
+    wanted = goal if goal.accuracy else usual_goal(by_method)
     return ColumnAdvice(
         column=name,
         rows=int(counts.sum()),
@@ -203,22 +265,41 @@ def _advise(
         recommendation=chosen,
         larger=why_not_larger(counts, name_value),
         notes=notes,
+        methods=by_method,
+        choices=choices,
+        wished_share=wanted.accuracy[0] if wanted is not None and wanted.accuracy else None,
+        values=int(np.count_nonzero(counts)),
+        agreement=float(((counts / counts.sum()) ** 2).sum()),
     )
+
+
+def stopping_columns(
+    prepared: LocalPreparedTable, sensitive: Sequence[str], keep: Sequence[str] = ()
+) -> set[str]:
+    """Identifiers, and columns that give a sensitive value away, unless they are kept on purpose.
+
+    Without some columns others are looked at more closely, so this goes on until nothing stops.
+    """
+    left_out: set[str] = set()
+    while True:
+        published = [c for c in prepared.roles.published if c.name not in left_out]
+        more = to_leave_out(concerns_of(prepared.source, published, sensitive, keep), keep)
+        if more <= left_out:
+            return left_out
+        left_out |= more
 
 
 def plain_codes(
     prepared: LocalPreparedTable,
     sample: Mapping[str, CodedColumn],
     sensitive: Sequence[str],
-    keep: Sequence[str] = (),
+    stopping: Collection[str],
 ) -> dict[str, Any]:
     """The codes of the columns that predicates are made of: those that would be published.
 
-    Identifiers, and columns that give a sensitive value away, stop a publication unless they are
-    kept on purpose. Nobody counts by a weight.
+    `stopping` columns stop a publication. Nobody counts by a weight.
     """
-    concerns = concerns_of(prepared.source, prepared.roles.published, sensitive, keep)
-    left_out = {*to_leave_out(concerns, keep), *sensitive, prepared.weight}
+    left_out = {*stopping, *sensitive, prepared.weight}
     kinds = {column.name: kind_of(column.type) for column in prepared.roles.published}
     ordered = frozenset(name for name, kind in kinds.items() if kind not in (TEXT, BOOLEAN))
     others = {name: coded.codes for name, coded in sample.items() if name not in left_out}

@@ -18,7 +18,7 @@ from countveil.publishing.advise.trials import Trial
 
 SHARES = (0.001, 0.005, 0.01, 0.05)
 # Decomposing a larger matrix takes seconds.
-_MOST_VALUES = 700
+MOST_DECOMPOSED = 700
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def figures_of(
 
 def _channel_figures(counts: NDArray[np.int64], ell: int) -> tuple[float | None, float | None]:
     """The condition of W, and among how many values the true one hides for half of the rows."""
-    if counts.size > _MOST_VALUES:
+    if counts.size > MOST_DECOMPOSED:
         return None, None
     channel = design_channel(counts, ell)
     condition = float(np.linalg.cond(channel))

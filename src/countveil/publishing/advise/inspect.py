@@ -18,18 +18,26 @@ from typing import Any, Unpack
 import numpy as np
 
 from countveil.engines.local_table import LocalTable
-from countveil.errors import InputError, UnsafeError, option
-from countveil.maths.groups import largest_ell, what_helps
+from countveil.errors import InputError
+from countveil.maths.groups import largest_ell
+from countveil.publishing.advise.hints import (
+    SUGGESTED_BINS,
+    about_odd_cells,
+    about_persons,
+    about_weight,
+    hints,
+)
 from countveil.publishing.advise.inspection import (
+    USUAL_ELL,
     InspectedColumn,
     Inspection,
     little_histogram,
 )
 from countveil.publishing.advise.linkability import find_linkability
+from countveil.publishing.advise.methods import usual_method
 from countveil.publishing.prepare import (
     MOST_NUMBERS,
     MOST_VALUES,
-    check_persons,
     open_table,
     recode,
 )
@@ -46,7 +54,6 @@ from countveil.publishing.safety import (
     to_leave_out,
     with_whole_table,
 )
-from countveil.publishing.safety.patterns import find_odd_cells, mostly_alike
 from countveil.release.values import NUMBER, TEXT, kind_of
 from countveil.tables import (
     Bins,
@@ -63,7 +70,8 @@ from countveil.tables.encoded.survey import CodedColumn, ColumnProfile
 from countveil.tables.progress import Progress
 from countveil.tables.recipe import takes_recipe
 
-_SUGGESTED_BINS = "q10"
+# The counts of a column that cannot be protected.
+_NOTHING = np.zeros(0, np.int64)
 
 
 @takes_recipe
@@ -127,7 +135,7 @@ def run_inspect(
     # A weight has a check of its own in place of that for identifiers.
     keep = (*shaping.keep, *shaping.weights)
     concerns = with_whole_table(concerns, source.rows, keep, source.repeats)
-    rounding, about_weight = _about_weight(source, shaping)
+    rounding, of_weight = about_weight(source, shaping)
     columns = [
         _with_role(column, chosen, concerns, keep, guessed=not sensitive) for column in unroled
     ]
@@ -142,10 +150,10 @@ def run_inspect(
         hints=[
             *source.warnings,
             *recoded.warnings,
-            *_about_persons(source, shaping),
-            *_about_odd_cells(source, looked_at, sample),
-            *_hints(source, columns, chosen, marks, guessed=not sensitive),
-            *about_weight,
+            *about_persons(source, shaping),
+            *about_odd_cells(source, looked_at, sample),
+            *hints(source, columns, chosen, marks, guessed=not sensitive),
+            *of_weight,
         ],
         missing_marks=marks,
         guessed=not sensitive,
@@ -161,57 +169,8 @@ def _fineness(source: LocalTable, columns: Sequence[InspectedColumn]) -> dict[st
     return {
         column.name: fineness_of(source.histogram(column.name).counts, column.suggested_ell)
         for column in columns
-        if column.role == "sensitive" and column.largest_ell >= 2
+        if column.role == "sensitive" and column.method
     }
-
-
-def _about_odd_cells(
-    source: LocalTable, columns: Sequence[Column], sample: Mapping[str, CodedColumn]
-) -> list[str]:
-    """Text that would be numbers or dates but for a few cells, counted in all rows."""
-    suspects = {
-        name: coded
-        for name, coded in sample.items()
-        if (coded.codes.size < source.rows or coded.distinct > len(coded.examples))
-        and mostly_alike(coded.examples)
-    }
-    whole = dict(sample)
-    for name in suspects:
-        histogram = source.histogram(name)
-        known = [value for value in histogram.values if value is not None]
-        missing = int(histogram.counts[: len(histogram.values) - len(known)].sum())
-        whole[name] = CodedColumn(source.codes(name), missing, known)
-    return [cells.sentence for cells in find_odd_cells(columns, source.rows, whole)]
-
-
-def _about_persons(source: LocalTable, shaping: Shaping) -> list[str]:
-    """What would stop a publication."""
-    try:
-        for person in shaping.persons:
-            check_persons(source.repeats(person), person)
-    except InputError as error:
-        return [str(error).removeprefix("Nothing was published: ").capitalize()]
-    return []
-
-
-def _about_weight(source: LocalTable, shaping: Shaping) -> tuple[dict[str, float], list[str]]:
-    """Whether the survey weights find people, and what rounding would do."""
-    weight = shaping.weight
-    if weight is None:
-        return {}, []
-    from countveil.publishing.safety.weights import check_weight, suggested_rounding
-
-    histogram = source.histogram(weight)
-    try:
-        check_weight(weight, histogram, keep=weight in shaping.keep)
-    except UnsafeError as error:
-        numbers = np.array([float(value) for value in histogram.values])
-        found = suggested_rounding(numbers, histogram.counts)
-        said = str(error).partition(": ")[2]
-        return ({} if found is None else {weight: found.step}), [said[:1].upper() + said[1:]]
-    except InputError as error:
-        return {}, [str(error)]
-    return {}, [f"The weight {weight!r} is published as it is; its values find hardly anybody."]
 
 
 def _take_as_missing(source: LocalTable, names: Sequence[str]) -> list[str]:
@@ -233,7 +192,8 @@ def _with_marks(
     """Missing values are one value, so marks can make a column less eligible."""
     if column.name not in sensitive or column.bins or column.role == "nested":
         return column
-    return replace(column, largest_ell=largest_ell(source.histogram(column.name).counts))
+    counts = source.histogram(column.name).counts
+    return replace(column, largest_ell=largest_ell(counts), method=usual_method(counts, USUAL_ELL))
 
 
 def _left_out(
@@ -248,7 +208,7 @@ def _left_out(
     Without some columns others are looked at more closely, so this goes on until nothing stops.
     """
     named = ("identifier", "giveaway", "nested")
-    open_ones = {c.name for c in columns if c.role == "sensitive" and c.largest_ell < 2}
+    open_ones = {c.name for c in columns if c.role == "sensitive" and not c.method}
     left_out = {c.name for c in columns if c.role in named} | open_ones
     for _ in columns:
         published = [c for c in looked_at if c.name not in left_out]
@@ -269,18 +229,18 @@ def _left_out(
 def _profiled(column: Column, profile: ColumnProfile | None) -> InspectedColumn:
     """A column before its role is known; without a profile, it holds nested values."""
     if profile is None:
-        return InspectedColumn(column.name, column.type, 0, 0, "nested", "", 1, "", "", "")
+        return InspectedColumn(column.name, column.type, 0, 0, "nested", "", 1, "", "", "", "")
     counts = profile.counts
     with_missing = np.append(counts, profile.missing) if profile.missing else counts
     # What `publish` would accept: missing is a value, and numbers with many values need classes.
-    ell, bins = largest_ell(with_missing), ""
+    bins = ""
     if kind_of(column.type) == NUMBER and (
         with_missing.size > MOST_NUMBERS or not column.type.startswith(("int", "uint"))
     ):
         numbers = [] if profile.numbers is None else profile.numbers.tolist()
-        ell, bins = _ell_of_classes(numbers, counts, profile.missing)
+        with_missing, bins = _counts_of_classes(numbers, counts, profile.missing)
     elif not is_protectable(column.type) or with_missing.size > MOST_VALUES:
-        ell = 1
+        with_missing = _NOTHING
     return InspectedColumn(
         column.name,
         column.type,
@@ -288,24 +248,25 @@ def _profiled(column: Column, profile: ColumnProfile | None) -> InspectedColumn:
         profile.missing,
         "plain",
         "",
-        ell,
+        largest_ell(with_missing),
         bins,
         little_histogram(counts, profile.numbers),
         "",
+        usual_method(with_missing, USUAL_ELL),
     )
 
 
-def _ell_of_classes(numbers: list[float], counts: Any, missing: int) -> tuple[int, str]:
-    """The largest ell once the numbers are put into the suggested classes."""
+def _counts_of_classes(numbers: list[float], counts: Any, missing: int) -> tuple[Any, str]:
+    """The rows of each of the suggested classes of the numbers."""
     try:
-        labels, _ = put_into_classes("", numbers, counts, Bins.parse(_SUGGESTED_BINS))
+        labels, _ = put_into_classes("", numbers, counts, Bins.parse(SUGGESTED_BINS))
     except InputError:
-        return 1, ""
+        return _NOTHING, ""
     totals = Counter[str | None]({None: missing} if missing else {})
     for label, count in zip(labels, counts.tolist(), strict=True):
         # What is no number (NaN) becomes missing too.
         totals[label] += count
-    return largest_ell(np.array(list(totals.values()), np.int64)), _SUGGESTED_BINS
+    return np.array(list(totals.values()), np.int64), SUGGESTED_BINS
 
 
 def _likely_sensitive(columns: Sequence[InspectedColumn]) -> tuple[str, ...]:
@@ -313,7 +274,7 @@ def _likely_sensitive(columns: Sequence[InspectedColumn]) -> tuple[str, ...]:
     return tuple(
         column.name
         for column in columns
-        if column.role != "nested" and column.largest_ell >= 2 and sounds_sensitive(column.name)
+        if column.role != "nested" and column.method and sounds_sensitive(column.name)
     )
 
 
@@ -352,43 +313,3 @@ def _with_role(
     elif column.name in stopping:
         role, why = "giveaway", stopping[column.name]
     return replace(column, role=role, why=why, looks_like=looks_like)
-
-
-def _hints(
-    source: LocalTable,
-    columns: Sequence[InspectedColumn],
-    sensitive: Sequence[str],
-    marks: Sequence[str],
-    *,
-    guessed: bool,
-) -> list[str]:
-    hints = []
-    if marks:
-        listed = ", ".join(repr(mark) for mark in marks[:5])
-        hints.append(
-            f"Some values look like missing ones ({listed}): name them with {option('missing')}."
-        )
-    hints += [
-        f"{column.name!r} cannot be protected, and should then not be published. "
-        f"{what_helps(source.histogram(column.name).counts)}"
-        for column in columns
-        if column.role == "sensitive" and column.largest_ell < 2
-    ]
-    classed = [column.name for column in columns if column.role == "sensitive" and column.bins]
-    if classed:
-        hints.append(
-            f"Numbers with more than {MOST_NUMBERS} different values are protected in classes: the "
-            f"ell of {', '.join(map(repr, classed))} is that with "
-            f"{option('bins', {classed[0]: _SUGGESTED_BINS})}."
-        )
-    if guessed and sensitive:
-        hints.append(
-            f"Taken as sensitive because of the name: {', '.join(map(repr, sensitive))}. Name "
-            f"others, or more, with {option('sensitive')}."
-        )
-    if not sensitive:
-        hints.append(
-            "No column has a name that sounds sensitive, so giveaways were not looked for. Name "
-            f"the columns to protect with {option('sensitive')}."
-        )
-    return hints

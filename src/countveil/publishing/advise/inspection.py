@@ -30,7 +30,7 @@ from countveil.publishing.safety import (
 from countveil.release.values import OTHER, kind_of
 from countveil.tables.levels import MergedValues
 
-_USUAL_ELL = 5
+USUAL_ELL = 5
 _MOST_SLICES, _LONGEST_SHOWN = 8, 60
 _NOT_PUBLISHED = ("identifier", "giveaway", "nested")
 _BARS = "▁▂▃▄▅▆▇█"
@@ -42,8 +42,10 @@ class InspectedColumn:
     """One column: what it holds, and what to do with it.
 
     `role` is `plain`, `sensitive`, `identifier`, `giveaway` or `nested`, and `why` is the reason.
-    `largest_ell` is 1 where the column cannot be protected as it is. For a column of many numbers
+    `largest_ell` is 1 where there are no groups of different values. For a column of many numbers
     it is that of the suggested classes (`bins`). `looks_like` is the kind of an identifier.
+    `method` is how the column can be protected: `mixed` groups of different values, or `common`
+    values or `random` groups where these do not exist; empty if it cannot be.
     """
 
     name: str
@@ -56,11 +58,14 @@ class InspectedColumn:
     bins: str
     histogram: str
     looks_like: str
+    method: str = "mixed"
 
     @property
     def suggested_ell(self) -> int:
         """The usual ell, or the largest possible one below it."""
-        return max(2, min(_USUAL_ELL, self.largest_ell))
+        if self.method in ("common", "random"):
+            return USUAL_ELL
+        return max(2, min(USUAL_ELL, self.largest_ell))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,7 @@ class Inspection:
             column
             for column in self.columns
             if column.role == "sensitive"
-            and column.largest_ell >= 2
+            and column.method
             and column.name not in self.left_out
             and not (column.name in self.fineness and self.fineness[column.name].stops)
         )
@@ -122,11 +127,23 @@ class Inspection:
             stops = column.name in self.left_out or column.role in _NOT_PUBLISHED
             if is_open or stops:
                 words += ["--drop", shlex.quote(column.name)]
+        words += self._method_words()
         for name, step in self.rounding.items():
             words += ["--round", shlex.quote(f"{name}={step}")]
         for mark in self.missing_marks:
             words += ["--missing", shlex.quote(mark)]
         return " ".join([*words, "--to", "release"])
+
+    def _method_words(self) -> list[str]:
+        """How columns without groups of different values are published."""
+        methods = {column.method for column in self.protectable}
+        if "random" in methods:
+            # For all columns of a release, or for none.
+            return ["--groups", "random"]
+        if methods == {"common"}:
+            return ["--common", "auto"]
+        named = [column.name for column in self.protectable if column.method == "common"]
+        return [word for n in named for word in ("--common", shlex.quote(f"{n}=auto"))]
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values."""

@@ -2,8 +2,8 @@
 
     split the text -> true answers -> per ell: publish, ask, compare -> figures, an ell
 
-Enters: SQL questions, a shaped table, ells. Leaves: `QuestionAdvice` for each question: figures of
-every ell, or why it is refused. Must not know: how a question is estimated. Nothing is written.
+Enters: SQL questions, a shaped table, methods. Leaves: `QuestionAdvice` for each question: figures
+of every ell, or why it is refused. Must not know: how a question is estimated. Nothing is written.
 
 Rows are published as ever, into memory: groups, draws and the dealing are those of a publication,
 and the answers those of `Release.sql`. The truth is the same question put to the true values, with
@@ -29,8 +29,17 @@ from countveil.engines.contract import OpenedRelease
 from countveil.engines.local.release_table import LocalRelease
 from countveil.errors import InputError, QueryError, SettingsError
 from countveil.maths.channel import ChannelView
-from countveil.maths.groups import ColumnSettings, form_groups, largest_ell, what_helps
-from countveil.maths.mechanism import Dealer, draw_published
+from countveil.maths.groups import ColumnSettings, largest_ell, what_helps
+from countveil.maths.mechanism import Dealer
+from countveil.publishing.advise.methods import (
+    COMMON,
+    METHODS,
+    MIXED,
+    is_possible,
+    repeating,
+    settings_of,
+)
+from countveil.publishing.advise.trials import Groups
 from countveil.publishing.manifest_making import make_manifest
 from countveil.publishing.prepare import LocalPreparedTable
 from countveil.publishing.settings import Protecting
@@ -46,6 +55,8 @@ _MOST_BYTES = 1 << 20
 _MOST_QUESTIONS = 200
 _ELLS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50, 100)
 _RELEASES = 10
+# Random groups, and those with common values, have no largest ell.
+_MOST_ELL = 10
 # More rows are not looked at: the errors of a larger table are smaller, by the root of the rows.
 MOST_ROWS = 500_000
 
@@ -128,9 +139,13 @@ def advise_on_questions(
     randomness: Randomness,
     progress: Progress,
     within: float = 0.10,
+    methods: Sequence[str] = METHODS,
 ) -> list[QuestionAdvice]:
-    """Publish with every ell, some times each, and compare the answers with the truth."""
-    trials = _Trials(prepared, randomness)
+    """Publish with every ell, some times each, and compare the answers with the truth.
+
+    Each column is published by the first of the `methods` that is possible.
+    """
+    trials = _Trials(prepared, randomness, methods)
     if trials.unprotectable is not None:
         return [QuestionAdvice(question, refused=trials.unprotectable) for question in questions]
     truths: dict[str, dict[tuple[Any, ...], list[float]]] = {}
@@ -233,7 +248,9 @@ class _Outcome:
 class _Trials:
     """The table as it would be published, with one ell after the other."""
 
-    def __init__(self, prepared: LocalPreparedTable, randomness: Randomness) -> None:
+    def __init__(
+        self, prepared: LocalPreparedTable, randomness: Randomness, methods: Sequence[str]
+    ) -> None:
         self._prepared, self._randomness = prepared, randomness
         source = prepared.source
         step = max(1, -(-source.rows // MOST_ROWS))
@@ -249,51 +266,62 @@ class _Trials:
             else:
                 self._plain[column.name] = pa.array(list(histogram.values)).take(pa.array(codes))
         self.rows = int(next(iter(self._codes.values())).size)
+        self._methods: dict[str, str | None] = {
+            name: next((m for m in methods if is_possible(m, histogram.counts, 2)), None)
+            for name, histogram in self._histograms.items()
+        }
 
     @property
     def unprotectable(self) -> str | None:
-        """Why nothing can be published: a column for which no ell is feasible."""
-        for name, histogram in self._histograms.items():
-            if largest_ell(histogram.counts) < 2:
-                return f"Column {name!r} cannot be protected. {what_helps(histogram.counts)}"
+        """Why nothing can be published: a column for which no method is possible."""
+        for name, method in self._methods.items():
+            if method is None:
+                helps = what_helps(self._histograms[name].counts)
+                return f"Column {name!r} cannot be protected. {helps}"
         return None
 
     @property
     def ells(self) -> list[int]:
         """The ells that are tried: up to the largest that a column allows."""
-        largest = max(largest_ell(histogram.counts) for histogram in self._histograms.values())
+        largest = max(self._largest(name) for name in self._histograms)
         return sorted({ell for ell in (*_ELLS, largest) if 2 <= ell <= largest})
+
+    def _largest(self, name: str) -> int:
+        if self._methods[name] == MIXED:
+            return largest_ell(self._histograms[name].counts)
+        return max(2, min(_MOST_ELL, self.rows // 2))
 
     def true_release(self) -> Release:
         """The true values, asked as if they were a release."""
-        return _TrueRelease.of(self._manifest(2, self._codes), self._table(self._codes))
+        return _TrueRelease.of(self._manifest({}, self._codes), self._table(self._codes))
 
     def releases(self, ell: int) -> Sequence[Release]:
         """Independent releases with this ell, or the largest that a column allows."""
-        settings = self._settings(ell)
         stream = self._randomness.stream
-        groups = {
-            name: form_groups(h.counts, settings[name], stream("question groups", name, str(ell)))
-            for name, h in self._histograms.items()
-        }
+        groups = {}
+        for name, histogram in self._histograms.items():
+            settings = self._settings(name, ell)
+            method = COMMON if settings.common_auto else ""
+            common = repeating(method, histogram.counts, settings.ell)
+            chances = stream("question groups", name, str(ell))
+            groups[name] = Groups.of(histogram.counts, settings, common, chances)
         made = []
         for number in range(_RELEASES):
             published = {}
             for name, codes in self._codes.items():
                 chances = stream("question", name, str(ell), str(number))
-                drawn = draw_published(groups[name], chances)
+                drawn = groups[name].draw(chances)
                 published[name] = Dealer(drawn, chances).deal(codes)
-            manifest = self._manifest(ell, published)
+            manifest = self._manifest(groups, published)
             made.append(Release.over("a trial", OpenedRelease(manifest, self._opener(published))))
         return made
 
-    def _settings(self, ell: int) -> dict[str, ColumnSettings]:
-        return {
-            name: ColumnSettings(min(ell, max(2, largest_ell(histogram.counts))))
-            for name, histogram in self._histograms.items()
-        }
+    def _settings(self, name: str, ell: int) -> ColumnSettings:
+        return settings_of(self._methods[name] or MIXED, min(ell, max(2, self._largest(name))))
 
-    def _manifest(self, ell: int, codes: Mapping[str, NDArray[np.integer]]) -> Manifest:
+    def _manifest(
+        self, groups: Mapping[str, Groups], codes: Mapping[str, NDArray[np.integer]]
+    ) -> Manifest:
         published = {
             name: {
                 histogram.values[place]: int(count)
@@ -302,8 +330,18 @@ class _Trials:
             }
             for name, histogram in self._histograms.items()
         }
-        protecting = Protecting(self._settings(ell))
-        return make_manifest(self.rows, self._prepared, protecting, published, seeded=True)
+        settings = {
+            name: groups[name].settings if name in groups else ColumnSettings(2)
+            for name in self._histograms
+        }
+        common = {
+            name: tuple(self._histograms[name].values[place] for place in each.common)
+            for name, each in groups.items()
+            if each.common
+        }
+        return make_manifest(
+            self.rows, self._prepared, Protecting(settings), published, common=common, seeded=True
+        )
 
     def _table(self, codes: Mapping[str, NDArray[np.integer]]) -> pa.Table:
         columns = {}

@@ -1,7 +1,7 @@
 """A recommendation, with its reason in two sentences.
 
-Enters: the figures of every feasible ell, the goals. Leaves: an ell and why, or that both goals
-cannot be met. Must not know: the table.
+Enters: the figures of every ell of one method, the goals. Leaves: an ell and why, or that both
+goals cannot be met. Must not know: the table, other methods (`choice`).
 
 Of the ells that meet the goals, the largest is taken if accuracy is among them (it protects best),
 the smallest if protection is the only goal (it is most accurate).
@@ -10,13 +10,31 @@ the smallest if protection is the only goal (it is most accurate).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from countveil.errors import SettingsError, option
-from countveil.publishing.advise.figures import EllFigures, share_text
+from countveil.publishing.advise.figures import share_text
 
-_USUAL = (0.01, 0.10)
+USUAL = (0.01, 0.10)
+FEASIBLE, TRIED = "feasible ell", "ell that was tried"
+
+
+class Line(Protocol):
+    """What is looked at of one ell."""
+
+    @property
+    def ell(self) -> int:
+        """The ell."""
+
+    @property
+    def errors(self) -> Mapping[float, float | None]:
+        """The mean relative error by the share of a count."""
+
+    @property
+    def hidden_up_to(self) -> int | None:
+        """The largest count that is hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +75,20 @@ def _accuracy(text: str) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """An ell (None if there is none), whether it meets all goals, and why."""
+    """An ell (None if there is none), whether it meets all goals, and the reason.
+
+    `method` is that of the ell: `mixed`, `common` or `random`; `why` says why this one.
+    """
 
     ell: int | None
     met: bool
     reason: str
+    method: str = "mixed"
+    why: str = ""
 
 
-def recommend(lines: Sequence[EllFigures], goal: Goal) -> Recommendation:
-    """Choose among the feasible ells."""
+def recommend(lines: Sequence[Line], goal: Goal, all_of: str = FEASIBLE) -> Recommendation:
+    """Choose among the ells; `all_of` says of which kind of ell they are all."""
     if not lines:
         return Recommendation(
             None,
@@ -73,17 +96,17 @@ def recommend(lines: Sequence[EllFigures], goal: Goal) -> Recommendation:
             reason="No ell of 2 or more is feasible here. Reasons and remedies are below.",
         )
     if goal.accuracy is None and goal.hide is None:
-        return _without_goal(lines)
+        return _without_goal(lines, all_of)
     accurate = [line for line in lines if goal.accuracy is None or _accurate(line, goal.accuracy)]
     hiding = [line for line in lines if goal.hide is None or _hides(line, goal.hide)]
     both = [line for line in accurate if line in hiding]
     if not both:
-        return _not_both(lines, accurate, hiding, goal)
+        return _not_both(lines, accurate, hiding, goal, all_of)
     chosen = both[0] if goal.accuracy is None else both[-1]
     if goal.accuracy is None:
         why = "It is the smallest ell that does, so that counts stay as accurate as they can"
     elif chosen is lines[-1]:
-        why = "It is the largest feasible ell, so that single rows reveal as little as they can"
+        why = f"It is the largest {all_of}, so that single rows reveal as little as they can"
     else:
         after = lines[lines.index(chosen) + 1]
         why = (
@@ -95,22 +118,26 @@ def recommend(lines: Sequence[EllFigures], goal: Goal) -> Recommendation:
     )
 
 
-def _without_goal(lines: Sequence[EllFigures]) -> Recommendation:
-    """Without a goal: counts of 1% within 10%, or what comes nearest."""
-    share = _USUAL[0]
-    if all(line.errors.get(share) is None for line in lines):
-        measured = [s for s in lines[0].errors if any(line.errors[s] is not None for line in lines)]
-        if not measured:
-            usual = min(lines[-1].ell, 5)
-            return Recommendation(
-                usual,
-                met=True,
-                reason=f"ell = {usual} is usual and feasible. The table has no columns or no "
-                f"counts to try accuracy on.",
-            )
-        share = min(measured, key=lambda size: abs(size - _USUAL[0]))
-    goal = Goal(accuracy=(share, _USUAL[1]))
-    recommendation = recommend(lines, goal)
+def usual_goal(lines: Sequence[Line]) -> Goal | None:
+    """Without a goal: counts of 1% within 10%, or of the nearest size that was measured."""
+    measured = {s for line in lines for s, error in line.errors.items() if error is not None}
+    if not measured:
+        return None
+    return Goal(accuracy=(min(measured, key=lambda size: abs(size - USUAL[0])), USUAL[1]))
+
+
+def _without_goal(lines: Sequence[Line], all_of: str) -> Recommendation:
+    """Without a goal: the usual one, or what comes nearest."""
+    goal = usual_goal(lines)
+    if goal is None:
+        usual = min(lines[-1].ell, 5)
+        return Recommendation(
+            usual,
+            met=True,
+            reason=f"ell = {usual} is usual and feasible. The table has no columns or no "
+            f"counts to try accuracy on.",
+        )
+    recommendation = recommend(lines, goal, all_of)
     if recommendation.met:
         return recommendation
     return Recommendation(
@@ -122,10 +149,11 @@ def _without_goal(lines: Sequence[EllFigures]) -> Recommendation:
 
 
 def _not_both(
-    lines: Sequence[EllFigures],
-    accurate: Sequence[EllFigures],
-    hiding: Sequence[EllFigures],
+    lines: Sequence[Line],
+    accurate: Sequence[Line],
+    hiding: Sequence[Line],
     goal: Goal,
+    all_of: str,
 ) -> Recommendation:
     if goal.accuracy is not None and all(
         line.errors.get(goal.accuracy[0]) is None for line in lines
@@ -151,7 +179,7 @@ def _not_both(
         return Recommendation(
             lines[-1].ell,
             met=False,
-            reason=f"Counts up to {goal.hide:,} are not hidden by any feasible ell: with the "
+            reason=f"Counts up to {goal.hide:,} are not hidden by any {all_of}: with the "
             f"largest, ell = {lines[-1].ell}, {_gives(lines[-1], goal)}. Fewer columns, or coarser "
             f"ones, leave fewer small counts to ask for.",
         )
@@ -163,16 +191,22 @@ def _not_both(
     )
 
 
-def _accurate(line: EllFigures, accuracy: tuple[float, float]) -> bool:
+def meets(line: Line, goal: Goal) -> bool:
+    """Whether this ell meets all goals."""
+    accurate = goal.accuracy is None or _accurate(line, goal.accuracy)
+    return accurate and (goal.hide is None or _hides(line, goal.hide))
+
+
+def _accurate(line: Line, accuracy: tuple[float, float]) -> bool:
     error = line.errors.get(accuracy[0])
     return error is not None and error <= accuracy[1]
 
 
-def _hides(line: EllFigures, hide: int) -> bool:
+def _hides(line: Line, hide: int) -> bool:
     return line.hidden_up_to is not None and line.hidden_up_to >= hide
 
 
-def _gives(line: EllFigures, goal: Goal) -> str:
+def _gives(line: Line, goal: Goal) -> str:
     """What this ell gives, in the terms of the goals."""
     parts = []
     if goal.accuracy is not None:

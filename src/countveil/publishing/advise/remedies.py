@@ -65,7 +65,9 @@ def about_frequent_values(counts: Counts, name: Namer) -> list[str]:
         else "removing rows cannot help, as there are too few values"
     )
     costs = (
-        f"What each remedy costs. A smaller ell: {smaller}. Removing: {removing}. Splitting the "
+        f"What each remedy costs. {option('common', 'auto')} and {option('groups', 'random')} "
+        f"publish the column as it is: frequent values are then believed more, as the table of "
+        f"methods says. A smaller ell: {smaller}. Removing: {removing}. Splitting the "
         f"frequent value into finer ones costs nothing, where the data have them. "
         f"{option('merge')}: {MERGING}. {option('domain')} does not help "
         f"either: it costs nothing and declares which values are public, but changes no count."

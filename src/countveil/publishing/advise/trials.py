@@ -13,13 +13,13 @@ rows that is as good as dealing them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.maths.channel import Templates, view_of_release
+from countveil.maths.channel import view_of_release
 from countveil.maths.estimate import shrunk_counts
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.mechanism import Dealer, PublishedTable, draw_published
@@ -124,16 +124,47 @@ class Trial:
         return largest
 
 
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """How a column is published; the values `common`, by number, may repeat in a group."""
+
+    settings: ColumnSettings
+    common: tuple[int, ...]
+    draw: Callable[[Stream], PublishedTable]
+
+    @classmethod
+    def of(
+        cls, counts: Codes, settings: ColumnSettings, common: tuple[int, ...], stream: Stream
+    ) -> Groups:
+        """Groups that serve for many draws; random ones are drawn anew every time."""
+        if settings.groups == "random":
+            from countveil.maths.mechanism.random_groups import draw_random_groups
+
+            return cls(
+                settings, (), lambda s: draw_random_groups(counts, settings.ell, s.task_key())
+            )
+        groups = form_groups(counts, settings, stream, common=common)
+        return cls(settings, common, lambda s: draw_published(groups, s))
+
+
 def try_out(
-    task: Task, ell: int, releases: int, shares: Sequence[float], stream: Stream, more: int = 5
+    task: Task,
+    ell: int,
+    releases: int,
+    shares: Sequence[float],
+    stream: Stream,
+    more: int = 5,
+    settings: ColumnSettings | None = None,
+    common: tuple[int, ...] = (),
 ) -> Trial:
     """Publish and estimate several times, with the same groups, for counts of these shares.
 
     Groups are balanced so well that others would make no difference, and forming them takes long.
-    Where few cells have a size, their predicates are published `more` times as often.
+    Where few cells have a size, their predicates are published `more` times as often. Without
+    `settings` groups are mixed; the values `common`, by number, may repeat in them.
     """
-    groups = form_groups(task.counts, ColumnSettings(ell), stream)
-    trial = _estimated(task, groups, ell, releases, stream)
+    groups = Groups.of(task.counts, settings or ColumnSettings(ell), common, stream)
+    trial = _estimated(task, groups, releases, stream)
     few = np.zeros(len(task.predicates), bool)
     for share in shares:
         near = trial.near(share)
@@ -143,14 +174,16 @@ def try_out(
         return trial
     chosen = [task.predicates[place] for place in np.flatnonzero(few).tolist()]
     some = Task(task.counts, task.codes, chosen)
-    return replace(trial, more=_estimated(some, groups, ell, more * releases, stream))
+    return replace(trial, more=_estimated(some, groups, more * releases, stream))
 
 
-def _estimated(task: Task, groups: Templates, ell: int, releases: int, stream: Stream) -> Trial:
-    true, estimates = task.true_counts(), []
+def _estimated(task: Task, groups: Groups, releases: int, stream: Stream) -> Trial:
+    true, estimates, chosen = task.true_counts(), [], groups.settings
     for _ in range(releases):
-        drawn = draw_published(groups, stream)
-        view = view_of_release(drawn.published(), task.rows, ell, "mixed")
+        drawn = groups.draw(stream)
+        view = view_of_release(
+            drawn.published(), task.rows, chosen.ell, chosen.groups, groups.common
+        )
         estimates.append(shrunk_counts(task.published(drawn, true, stream), [view]))
     return Trial(task.rows, true, np.array(estimates))
 
