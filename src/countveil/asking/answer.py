@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,9 @@ from countveil.sql.query.question import (
     Question,
     TallyPlan,
 )
+
+if TYPE_CHECKING:
+    from countveil.maths.estimate.joined import Joined
 
 Axes = tuple[int, ...]
 
@@ -75,11 +78,12 @@ class Channels:
     """The channels of the sensitive columns of a question.
 
     `joint` are the published counts of the whole table by all of these columns together, where the
-    estimator needs them.
+    estimator needs them. `joined` has the columns that were published together.
     """
 
     views: Sequence[ChannelView]
     joint: NDArray[np.float64] | None = None
+    joined: Sequence[Joined] = ()
 
 
 def answer_question(
@@ -102,6 +106,7 @@ def answer_question(
             channels.views,
             plan.grouped,
             channels.joint,
+            channels.joined,
         )
         exists = _existing_cells(question, plan, tallies)
         measures = _MeasureEstimates(plan, tallies, estimator)

@@ -170,7 +170,10 @@ class _TalliedCounts:
         moments = self._counts[lines][None, :, None]
         no_conditions, views = np.zeros((1, 0), bool), self._channels.views
         by_value = [grouped] * len(views)
-        return Tallies(no_conditions, moments, np.zeros(0), views, by_value, self._channels.joint)
+        channels = self._channels
+        return Tallies(
+            no_conditions, moments, np.zeros(0), views, by_value, channels.joint, channels.joined
+        )
 
 
 def _single_value(plan: TallyPlan) -> int | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from countveil.asking.answer import Channels, EstimationSettings, answer_question
 from countveil.asking.batch import CountBatch, count_question
@@ -36,6 +36,10 @@ from countveil.sql.query import (
     plan_question,
 )
 from countveil.sql.query.expressions import AllOf, Constant, Formula, as_condition
+
+if TYPE_CHECKING:
+    from countveil.maths.channel.skewed_views import JointView
+    from countveil.maths.estimate.joined import Joined
 
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
@@ -228,7 +232,14 @@ class Release:
             raise SettingsError(f"There is no dialect {dialect!r}. Available: {listed}.")
         question = self._question(query, weighted)
         plan = plan_question(question, self._columns)
-        views = self._channels(plan).views
+        channels = self._channels(plan)
+        if channels.joined:
+            raise QueryError(
+                "Columns that were published together have no plain SQL for questions about "
+                "several of them at once. 'countveil query' answers it; plain SQL answers "
+                "questions about one of them."
+            )
+        views = channels.views
         written = dialect_for(dialect, self.columns)
         return portable_sql(question, plan, views, written, table_text(table))
 
@@ -284,9 +295,29 @@ class Release:
         """The channels of the sensitive columns of a plan, and what else the estimator needs."""
         names, domains = plan.tally.sensitive, plan.domains
         views = [self._view(*pair) for pair in zip(names, domains, strict=True)]
+        joined = self._joined(names, domains) if self.manifest.together else ()
         if estimator is None or not estimator.needs_joint_counts or len(names) < 2:
-            return Channels(views)
-        return Channels(views, self._published_counts(names, domains))
+            return Channels(views, joined=joined)
+        return Channels(views, self._published_counts(names, domains), joined)
+
+    def _joined(self, names: Sequence[str], domains: Sequence[tuple[Any, ...]]) -> Sequence[Joined]:
+        """The columns of a question that were published together, with their channels."""
+        # Loaded only where columns were published together.
+        from countveil.maths.channel.skewed_views import joint_view
+        from countveil.maths.estimate.joined import Joined
+
+        joined = []
+        for columns in self.manifest.together:
+            axes = tuple(axis for axis, name in enumerate(names) if name in columns)
+            if len(axes) < 2:
+                continue
+            chosen = [names[axis] for axis in axes], [domains[axis] for axis in axes]
+            key = (tuple(chosen[0]), tuple(chosen[1]))
+            if key not in self._views:
+                ell = self.manifest.sensitive[columns[0]].ell
+                self._views[key] = joint_view(self._published_counts(*chosen), self.rows, ell)
+            joined.append(Joined(axes, cast("JointView", self._views[key])))
+        return joined
 
     def _view(self, name: str, domain: tuple[Any, ...]) -> ChannelView:
         """The channel of a sensitive column, from the published histogram."""

@@ -5,6 +5,8 @@ Enters: the arguments. Leaves: an exit code. Must not know: what the commands do
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -26,6 +28,7 @@ from countveil.cli.commands import (
     sql,
     verify,
 )
+from countveil.cli.options import ALL_TOGETHER
 
 app = typer.Typer(
     name="countveil",
@@ -65,5 +68,15 @@ def _options(
 
 def run_app() -> int:
     """Run the command that the arguments name."""
-    app(prog_name="countveil")
+    app(with_optional_values(sys.argv[1:]), prog_name="countveil")
     return 0
+
+
+def with_optional_values(arguments: Sequence[str]) -> list[str]:
+    """`--together` may stand alone, which the parser of options does not know."""
+    written: list[str] = []
+    for place, argument in enumerate(arguments):
+        following = arguments[place + 1 : place + 2]
+        alone = argument == "--together" and (not following or following[0].startswith("-"))
+        written.append(f"{argument}={ALL_TOGETHER}" if alone else argument)
+    return written

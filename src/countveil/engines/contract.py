@@ -33,10 +33,20 @@ if TYPE_CHECKING:
     from countveil.sql.query.expressions import Expression
     from countveil.tables import Column, Reading, Shaping
     from countveil.tables.encoded.survey import CodedColumn, Histogram, Repeats
+    from countveil.tables.encoded.vectors import Vectors
     from countveil.tables.progress import Progress
 
 Result = TypeVar("Result")
 Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTogether:
+    """Columns that publish another row's whole vector, and what was drawn for their vectors."""
+
+    columns: tuple[str, ...]
+    vectors: Vectors
+    table: PublishedTable
 
 
 class Engine(Protocol):
@@ -87,6 +97,9 @@ class SourceTable(Protocol):
     def histogram(self, column: str, without: Rows | None = None) -> Histogram:
         """Count the values of a column, except in the rows with the numbers `without`."""
 
+    def vectors(self, columns: Sequence[str], without: Rows | None = None) -> Vectors:
+        """Count the combinations of values of some columns, by places in their histograms."""
+
     def repeats(self, column: str) -> Repeats:
         """How often values occur more than once, however many different ones there are."""
 
@@ -115,6 +128,7 @@ class SourceTable(Protocol):
         randomness: Randomness,
         folder: str | Path,
         progress: Progress,
+        together: Sequence[DrawnTogether] = (),
     ) -> Sequence[WrittenFile]:
         """Write these columns in random row order, with the sensitive values that were drawn."""
 

@@ -88,13 +88,23 @@ def make_manifest(
                 counts,
                 changes,
                 _special(protecting, common, published, sensitive),
+                _together(protecting, rows),
             )
         ),
         preparation=preparation,
         written_by=f"countveil {countveil.__version__}",
         about=about,
         weight=prepared.weight,
+        together=protecting.together,
     )
+
+
+def _together(protecting: Protecting, rows: int) -> list[str]:
+    if not protecting.together:
+        return []
+    from countveil.maths.guarantees.special import together
+
+    return [together(names, protecting.ell[names[0]], rows) for names in protecting.together]
 
 
 def _epsilon(gamma: float, values: int) -> float:

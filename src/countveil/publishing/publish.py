@@ -40,6 +40,7 @@ def publish(
     groups: str = "mixed",
     common: Mapping[str, object] | str | None = None,
     odds: float | None = None,
+    together: bool | Sequence[str] | Sequence[Sequence[str]] = False,
     residue: str = "absorb",
     seed: int | None = None,
     force: bool = False,
@@ -69,6 +70,7 @@ def publish(
     frequent) or "anatomy" (the paper's rule). In mixed groups, `common` values may repeat: "auto"
     for the frequent ones, or {"country": "United States"}. With `odds=20`, noise over the declared
     values (`domain`) comes first, so that no row changes the odds of a value by a larger factor.
+    `together=True`, or some columns, publishes their values as one vector, with random groups.
     `seed` is for experiments: a seeded
     release says so.
 
@@ -108,7 +110,7 @@ def publish(
     """
     if not os.fspath(to):
         raise SettingsError(f"Name a folder for the release: {option('to', 'release')}.")
-    protecting = Protecting.of(sensitive, ell, groups, residue, seed, common, odds)
+    protecting = Protecting.of(sensitive, ell, groups, residue, seed, common, odds, together)
     chosen = chosen_engine(engine, table, master)
     reading, shaping = table_options(
         drop=drop, keep=keep, person=person, weight=weight, bins=bins,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from countveil.engines.contract import Engine, SourceTable
+from countveil.engines.contract import DrawnTogether, Engine, SourceTable
 from countveil.engines.local.engine import LocalEngine
 from countveil.errors import SettingsError, option
 from countveil.maths.mechanism import PublishedTable, draw_column
@@ -37,7 +37,7 @@ from countveil.release.draft import ReleaseDraft, WrittenFile, check_not_input
 from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
 from countveil.report.whole_file import PendingFile, check_file, pending_file, write_file
-from countveil.tables import Reading, Roles, Shaping, input_files
+from countveil.tables import Column, Reading, Roles, Shaping, input_files
 from countveil.tables.encoded.survey import ValueRange
 from countveil.tables.levels import MergedValues
 from countveil.tables.progress import Progress
@@ -105,7 +105,7 @@ def run_publish(
             check_kept([(column.name, column.type) for column in columns], writing.format)
         _check_first(engine, source, prepared.roles, protecting, writing, shaping.recoded)
         counted = count_values(prepared, protecting, shaping, randomness)
-        drawn = _draw(counted, protecting, randomness, stages)
+        drawn, together = _draw(source, counted, protecting, randomness, stages)
         published = _published_counts(counted, drawn)
         seeded = randomness.seeded
         manifest = make_manifest(
@@ -113,12 +113,11 @@ def run_publish(
             common=counted.common_values(), gammas=counted.gammas(), seeded=seeded,
             about=writing.about,
         )  # fmt: skip
-        drawing = Drawing(prepared, protecting, counted, drawn, manifest, randomness, stages)
+        drawing = Drawing(
+            prepared, protecting, counted, drawn, together, manifest, randomness, stages
+        )
         if draft is not None:
-            # Every row is dealt one of the values that were drawn, and all rows are shuffled.
-            written = source.publish(
-                columns, drawn, counted.left_out, randomness, draft.data, stages
-            )
+            written = drawing.publish(columns, draft.data)
             private = None if writing.private_report is None else drawing.private_page(written)
             files = [(file.path.name, file.rows) for file in _in_format(written, writing)]
             manifest = replace(manifest, files=draft.listed(files))
@@ -130,9 +129,7 @@ def run_publish(
                     pending.put_in_place()
         elif writing.private_report is not None:
             with tempfile.TemporaryDirectory(prefix="trial-", dir=reading.spill) as folder:
-                written = source.publish(
-                    columns, drawn, counted.left_out, randomness, folder, stages
-                )
+                written = drawing.publish(columns, folder)
                 page = drawing.private_page(written, trial=True)
             write_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
     dropped = int(counted.left_out.size)
@@ -151,9 +148,19 @@ class Drawing:
     protecting: Protecting
     counted: Counted
     drawn: Mapping[str, PublishedTable]
+    together: Sequence[DrawnTogether]
     manifest: Manifest
     randomness: Randomness
     stages: TimedStages
+
+    def publish(self, columns: Sequence[Column], folder: str | Path) -> Sequence[WrittenFile]:
+        """Deal every row one of the values that were drawn, shuffle all rows, write them."""
+        joined = {name for drawn in self.together for name in drawn.columns}
+        apart = {name: table for name, table in self.drawn.items() if name not in joined}
+        return self.prepared.source.publish(
+            columns, apart, self.counted.left_out, self.randomness, folder, self.stages,
+            self.together,
+        )  # fmt: skip
 
     def private_page(self, written: Sequence[WrittenFile], *, trial: bool = False) -> str:
         """The truth beside what is published, for the publisher alone."""
@@ -245,11 +252,30 @@ def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) ->
 
 
 def _draw(
-    counted: Counted, protecting: Protecting, randomness: Randomness, progress: Progress
-) -> dict[str, PublishedTable]:
-    """For each column, form groups and draw how many rows of a true value publish which value."""
-    drawn = {}
+    source: SourceTable,
+    counted: Counted,
+    protecting: Protecting,
+    randomness: Randomness,
+    progress: Progress,
+) -> tuple[dict[str, PublishedTable], Sequence[DrawnTogether]]:
+    """For each column, form groups and draw how many rows of a true value publish which value.
+
+    Columns that are published together have one draw, of which each has its margin.
+    """
+    drawn: dict[str, PublishedTable] = {}
+    together = []
+    if protecting.together:
+        # Loaded only where columns are published together.
+        from countveil.publishing.columns_together import draw_together, margin
+
+        for names in protecting.together:
+            choice, left_out = protecting.columns[names[0]], counted.left_out
+            joint = draw_together(source, names, choice, left_out, randomness, progress)
+            drawn |= {name: margin(joint, number) for number, name in enumerate(names)}
+            together.append(joint)
     for name in counted.histograms:
+        if name in drawn:
+            continue
         stage = f"grouping {name}"
         progress(stage, 0, 0)
         streams = randomness.stream("groups", name), randomness.stream("draw", name)
@@ -262,7 +288,7 @@ def _draw(
         )
         if name in counted.noised:
             drawn[name] = counted.noised[name].publishing(drawn[name], randomness, name)
-    return drawn
+    return drawn, together
 
 
 def _rows_done(progress: Progress, stage: str, rows: int) -> Callable[[float], None]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Protecting:
-    """The sensitive columns, each with its settings; a `seed` makes the same draws again."""
+    """The sensitive columns, each with its settings; a `seed` makes the same draws again.
+
+    The columns of each set in `together` share one partition and one draw.
+    """
 
     columns: Mapping[str, ColumnSettings]
     seed: int | None = None
+    together: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def of(
@@ -39,11 +43,12 @@ class Protecting:
         seed: int | None = None,
         common: Mapping[str, object] | str | None = None,
         odds: float | None = None,
+        together: bool | Sequence[str] | Sequence[Sequence[str]] = False,
     ) -> Protecting:
         """From what a caller may write; `ell` is for the columns that have none.
 
         `common` is "auto", or maps columns to "auto", a value or several values. `odds` is for all
-        columns.
+        columns. `together`: all columns, some of them, or several sets of them.
         """
         if isinstance(sensitive, str):
             sensitive = [sensitive]
@@ -65,7 +70,13 @@ class Protecting:
                 )
             values, auto = repeating.get(name, ((), False))
             columns[name] = ColumnSettings(chosen, groups, residue, values, auto, odds)
-        return cls(columns, seed)
+        sets = _together(together, columns)
+        joined = {name for names in sets for name in names}
+        columns = {
+            name: replace(settings, groups="random") if name in joined else settings
+            for name, settings in columns.items()
+        }
+        return cls(columns, seed, sets)
 
     @property
     def names(self) -> list[str]:
@@ -146,6 +157,17 @@ class Writing:
     def plain(self) -> bool:
         """Whether data files stay as an engine writes them."""
         return self.format == PARQUET and self.rows_per_file is None
+
+
+def _together(
+    given: bool | Sequence[str] | Sequence[Sequence[str]], columns: Mapping[str, ColumnSettings]
+) -> tuple[tuple[str, ...], ...]:
+    if given is False or (not isinstance(given, bool) and not given):
+        return ()
+    # Loaded only where columns are published together.
+    from countveil.publishing.columns_together import sets_of_columns
+
+    return sets_of_columns(given, columns)
 
 
 def _common(

@@ -123,7 +123,8 @@ class Manifest:
     """Everything a reader needs to interpret the data.
 
     `weight` is the plain column with the survey weight of each row, if the publisher named one.
-    `preparation` says what was done to the table before, if something was.
+    `preparation` says what was done to the table before, if something was. The columns of each set
+    in `together` publish the values of one other row.
     """
 
     rows: int
@@ -137,6 +138,7 @@ class Manifest:
     about: About | None = None
     weight: str | None = None
     preparation: Preparation | None = None
+    together: tuple[tuple[str, ...], ...] = ()
     format: str = field(default=FORMAT)
     format_version: int = field(default=FORMAT_VERSION)
 
@@ -159,8 +161,8 @@ class Manifest:
                 from countveil.release.special_columns import written_special
 
                 written |= written_special(entry.common)
-        for optional in ("report", "about", "weight"):
-            if content[optional] is None:
+        for optional in ("report", "about", "weight", "together"):
+            if not content[optional]:
                 del content[optional]
         if self.preparation is not None:
             content["preparation"] = self.preparation.as_json()
@@ -264,6 +266,10 @@ def _build(content: dict[str, Any]) -> Manifest:
         "report": None if "report" not in content else ReportFile(**content["report"]),
         "about": None if "about" not in content else _about(content["about"]),
     }
+    if "together" in content:
+        from countveil.release.special_columns import read_together
+
+        rest["together"] = read_together(content["together"], sensitive)
     if "preparation" in content:
         rest["preparation"] = Preparation.from_json(content["preparation"], list(types))
     _texts(content["written_by"], content["randomness"], *rest["statement"])

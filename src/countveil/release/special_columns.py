@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countveil.maths.guarantees.odds import epsilon_of, largest_odds
-from countveil.release.manifest import ClassEdges, OddsBound
+from countveil.release.manifest import ClassEdges, OddsBound, SensitiveColumn
 from countveil.release.values import decode_value, encode_value
 
 
@@ -29,6 +29,27 @@ def read_special(entry: Mapping[str, Any], type_name: str, domain: Sequence[Any]
     if "odds" in entry:
         fields["odds"] = _odds(entry, len(domain))
     return fields
+
+
+def read_together(
+    given: Any, sensitive: Mapping[str, SensitiveColumn]
+) -> tuple[tuple[str, ...], ...]:
+    """The sets of columns that publish whole vectors; ValueError says what cannot be right."""
+    if not isinstance(given, list) or not given or not all(isinstance(one, list) for one in given):
+        raise TypeError("'together' is not a list of lists")
+    names = [name for one in given for name in one]
+    known = all(isinstance(name, str) and name in sensitive for name in names)
+    if not known or len(set(names)) != len(names) or min(map(len, given)) < 2:
+        raise ValueError("columns that are published together are not different sensitive ones")
+    if not all(_alike([sensitive[name] for name in one]) for one in given):
+        raise ValueError("columns that are published together differ in ell or groups")
+    return tuple(tuple(one) for one in given)
+
+
+def _alike(entries: Sequence[SensitiveColumn]) -> bool:
+    """One ell, and random groups without noise."""
+    ways = {(entry.ell, entry.groups, entry.residue, entry.odds) for entry in entries}
+    return len(ways) == 1 and entries[0].groups == "random" and entries[0].odds is None
 
 
 def _classes(entry: Mapping[str, Any], domain: Sequence[Any]) -> ClassEdges:

@@ -64,6 +64,7 @@ CHOICES: dict[str, dict[str, Any]] = {
         "where": "insured IS NOT NULL",
         "keep": ["row", "insured"],
     },
+    "columns together": {"sensitive": {"job": 3, "code": 3}, "together": True, "where": "row <> 5"},
     "edges": {"sensitive": {"age": 3}, "bins": {"age": "18,30,45,65"}},
     "equal width": {"sensitive": {"age": 3, "wage": 2}, "bins": {"age": "5", "wage": "4"}},
     "quantiles": {"sensitive": {"age": 3}, "bins": {"age": "q5", "wage": "q3"}},

@@ -35,10 +35,12 @@ from countveil.cli.options import (
     Residue,
     ResidueOption,
     TitleOption,
+    TogetherOption,
     reading_and_shaping,
     with_common,
     with_ell,
     with_table_options,
+    with_together,
 )
 from countveil.cli.output import (
     Format,
@@ -80,6 +82,7 @@ def command(
     groups: GroupsOption = Groups.MIXED,
     common: CommonOption = None,
     odds: OddsOption = None,
+    together: TogetherOption = None,
     residue: ResidueOption = Residue.ABSORB,
     seed: Annotated[
         int | None,
@@ -178,7 +181,7 @@ def command(
     started = time.monotonic()
     protecting = Protecting.of(
         with_ell(sensitive, ell), groups=groups, residue=residue, seed=seed,
-        common=with_common(common), odds=odds,
+        common=with_common(common), odds=odds, together=with_together(together),
     )  # fmt: skip
     with progress_shown() as progress:
         reading, shape = reading_and_shaping(source, shaping, progress, memory=memory, spill=spill)

@@ -28,8 +28,10 @@ from countveil.cli.options.arguments import (
     SensitiveIfAnyOption,
     SensitiveOption,
     TitleOption,
+    TogetherOption,
 )
 from countveil.cli.options.given import (
+    ALL_TOGETHER,
     NOTHING_GIVEN,
     Given,
     as_typed,
@@ -37,9 +39,11 @@ from countveil.cli.options.given import (
     with_common,
     with_ell,
     with_table_options,
+    with_together,
 )
 
 __all__ = [
+    "ALL_TOGETHER",
     "NOTHING_GIVEN",
     "RELEASE_HELP",
     "CommonOption",
@@ -65,9 +69,11 @@ __all__ = [
     "SensitiveIfAnyOption",
     "SensitiveOption",
     "TitleOption",
+    "TogetherOption",
     "as_typed",
     "reading_and_shaping",
     "with_common",
     "with_ell",
     "with_table_options",
+    "with_together",
 ]

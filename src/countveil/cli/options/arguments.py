@@ -121,6 +121,15 @@ OddsOption = Annotated[
         "changes the odds of a value by more than K: local differential privacy.",
     ),
 ]
+TogetherOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--together",
+        metavar="[COL,COL]",
+        help="Publish all protected columns together, or these: a row then publishes all its "
+        "values of one row of its group, and groups are random. May be repeated.",
+    ),
+]
 TitleOption = Annotated[
     str,
     typer.Option("--title", metavar="TEXT", help="What it is called, at the top of its pages."),

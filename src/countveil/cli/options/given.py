@@ -239,6 +239,19 @@ def with_common(given: list[str] | None) -> dict[str, object] | str | None:
     return {name: "auto" if values == ["auto"] else values for name, values in chosen.items()}
 
 
+# What `--together` without columns stands for.
+ALL_TOGETHER = "*"
+
+
+def with_together(given: list[str] | None) -> bool | list[list[str]]:
+    """All columns, or lists of columns with commas between them."""
+    if not given:
+        return False
+    if given == [ALL_TOGETHER]:
+        return True
+    return [[name for name in text.split(",") if name] for text in given]
+
+
 def as_typed(given: Given) -> list[str]:
     """The options that were given, as they are written on a command line."""
     words: list[str] = []

@@ -11,13 +11,13 @@ import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.contract import Result
+from countveil.engines.contract import DrawnTogether, Result
 from countveil.engines.local.publish_rows import publish_rows
 from countveil.engines.local.surveyed_table import SurveyedTable
 from countveil.errors import InputError
@@ -42,6 +42,9 @@ from countveil.tables.encoded.survey import (
 from countveil.tables.progress import Progress
 from countveil.tables.sources import open_blocks
 from countveil.tables.storage.memory import KeptColumns, MemoryShares, memory_shares
+
+if TYPE_CHECKING:
+    from countveil.tables.encoded.vectors import Vectors
 
 _SAMPLED_SPANS = 8
 
@@ -136,6 +139,11 @@ class LocalSource:
             counts = counts - self._table.counts_in(column, without)
         return Histogram(_domain_values(column, survey.values), counts)
 
+    def vectors(self, columns: Sequence[str], without: NDArray[np.int64] | None = None) -> Vectors:
+        """Count the combinations of values of some columns."""
+        self._table.counted(columns)
+        return self._table.vectors(columns, np.zeros(0, np.int64) if without is None else without)
+
     def value_ranges(self, columns: Sequence[str]) -> Mapping[str, ValueRange]:
         """Those of the columns that were surveyed and hold plain values."""
         found = {}
@@ -226,13 +234,14 @@ class LocalSource:
         randomness: Randomness,
         folder: str | Path,
         progress: Progress,
+        together: Sequence[DrawnTogether] = (),
     ) -> list[WrittenFile]:
         """Write these columns in random row order, with the sensitive values that were drawn."""
         names = [column.name for column in columns]
         folder = Path(folder)
         return publish_rows(
             self._table, names, drawn, without, randomness, folder, self._memory,
-            self._spill or folder, progress,
+            self._spill or folder, progress, together,
         )  # fmt: skip
 
     def _countable(self, columns: Sequence[str]) -> list[str]:

@@ -28,8 +28,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from countveil.engines.contract import DrawnTogether
 from countveil.engines.local.row_layout import Layout, PackedCodes, make_layout
-from countveil.engines.local.surveyed_table import SurveyedTable, rows_inside
+from countveil.engines.local.surveyed_table import EncodedSpan, SurveyedTable, rows_inside
+from countveil.errors import InputError
 from countveil.maths.mechanism import Dealer, PublishedTable
 from countveil.randomness import Randomness, Stream
 from countveil.release.draft import WrittenFile
@@ -57,16 +59,22 @@ def publish_rows(
     memory: MemoryShares,
     spill_folder: Path,
     progress: Progress,
+    together: Sequence[DrawnTogether] = (),
 ) -> list[WrittenFile]:
     """Publish these columns of all rows but those with the numbers `without`."""
-    dealers = {
-        name: Dealer(values, randomness.stream("deal", name)) for name, values in drawn.items()
-    }
+    dealt: list[_Dealt] = [
+        _DealtColumn(name, Dealer(values, randomness.stream("deal", name)))
+        for name, values in drawn.items()
+    ]
+    dealt += [
+        _DealtVectors(joint, Dealer(joint.table, randomness.stream("deal", *joint.columns)))
+        for joint in together
+    ]
     stream = randomness.stream("shuffle")
     table.survey(names)
     fields = {field.name: field for field in table.published_schema}
     schema = pa.schema([fields[name] for name in names])
-    packer = _Packer(table, names, dealers, without)
+    packer = _Packer(table, names, dealt, without)
     layout = packer.layout
     rows = table.rows - without.size
     spill = None if rows * layout.row_bytes <= memory.rows else Spill(spill_folder)
@@ -82,6 +90,67 @@ def publish_rows(
             spill.close()
 
 
+@dataclass(frozen=True, slots=True)
+class _DealtColumn:
+    """A column that is dealt by itself: its codes are the places of its values."""
+
+    name: str
+    dealer: Dealer
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column."""
+        return (self.name,)
+
+    def published(self) -> dict[str, NDArray[np.bool_]]:
+        """Which values will be published."""
+        return {self.name: self.dealer.published > 0}
+
+    def codes(
+        self, table: SurveyedTable, encoded: EncodedSpan, left_out: NDArray[np.int64]
+    ) -> NDArray[Any]:
+        """The true code of each row."""
+        return np.delete(table.places(self.name, encoded[self.name], self.dealer.dtype), left_out)
+
+    def places(self, codes: NDArray[Any]) -> Iterator[tuple[str, NDArray[Any]]]:
+        """What each column publishes, by published codes."""
+        yield self.name, codes
+
+
+class _DealtVectors:
+    """Columns that are dealt together: their codes are the numbers of vectors."""
+
+    def __init__(self, joint: DrawnTogether, dealer: Dealer) -> None:
+        self.names, self.dealer, self._vectors = joint.columns, dealer, joint.vectors
+        self._columns = joint.vectors.columns
+
+    def published(self) -> dict[str, NDArray[np.bool_]]:
+        """Which values will be published, by column."""
+        drawn = self.dealer.published > 0
+        masks = {}
+        for name, size, places in zip(self.names, self._vectors.sizes, self._columns, strict=True):
+            masks[name] = np.bincount(places[drawn], minlength=size) > 0
+        return masks
+
+    def codes(
+        self, table: SurveyedTable, encoded: EncodedSpan, left_out: NDArray[np.int64]
+    ) -> NDArray[Any]:
+        """The number of each row's vector."""
+        places = [table.places(name, encoded[name], np.int64) for name in self.names]
+        numbers = self._vectors.numbers([np.delete(place, left_out) for place in places])
+        if np.any(numbers < 0):
+            raise InputError("The table changed while it was read. Please publish it again.")
+        return numbers.astype(self.dealer.dtype)
+
+    def places(self, codes: NDArray[Any]) -> Iterator[tuple[str, NDArray[Any]]]:
+        """What each column publishes, by published vectors."""
+        for name, places in zip(self.names, self._columns, strict=True):
+            yield name, places[codes]
+
+
+_Dealt = _DealtColumn | _DealtVectors
+
+
 class _Packer:
     """Deals and packs the rows of a table."""
 
@@ -89,18 +158,19 @@ class _Packer:
         self,
         table: SurveyedTable,
         names: Sequence[str],
-        dealers: Mapping[str, Dealer],
+        dealt: Sequence[_Dealt],
         without: NDArray[np.int64],
     ) -> None:
-        self._table, self._dealers, self._without = table, dealers, without
+        self._table, self._dealt, self._without = table, dealt, without
         surveys = [table.surveys[name] for name in names]
+        self._sensitive = {name for each in dealt for name in each.names}
         published = {
-            survey.name: dealers[survey.name].published > 0
-            if survey.name in dealers
-            else survey.counts > table.counts_in(survey.name, without)
+            survey.name: survey.counts > table.counts_in(survey.name, without)
             for survey in surveys
-            if survey.values is not None
+            if survey.values is not None and survey.name not in self._sensitive
         }
+        for each in dealt:
+            published |= each.published()
         self.layout: Layout = make_layout(surveys, published, table.rows)
         self._turns = Turns()
 
@@ -125,19 +195,16 @@ class _Packer:
         names = [*layout.packed, *layout.raw]
         encoded = self._table.encoded(span, names)
         left_out = rows_inside(span, self._without)
-        places = {
-            name: np.delete(self._table.places(name, encoded[name], dealer.dtype), left_out)
-            for name, dealer in self._dealers.items()
-        }
+        codes = [each.codes(self._table, encoded, left_out) for each in self._dealt]
         # Spans take their share of what was drawn one after the other.
         with self._turns.turn(span.number):
-            hands = {
-                name: dealer.reserve(dealer.count(places[name]))
-                for name, dealer in self._dealers.items()
-            }
+            hands = [
+                each.dealer.reserve(each.dealer.count(own))
+                for each, own in zip(self._dealt, codes, strict=True)
+            ]
         words = np.zeros((layout.n_words, span.rows), np.uint64)
         for name, packed in layout.packed.items():
-            if name not in self._dealers:
+            if name not in self._sensitive:
                 packed.put(encoded[name], words)
         raw = None
         if layout.raw:
@@ -146,8 +213,9 @@ class _Packer:
         rows = Rows(words, raw)
         if left_out.size:
             rows = rows.take(np.delete(np.arange(span.rows), left_out))
-        for name, hand in hands.items():
-            layout.packed[name].put_places(hand.deal(places[name]), rows.words)
+        for each, hand, own in zip(self._dealt, hands, codes, strict=True):
+            for name, places in each.places(hand.deal(own)):
+                layout.packed[name].put_places(places, rows.words)
         self._table.forget(span, names)
         return rows
 

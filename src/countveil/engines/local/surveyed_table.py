@@ -8,7 +8,7 @@ what is written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from countveil.tables.encoded.survey import Survey
 from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Blocks, Labels, Span
 from countveil.tables.storage.parallel import in_order
+
+if TYPE_CHECKING:
+    from countveil.tables.encoded.vectors import Vectors
 
 # By column, the batches of a span.
 EncodedSpan = dict[str, list[EncodedColumn]]
@@ -173,6 +176,20 @@ class SurveyedTable:
                 places = self.places(name, self.encoded(span, [name])[name], np.int64)
                 counts += np.bincount(places[inside], minlength=counts.size)
         return counts
+
+    def vectors(self, names: Sequence[str], without: NDArray[np.int64]) -> Vectors:
+        """The combinations of values of counted columns, but for the rows with some numbers."""
+        # Loaded only where columns are published together.
+        from countveil.tables.encoded.vectors import VectorSurvey
+
+        survey = VectorSurvey([self.surveys[name].counts.size for name in names])
+        for span in self.spans:
+            encoded = self.encoded(span, names)
+            left_out = rows_inside(span, without)
+            survey.add(
+                [np.delete(self.places(name, encoded[name], np.int64), left_out) for name in names]
+            )
+        return survey.vectors()
 
 
 def rows_inside(span: Span, rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -12,18 +12,30 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, cast
+from typing import Any, ParamSpec, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import Result
+from countveil.engines.contract import DrawnTogether, Result
 from countveil.engines.spark import jobs, writing
+from countveil.engines.spark.counts import (
+    MOST_COUNTS,
+    MOST_VALUES,
+    VectorCounts,
+    counts_of,
+    domain_values,
+    joint_name,
+    margins,
+    survey_of,
+    too_many,
+    values_by_partition,
+    without_counts,
+)
 from countveil.engines.spark.reading import columns_of, quoted
 from countveil.engines.spark.session import our_settings, session_of
 from countveil.engines.spark.task_inputs import TaskInputs, seal_common, seal_plan
@@ -34,25 +46,21 @@ from countveil.engines.spark.tasks import (
     WHICH,
     CountLeftOutTask,
     CountTask,
+    CountVectorsTask,
     DealTask,
     LookTask,
     SomePartitionsTask,
 )
-from countveil.errors import InputError
 from countveil.maths.mechanism import PublishedTable
 from countveil.randomness import Randomness
 from countveil.release.draft import WrittenFile
 from countveil.release.values import python_values
 from countveil.tables import Column
-from countveil.tables.encoded.encoding import DictionaryColumn, missing_rows, to_numpy
+from countveil.tables.encoded.encoding import to_numpy
 from countveil.tables.encoded.survey import CodedColumn, Histogram, Repeats, Survey
+from countveil.tables.encoded.vectors import Vectors
 from countveil.tables.progress import Progress
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-MOST_COUNTS = 1 << 24
-MOST_VALUES = 100_000
 _SAMPLED_PARTITIONS = 64
 _NOT_ENCRYPTED = (
     "This Spark writes the rows that it exchanges to the disks of its workers unencrypted. Start "
@@ -96,6 +104,7 @@ class SparkSource:
         # By column, the rows of each value (as it was read) in each partition.
         self._by_partition: dict[str, Counts] = {}
         self._left_out: dict[tuple[int, ...], dict[str, Counts]] = {}
+        self._vectors: dict[tuple[Any, ...], VectorCounts] = {}
         self._columns = columns_of(frame)
         self._count(list(counted) or [self._columns[0].name])
         self.rows = int(next(iter(self._by_partition.values())).sum())
@@ -128,7 +137,31 @@ class SparkSource:
             counts = counts - survey.recoded_counts(
                 self._counts_left_out(without)[column].sum(axis=0)
             )
-        return Histogram(_domain_values(column, survey.values), counts)
+        return Histogram(domain_values(column, survey.values), counts)
+
+    @_with_our_settings
+    def vectors(self, columns: Sequence[str], without: Counts | None = None) -> Vectors:
+        """Count the combinations of values of some columns."""
+        left_out = np.zeros(0, np.int64) if without is None else without
+        return self._vectors_by_partition(columns, left_out).vectors
+
+    def _vectors_by_partition(self, columns: Sequence[str], without: Counts) -> VectorCounts:
+        """The same, in each partition; counted once."""
+        from pyspark.sql.types import LongType, StructField, StructType
+
+        known = (tuple(columns), tuple(without.tolist()))
+        if known not in self._vectors:
+            key = Randomness().task_key("vectors")
+            surveys = {name: self._surveys[name].without_counts() for name in columns}
+            schema = StructType([StructField(n, LongType()) for n in (PARTITION, WHICH, ROWS)])
+            chosen = self._frame.select([quoted(name) for name in columns])
+            with self._broadcast(seal_common(surveys, key)) as inputs:
+                task = CountVectorsTask(columns, self._places(without), inputs, key)
+                lines = self._wait("counting", lambda: chosen.mapInArrow(task, schema).toArrow())
+            partitions = len(next(iter(self._by_partition.values())))
+            sizes = [len(self._surveys[name].values) for name in columns]
+            self._vectors[known] = VectorCounts.of(sizes, lines, partitions)
+        return self._vectors[known]
 
     @_with_our_settings
     def repeats(self, column: str) -> Repeats:
@@ -202,18 +235,27 @@ class SparkSource:
         randomness: Randomness,
         folder: str | Path,
         progress: Progress,
+        together: Sequence[DrawnTogether] = (),
     ) -> list[WrittenFile]:
         """Deal, exchange and write."""
         self._progress = progress
         names, key = [column.name for column in columns], randomness.task_key("deal")
         lost = self._counts_left_out(without)
         rows = {name: self._partition_counts(name, lost.get(name)) for name in drawn}
-        used = [name for name in names if name in drawn or self._is_recoded(name)]
+        published = {name: table.published() for name, table in drawn.items()}
+        published |= margins(together)
+        tables = dict(drawn)
+        for joint in together:
+            tables[joint_name(joint.columns)] = joint.table
+            counted = self._vectors_by_partition(joint.columns, without)
+            rows[joint_name(joint.columns)] = counted.by_partition
+        used = [name for name in names if name in published or self._is_recoded(name)]
         surveys = {name: self._surveys[name] for name in used}
         uncounted = {name: survey.without_counts() for name, survey in surveys.items()}
         left_out = {place: np.array(places) for place, places in self._places(without).items()}
         progress("splitting the draw", 0, 0)
-        entries = seal_plan(names, uncounted, drawn, rows, left_out, key)
+        numbered = without_counts(together)
+        entries = seal_plan(names, uncounted, tables, rows, left_out, key, numbered)
         total = self.rows - without.size
         with self._broadcast(entries) as inputs:
             schema, key_name = writing.published_schema(self._frame.schema, columns)
@@ -226,8 +268,8 @@ class SparkSource:
                 total,
             )
         expected = {
-            name: dict(zip(python_values(surveys[name].values), table.published(), strict=True))
-            for name, table in drawn.items()
+            name: dict(zip(python_values(surveys[name].values), counts, strict=True))
+            for name, counts in published.items()
         }
         files: list[WrittenFile] = self._wait(
             "checking", lambda: writing.checked_files(self._session, str(folder), total, expected)
@@ -238,18 +280,18 @@ class SparkSource:
         """Count some columns in one pass over them."""
         table, partitions = self._counted(names)
         if table is not None:
-            self._surveys = {name: _survey(table, n, name) for n, name in enumerate(names)}
+            self._surveys = {name: survey_of(table, n, name) for n, name in enumerate(names)}
         most = max((len(survey.values) for survey in self._surveys.values()), default=0)
         if table is None or partitions * most > MOST_COUNTS:
             # Too many values for this many partitions: fewer, larger ones.
             self._frame = self._frame.coalesce(max(1, MOST_COUNTS // MOST_VALUES))
             table, partitions = self._counted(names)
-            self._surveys = {name: _survey(table, n, name) for n, name in enumerate(names)}
+            self._surveys = {name: survey_of(table, n, name) for n, name in enumerate(names)}
         for which, name in enumerate(names):
             survey = self._surveys[name]
             counts = np.zeros((partitions, len(survey.values)), np.int64)
-            for partition, values in _values_by_partition(table, which).items():
-                counts[partition] = _counts_of(survey, values)
+            for partition, values in values_by_partition(table, which).items():
+                counts[partition] = counts_of(survey, values)
             self._by_partition[name] = counts
 
     def _counted(self, names: Sequence[str]) -> tuple[Any, int]:
@@ -262,7 +304,7 @@ class SparkSource:
         if np.any(given_up):
             if most >= MOST_VALUES:
                 which = to_numpy(table.column(WHICH).combine_chunks())[given_up]
-                raise _too_many(names[int(which[0])])
+                raise too_many(names[int(which[0])])
             return None, partitions
         return table, partitions
 
@@ -286,8 +328,8 @@ class SparkSource:
             table = self._lines(task, names, "leaving out the residue")
             counts = {name: np.zeros_like(self._by_partition[name]) for name in names}
             for which, name in enumerate(names):
-                for partition, values in _values_by_partition(table, which).items():
-                    counts[name][partition] = _counts_of(self._surveys[name], values)
+                for partition, values in values_by_partition(table, which).items():
+                    counts[name][partition] = counts_of(self._surveys[name], values)
             self._left_out[rows] = counts
         return self._left_out[rows]
 
@@ -321,78 +363,3 @@ class SparkSource:
         return jobs.run(
             self._session, work, lambda share: self._progress(stage, int(share * rows), rows)
         )
-
-
-def _values_by_partition(table: pa.Table, which: int) -> dict[int, DictionaryColumn]:
-    """The values and counts of one column, by partition."""
-    import pyarrow.compute as pc
-
-    lines = table.filter(pc.equal(table.column(WHICH), which)).combine_chunks()
-    partitions = to_numpy(_one(lines.column(PARTITION)))
-    values, counts = _one(lines.column(f"value{which}")), to_numpy(_one(lines.column(ROWS)))
-    order = np.argsort(partitions, kind="stable")
-    edges = np.flatnonzero(np.diff(partitions[order], prepend=-1)).tolist()
-    columns = {}
-    for first, last in itertools.pairwise([*edges, partitions.size]):
-        chosen = order[first:last]
-        some = values.take(chosen)
-        gone = missing_rows(some)
-        known = np.ones(chosen.size, bool) if gone is None else ~gone
-        missing = int(counts[chosen][~known].sum())
-        tally = np.append(counts[chosen][known], missing).astype(np.int64)
-        columns[int(partitions[chosen[0]])] = DictionaryColumn(
-            np.zeros(0, np.uint8), some.drop_null(), tally
-        )
-    return columns
-
-
-def _survey(table: pa.Table, which: int, name: str) -> Survey:
-    """What all partitions hold of a column."""
-    import pyarrow as pa
-
-    survey = Survey(name, None, coded=True)
-    for values in _values_by_partition(table, which).values():
-        survey.add(values)
-    survey.finish()
-    if survey.values is None:
-        survey.values = pa.nulls(0, table.column(f"value{which}").type)
-    if len(survey.values) > MOST_VALUES:
-        raise _too_many(name)
-    return survey
-
-
-def _one(column: pa.ChunkedArray[Any]) -> pa.Array[Any]:
-    # Any: the stubs promise an array, and this is for an Arrow that keeps chunks.
-    combined: Any = column.combine_chunks()
-    chunked = hasattr(combined, "chunk") and combined.num_chunks
-    array: pa.Array[Any] = combined.chunk(0) if chunked else combined
-    return array
-
-
-def _counts_of(survey: Survey, values: DictionaryColumn) -> Counts:
-    """Counts in the order of the column's values, as they were read."""
-    places = survey.original_places(values)
-    return np.bincount(places, values.counts, survey.n_originals).astype(np.int64)
-
-
-def _too_many(name: str) -> InputError:
-    return InputError(
-        f"Column {name!r} has more than {MOST_VALUES:,} different values, which is the most that "
-        f"can be protected or recoded. Put them into classes first."
-    )
-
-
-def _domain_values(column: str, values: pa.Array[Any]) -> list[Any]:
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
-        values = values.cast(pa.timestamp(values.type.unit, "UTC"))
-    try:
-        return python_values(values)
-    except UnicodeDecodeError:
-        raise InputError(f"Column {column!r} holds text that is not valid UTF-8.") from None
-    except (ValueError, OverflowError):
-        raise InputError(
-            f"Column {column!r} holds times outside the years 1 to 9999 and cannot be protected "
-            f"as it is."
-        ) from None

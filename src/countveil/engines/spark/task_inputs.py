@@ -23,7 +23,10 @@ from countveil.maths.mechanism import PublishedTable
 from countveil.maths.mechanism.split import Shares, partition_share, share_out
 from countveil.randomness import TaskKey
 from countveil.tables.encoded.survey import Survey
+from countveil.tables.encoded.vectors import Vectors
 
+# By the name of what is drawn: the columns, and the vectors that they have.
+Together = Mapping[str, tuple[tuple[str, ...], Vectors]]
 # Runs of partitions that share a table, and cells of all their tables: what the driver and every
 # worker have in memory. Within a run, each task splits the table itself.
 MOST_RUNS, _MOST_CELLS = 512, 1 << 22
@@ -37,6 +40,7 @@ class TaskPlan:
     surveys: Mapping[str, Survey]
     tables: Mapping[str, PublishedTable]
     left_out: NDArray[np.int64]
+    together: Together
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ class _Common:
     drawn: Mapping[str, PublishedTable]
     edges: Mapping[str, NDArray[np.int64]]
     left_out: Mapping[int, NDArray[np.int64]]
+    together: Together
 
 
 class TaskInputs:
@@ -72,7 +77,7 @@ class TaskInputs:
             place = partition - int(edges[run])
             tables[name] = partition_share(table, shares, place, run, split_key(key, name))
         left_out = common.left_out.get(partition, np.zeros(0, np.int64))
-        return TaskPlan(common.names, common.surveys, tables, left_out)
+        return TaskPlan(common.names, common.surveys, tables, left_out, common.together)
 
 
 def seal_common(content: Any, key: TaskKey) -> dict[str, bytes]:
@@ -87,8 +92,12 @@ def seal_plan(
     rows: Mapping[str, NDArray[np.int64]],
     left_out: Mapping[int, NDArray[np.int64]],
     key: TaskKey,
+    together: Together | None = None,
 ) -> dict[str, bytes]:
-    """Split what was drawn; `rows[name][partition, value]` counts the rows to deal to."""
+    """Split what was drawn; `rows[name][partition, value]` counts the rows to deal to.
+
+    Columns that are published `together` have one name among the drawn tables.
+    """
     entries, edges, shapes = {}, {}, {}
     for name, table in drawn.items():
         most = max(1, min(MOST_RUNS, _MOST_CELLS // max(1, table.counts.size)))
@@ -102,7 +111,7 @@ def seal_plan(
         edges[name] = np.array(firsts, np.int64)
         # The cells alone: how many values each has is in the shares.
         shapes[name] = PublishedTable(table.indptr, table.values, np.zeros(0, np.int64))
-    common = _Common(tuple(names), dict(surveys), shapes, edges, dict(left_out))
+    common = _Common(tuple(names), dict(surveys), shapes, edges, dict(left_out), together or {})
     return {**entries, **seal_common(common, key)}
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from countveil.engines.spark.jobs import CHANGED
-from countveil.engines.spark.task_inputs import TaskInputs
+from countveil.engines.spark.task_inputs import TaskInputs, TaskPlan
 from countveil.maths.mechanism import Dealer
 from countveil.maths.mechanism.deal import narrow_type
 from countveil.randomness import TaskKey
@@ -30,6 +30,7 @@ from countveil.tables.encoded.encoding import (
 )
 from countveil.tables.encoded.plain_arrays import plain_array
 from countveil.tables.encoded.survey import CodedColumn, Survey, coded_column, is_countable
+from countveil.tables.encoded.vectors import VectorSurvey
 
 PARTITION, WHICH, ROWS = "partition", "which", "rows"
 RESULT = "result"
@@ -149,6 +150,40 @@ class CountLeftOutTask:
                 yield batch.take(from_numpy(here))
 
 
+class CountVectorsTask:
+    """How often each combination of values of some columns occurs in a partition."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        left_out: Mapping[int, Sequence[int]],
+        inputs: TaskInputs,
+        key: TaskKey,
+    ) -> None:
+        self._names, self._left_out = tuple(names), dict(left_out)
+        self._inputs, self._key = inputs, key
+
+    def __call__(self, batches: Batches) -> Batches:
+        surveys: Mapping[str, Survey] = self._inputs.common(self._key)
+        partition = partition_number()
+        left_out = np.array(self._left_out.get(partition, ()), np.int64)
+        counted = VectorSurvey([len(surveys[name].values) for name in self._names])
+        first = 0
+        for batch in batches:
+            skipped = _inside(left_out, first, batch.num_rows)
+            first += batch.num_rows
+            places = [_places(batch.column(name), surveys[name]) for name in self._names]
+            counted.add([np.delete(place, skipped) for place in places])
+        vectors = counted.vectors()
+        if vectors.keys.size:
+            lines = {
+                PARTITION: np.full(vectors.keys.size, partition, np.int64),
+                WHICH: vectors.keys,
+                ROWS: vectors.counts,
+            }
+            yield pa.RecordBatch.from_pydict({n: from_numpy(a) for n, a in lines.items()})
+
+
 class DealTask:
     """The rows of a partition as they are published, each with a random key."""
 
@@ -170,8 +205,11 @@ class DealTask:
             kept = batch
             if left_out.size:
                 kept = batch.take(from_numpy(np.delete(np.arange(batch.num_rows), left_out)))
+            together = self._together(kept, plan, dealers)
             columns = [
-                self._column(kept.column(name), plan.surveys.get(name), dealers.get(name))
+                together[name]
+                if name in together
+                else self._column(kept.column(name), plan.surveys.get(name), dealers.get(name))
                 for name in plan.names
             ]
             random = from_numpy(keys.words(kept.num_rows).view(np.int64))
@@ -179,22 +217,48 @@ class DealTask:
         if any(dealer.rows_left for dealer in dealers.values()):
             raise RuntimeError(CHANGED)
 
+    def _together(
+        self, batch: pa.RecordBatch, plan: TaskPlan, dealers: Mapping[str, Dealer]
+    ) -> dict[str, pa.Array[Any]]:
+        """The columns that publish whole vectors."""
+        dealt: dict[str, pa.Array[Any]] = {}
+        for joint, (names, vectors) in plan.together.items():
+            dealer = dealers[joint]
+            places = [_places(batch.column(name), plan.surveys[name]) for name in names]
+            numbers = vectors.numbers(places)
+            if np.any(numbers < 0):
+                raise RuntimeError(CHANGED)
+            codes = _dealt(dealer, numbers.astype(dealer.dtype))
+            for name, column in zip(names, vectors.columns, strict=True):
+                dealt[name] = plan.surveys[name].values.take(from_numpy(column[codes]))
+        return dealt
+
     def _column(
         self, array: pa.Array[Any], survey: Survey | None, dealer: Dealer | None
     ) -> pa.Array[Any]:
-        values = plain_array(array)
         if survey is None:
-            return decoded(values)
-        encoded = encode_dictionary(values)
-        places = survey.places(encoded).astype(narrow_type(survey.counts.size))
-        codes = places.take(encoded.codes)
+            return decoded(plain_array(array))
+        codes = _places(array, survey)
         if dealer is not None:
-            try:
-                codes = dealer.reserve(dealer.count(codes)).deal(codes)
-            except ValueError:
-                raise RuntimeError(CHANGED) from None
+            codes = _dealt(dealer, codes)
         dealt: pa.Array[Any] = survey.values.take(from_numpy(codes))
         return dealt
+
+
+def _places(array: pa.Array[Any], survey: Survey) -> NDArray[Any]:
+    """The position of each row's value among the values of the column."""
+    encoded = encode_dictionary(plain_array(array))
+    places = survey.places(encoded).astype(narrow_type(survey.counts.size))
+    codes: NDArray[Any] = places.take(encoded.codes)
+    return codes
+
+
+def _dealt(dealer: Dealer, codes: NDArray[Any]) -> NDArray[Any]:
+    """The published code of each row."""
+    try:
+        return dealer.reserve(dealer.count(codes)).deal(codes)
+    except ValueError:
+        raise RuntimeError(CHANGED) from None
 
 
 def _inside(rows: NDArray[np.int64], first: int, size: int) -> NDArray[np.int64]:

@@ -111,6 +111,24 @@ class RandomView(ChannelView):
 
 
 @dataclass(frozen=True)
+class JointView(RandomView):
+    """Several columns together: every combination of their values is one value, in a flat grid."""
+
+    shape: tuple[int, ...]
+
+    def margin(self, axes: tuple[int, ...]) -> RandomView:
+        """Some of the columns: their combinations have the same channel, with their own shares."""
+        left_out = tuple(axis for axis in range(len(self.shape)) if axis not in axes)
+        published = self.published.reshape(self.shape).sum(axis=left_out)
+        if len(axes) == 1:
+            return RandomView(self.rows, self.keep, published, None, two_state_holds=True)
+        return JointView(
+            self.rows, self.keep, published.ravel(), None, two_state_holds=True,
+            shape=published.shape,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
 class CommonView(ChannelView):
     """Mixed groups in which the values `common` (by number) may fill several places.
 
@@ -196,6 +214,13 @@ def random_view(published: NDArray[np.int64], rows: int, ell: int) -> RandomView
         return view
     whole = np.diag(view.gap) + view.b
     return RandomView(rows, keep, view.published, whole, two_state_holds=True)
+
+
+def joint_view(published: Floats, rows: int, ell: int) -> JointView:
+    """The view of columns that were published together, by the counts of their combinations."""
+    counts = published.astype(np.float64)
+    keep = (rows // ell) / rows
+    return JointView(rows, keep, counts.ravel(), None, two_state_holds=True, shape=published.shape)
 
 
 def common_view(

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,13 @@ from numpy.typing import NDArray
 from countveil.errors import SettingsError
 from countveil.maths.estimate.estimates import Estimates, Likelihood, symmetric
 from countveil.maths.estimate.ratios import PairVariance, ratio_estimates
-from countveil.maths.estimate.shrunk import likelihood_and_centre, shrunk_from
+from countveil.maths.estimate.shrunk import likelihood_and_centre, shrunk_counts, shrunk_from
 from countveil.maths.estimate.sums import PublishedSums, shrunk_sums, sum_likelihood
 from countveil.maths.estimate.totals import NEVER, SingleCells, Tallies, Total, single_cells
+from countveil.maths.estimate.unbiased import unbiased_likelihood
+
+if TYPE_CHECKING:
+    from countveil.maths.estimate.joined import CountedSets
 
 Floats = NDArray[np.float64]
 
@@ -37,38 +41,53 @@ class Evidence:
 
     def __init__(self, tallies: Tallies) -> None:
         self.tallies = tallies
+        self._blocks = tallies.blocks
+        self._views = tallies.views if self._blocks is None else self._blocks.views
         self._known: dict[int, tuple[Likelihood, Floats]] = {}
 
     def likelihood(self, condition: int) -> Likelihood:
         """The unbiased estimates and their variances."""
-        return self._of(condition)[0]
+        return self._by_column(self._of(condition)[0])
 
     def shrunk(self, condition: int) -> Floats:
         """The shrunk estimates."""
-        published = self.tallies.meeting(condition, 0)
-        return shrunk_from(*self._of(condition), published, self.tallies.views)
+        return self._back(self._shrunk(condition))
 
     def sum_likelihood(self, condition: int, argument: int) -> tuple[Likelihood, Floats]:
         """The likelihood of the sums of an argument in effective rows, and their unit."""
         published = self.sums(condition, argument)
-        return sum_likelihood(published, self.tallies.views, self.shrunk(condition))
+        likelihood, unit = sum_likelihood(published, self._views, self._shrunk(condition))
+        return self._by_column(likelihood), unit
 
     def shrunk_sums(self, condition: int, argument: int) -> Floats:
         """The shrunk sums of an argument."""
-        published = self.sums(condition, argument)
-        likelihood = self.likelihood(condition)
-        return shrunk_sums(published, self.tallies.views, self.shrunk(condition), likelihood)
+        published, likelihood = self.sums(condition, argument), self._of(condition)[0]
+        return self._back(shrunk_sums(published, self._views, self._shrunk(condition), likelihood))
 
     def sums(self, condition: int, argument: int) -> PublishedSums:
         """What the rows that meet a condition publish."""
         moments = (0, 1 + 2 * argument, 2 + 2 * argument)
-        return PublishedSums(*(self.tallies.meeting(condition, moment) for moment in moments))
+        return PublishedSums(*(self._published(condition, moment) for moment in moments))
+
+    def _shrunk(self, condition: int) -> Floats:
+        return shrunk_from(*self._of(condition), self._published(condition, 0), self._views)
 
     def _of(self, condition: int) -> tuple[Likelihood, Floats]:
         if condition not in self._known:
-            published = self.tallies.meeting(condition, 0)
-            self._known[condition] = likelihood_and_centre(published, self.tallies.views)
+            published = self._published(condition, 0)
+            self._known[condition] = likelihood_and_centre(published, self._views)
         return self._known[condition]
+
+    def _published(self, condition: int, moment: int) -> Floats:
+        """By predicate, with one axis for each channel."""
+        published = self.tallies.meeting(condition, moment)
+        return published if self._blocks is None else self._blocks.flat(published)
+
+    def _back(self, array: Floats) -> Floats:
+        return array if self._blocks is None else self._blocks.back(array)
+
+    def _by_column(self, likelihood: Likelihood) -> Likelihood:
+        return Likelihood(*map(self._back, likelihood.arrays()))
 
 
 class Estimator:
@@ -96,9 +115,21 @@ class Estimator:
     def counts(self, evidence: Evidence, total: Total) -> Estimates:
         """The estimates of a count with a condition on sensitive columns."""
         single = single_cells(total)
-        if single is None:
+        if single is not None:
+            return self.single_counts(evidence, total, single)
+        sets = self.counted_sets(evidence, total)
+        if sets is None:
             return self._by_row_weights(total, is_count=True)
-        return self.single_counts(evidence, total, single)
+        likelihood = unbiased_likelihood(sets.published, sets.published.sum(axis=1), sets.view)
+        return likelihood.at(np.arange(total.condition_of.shape[0])).estimates(self._level)
+
+    def counted_sets(self, evidence: Evidence, total: Total) -> CountedSets | None:
+        """The sets of combinations that are counted, if columns were published together."""
+        if evidence.tallies.blocks is None:
+            return None
+        from countveil.maths.estimate.joined import CountedSets
+
+        return CountedSets.of(total, evidence.tallies)
 
     def sums(self, evidence: Evidence, total: Total) -> Estimates:
         """The estimates of a sum of an argument with a condition on sensitive columns."""
@@ -180,6 +211,9 @@ class ShrunkEstimator(Estimator):
     def counts(self, evidence: Evidence, total: Total) -> Estimates:
         """The estimates of a count with a condition on sensitive columns."""
         unbiased = super().counts(evidence, total)
+        sets = None if single_cells(total) else self.counted_sets(evidence, total)
+        if sets is not None:
+            return _inside(unbiased, shrunk_counts(sets.published, [sets.view])[:, :-1])
         return _inside(unbiased, _summed(evidence.tallies, total, evidence.shrunk))
 
     def sums(self, evidence: Evidence, total: Total) -> Estimates:

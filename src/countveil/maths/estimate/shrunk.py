@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
+from countveil.maths.channel.skewed_views import JointView
 from countveil.maths.estimate.estimates import Likelihood
 from countveil.maths.estimate.products import product_likelihood
 from countveil.maths.estimate.unbiased import unbiased_likelihood
@@ -62,7 +63,10 @@ def likelihood_and_centre(y: Floats, views: Sequence[ChannelView]) -> tuple[Like
     n = y.sum(axis=tuple(range(1, y.ndim)), keepdims=True)
     if len(views) == 1:
         view = views[0]
-        return unbiased_likelihood(y, n[:, 0], view), n * view.shares
+        centre = n * view.shares
+        if isinstance(view, JointView):
+            centre = _by_margins(y, n, view)
+        return unbiased_likelihood(y, n[:, 0], view), centre
     margins = [shrunk_counts(_margin(y, axis), [view]) for axis, view in enumerate(views)]
     centre = n + 0 * y
     for axis, margin in enumerate(margins):
@@ -70,6 +74,22 @@ def likelihood_and_centre(y: Floats, views: Sequence[ChannelView]) -> tuple[Like
         shape[1 + axis] = margin.shape[1]
         centre = centre * margin.reshape(shape) / np.maximum(n, 1.0)
     return product_likelihood(y, views, margins), centre
+
+
+def _by_margins(y: Floats, n: Floats, view: JointView) -> Floats:
+    """Combinations of columns together: as in the table, but for how P departs in each column."""
+    grid = y.reshape(y.shape[0], *view.shape)
+    centre = (n * view.shares).reshape(grid.shape)
+    for axis in range(len(view.shape)):
+        alone = view.margin((axis,))
+        expected = np.maximum(n * alone.shares, 1e-300)
+        ratio = shrunk_counts(_margin(grid, axis), [alone]) / expected
+        shape = [y.shape[0]] + [1] * len(view.shape)
+        shape[1 + axis] = ratio.shape[1]
+        centre = centre * ratio.reshape(shape)
+    flat = centre.reshape(y.shape)
+    normed: Floats = flat * n / np.maximum(flat.sum(axis=1, keepdims=True), 1e-300)
+    return normed
 
 
 def shrunk_from(

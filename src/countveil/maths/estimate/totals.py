@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ from numpy.typing import NDArray
 from countveil.maths.channel import ChannelView
 from countveil.maths.estimate.estimates import Estimates
 from countveil.maths.estimate.unbiased import misfits
+
+if TYPE_CHECKING:
+    from countveil.maths.estimate.joined import Blocks, Joined
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -54,7 +57,7 @@ class Tallies:
     """What was counted. See `TallyResult` of the engines: the same arrays.
 
     `joint`, where it is known, are the published counts of the whole table by the values of all
-    sensitive columns together.
+    sensitive columns together. `joined` has the axes of columns that were published together.
     """
 
     truths: NDArray[np.bool_]
@@ -63,6 +66,7 @@ class Tallies:
     views: Sequence[ChannelView]
     grouped: Sequence[bool]
     joint: Floats | None = None
+    joined: Sequence[Joined] = ()
 
     @property
     def n_groups(self) -> int:
@@ -95,6 +99,7 @@ class Tallies:
         if not left_out:
             return self
         joint = None if self.joint is None else self.joint.sum(axis=tuple(left_out))
+        joined = (one.among(axes) for one in self.joined)
         return Tallies(
             self.truths,
             self.moments.sum(axis=tuple(3 + axis for axis in left_out)),
@@ -102,12 +107,21 @@ class Tallies:
             [self.views[axis] for axis in axes],
             [self.grouped[axis] for axis in axes],
             joint,
+            [one for one in joined if one is not None],
         )
+
+    @cached_property
+    def blocks(self) -> Blocks | None:
+        """The axes by channel, if some columns were published together."""
+        if not self.joined:
+            return None
+        from countveil.maths.estimate.joined import Blocks
+
+        return Blocks.of(self.views, self.joined, self.moments.shape[3:])
 
     def meeting(self, condition: int, moment: int) -> Floats:
         """The moment over the rows that meet a condition, by group and published values."""
-        counts: Floats = self.moments[moment][:, self.holds(condition)].sum(axis=1)
-        return counts
+        return np.asarray(self.moments[moment][:, self.holds(condition)].sum(axis=1))
 
     def by_cell(self, grid: NDArray[Kind]) -> NDArray[Kind]:
         """A grid by group and values of all columns, as group, cell of the answer, other values."""
@@ -115,6 +129,13 @@ class Tallies:
         n_cells = int(np.prod(self.cells, dtype=np.int64))
         cells: NDArray[Kind] = np.transpose(grid, order).reshape(self.n_groups, n_cells, -1)
         return cells
+
+    def by_patterns(self, moment: int) -> Floats:
+        """A moment by group, pattern, cell of the answer and other values."""
+        order = [0, 1, *(2 + axis for axis in [*self.grouped_axes, *self.rest_axes])]
+        moved = np.transpose(self.moments[moment], order)
+        n_cells = int(np.prod(self.cells, dtype=np.int64))
+        return moved.reshape(*moved.shape[:2], n_cells, -1)
 
     def holds(self, condition: int) -> NDArray[np.bool_]:
         """In which patterns a condition holds."""
@@ -172,7 +193,9 @@ class Total:
     @cached_property
     def estimate(self) -> Floats:
         """The unbiased estimate, by plain group and cell."""
-        return self._weighted(self.moment, _once)
+        if self._tallies.blocks is not None:
+            return self._tallies.blocks.total(self, self._tallies, self.moment)
+        return self._weighted(self.moment, Total.rest_weights)
 
     @cached_property
     def variance(self) -> Floats:
@@ -184,7 +207,7 @@ class Total:
     def rows(self) -> Floats:
         """How many rows could count: those that meet the condition of some cell."""
         result = np.zeros((self._tallies.n_groups, self._conditions.shape[0]))
-        for cells, cell in self._kinds():
+        for cells, cell in self.kinds():
             conditions = set(self._conditions[cell].tolist())
             some = np.any([self._tallies.holds(c) for c in conditions], axis=0)
             counted = self._tallies.moments[0][:, some].reshape(self._tallies.n_groups, -1)
@@ -201,10 +224,12 @@ class Total:
             counting = total.counting(pattern, cell) * other.counting(pattern, cell)
             return total.weights_of(counting)
 
+        if self._tallies.blocks is not None:
+            return self._tallies.blocks.covariance(self, other, self._tallies, moment)
         expected = self._weighted(moment, product, other)
         return self._weighted(moment, both, other, power=2) - expected
 
-    def _kinds(self, other: Total | None = None) -> Iterator[tuple[NDArray[np.bool_], int]]:
+    def kinds(self, other: Total | None = None) -> Iterator[tuple[NDArray[np.bool_], int]]:
         """Cells of the answer that count alike (in both totals), and the first of each kind."""
         totals = (self,) if other is None else (self, other)
         lines = [array for total in totals for array in (total.condition_of, total.values)]
@@ -222,12 +247,10 @@ class Total:
     ) -> Floats:
         """The sum over rows of a weight (`weigh`, by pattern and cell) times what is tallied."""
         tallies = self._tallies
-        n_grouped = len(tallies.grouped_axes)
-        order = [0, 1, *(2 + axis for axis in [*tallies.grouped_axes, *tallies.rest_axes])]
-        moments = np.transpose(tallies.moments[moment], order)
-        moments = moments.reshape(*moments.shape[: 2 + n_grouped], -1)
+        moments = tallies.by_patterns(moment)
+        moments = moments.reshape(*moments.shape[:2], *tallies.cells, -1)
         result = np.zeros((tallies.n_groups, self._conditions.shape[0]))
-        for cells, cell in self._kinds(other):
+        for cells, cell in self.kinds(other):
             weights = np.stack([weigh(self, p, cell) for p in range(moments.shape[1])])
             summed = np.einsum("gp...r,pr->g...", moments, weights)
             for place, axis in enumerate(tallies.grouped_axes):
@@ -247,8 +270,7 @@ class Total:
         in common is taken out first.
         """
         tallies = self._tallies
-        common = self._common(counting)
-        weights = (counting - common).reshape(self._rest_shape)
+        weights = (counting - (common := self._common(counting))).reshape(self._rest_shape)
         if weights.any():
             for place, axis in enumerate(tallies.rest_axes):
                 matrix = np.where(_used(weights, place)[:, None], tallies.weights[axis], 0.0)
@@ -320,15 +342,10 @@ class Total:
         return tallies.by_cell(implied), tallies.by_cell(mispaired)
 
 
-def _once(total: Total, pattern: int, cell: int) -> Floats:
-    return total.rest_weights(pattern, cell)
-
-
 def _used(weights: Floats, place: int) -> NDArray[np.bool_]:
     """Which values of a column take part, so that those that are not identifiable do no harm."""
     others = tuple(axis for axis in range(weights.ndim) if axis != place)
-    used: NDArray[np.bool_] = np.any(weights != 0, axis=others)
-    return used
+    return np.asarray(np.any(weights != 0, axis=others))
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,13 @@ def statement(
     published: Mapping[str, Iterable[int]],
     changes: Sequence[str] = (),
     special: Sequence[SpecialColumn] = (),
+    together: Sequence[str] = (),
 ) -> list[str]:
     """The statement for a release, one paragraph per item; each begins with what it is about.
 
     `changes` are sentences about what was done to the table before; `special` has the columns
-    whose groups may hold a value more than once.
+    whose groups may hold a value more than once, `together` paragraphs about columns that were
+    published together.
     """
     named = {column.name for column in special}
     plain = {name: ell for name, ell in ells.items() if name not in named}
@@ -64,6 +66,7 @@ def statement(
         *before,
         protected,
         exactly,
+        *together,
         *([_one_row(rows, plain, published)] if plain else []),
         *(column.one_row(rows, sorted(published[column.name])) for column in special),
         *(column.odds.bound(column.name) for column in special if column.odds is not None),

@@ -263,6 +263,22 @@ def beliefs_in_truth(shares: NDArray[np.float64], kept: NDArray[np.float64]) -> 
     return float((belief * people).sum() / people.sum()), float(belief[order][reached])
 
 
+def together(names: Sequence[str], ell: int, rows: int) -> str:
+    """What is special about columns that were published together."""
+    listed = _listed(list(names))
+    return (
+        f"Columns together. {listed} have the same groups and one draw: the values that a row "
+        f"publishes in them are all those of one row of its group. So what holds exactly is said "
+        f"of the values of these columns together: exchanging the value of a single one of them "
+        f"between two rows would not leave the release as likely. A published combination of "
+        f"values is that of a real row, though of {ell} rows or more nobody can say which. "
+        f"Somebody who knows which row is a person's, and expected no more than a combination's "
+        f"share p in the table, believes it with probability 1/ell + (1 - 1/ell) p where it is "
+        f"published; the odds of a combination that a single row has grow by a factor of about "
+        f"{1 + rows / (ell - 1):,.0f}, which is more than any value alone gives away."
+    )
+
+
 def _listed(items: Sequence[str]) -> str:
     if len(items) < 2:
         return "".join(items)
