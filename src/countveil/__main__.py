@@ -3,7 +3,7 @@
 Enters: the arguments. Leaves: an exit code. Must not know: any command.
 """
 
-from countveil.cli.entry import main
+from countveil.cli.entry import command
 
 if __name__ == "__main__":
-    main()
+    command()

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import countveil as cv
 
 
@@ -38,3 +40,23 @@ def test_the_next_step_is_one_that_works_here(tmp_path: Path) -> None:
     done = run(*words, release, PATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert f"Next: python -m countveil show {release}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code"), [(["--version"], 0), (["show", "nowhere"], 1), (["--nothing"], 2)]
+)
+def test_what_was_registered_for_the_end_is_done(words: list[str], code: int) -> None:
+    """The command leaves without unloading libraries, after everything else that an exit does."""
+    text = (
+        "import atexit, sys\n"
+        "atexit.register(print, 'registered')\n"
+        f"sys.argv = ['countveil', *{words!r}]\n"
+        "from countveil.cli.entry import command\n"
+        "command()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == code
+    assert done.stdout.endswith("registered\n")
+    assert bool(done.stderr) == (code != 0)

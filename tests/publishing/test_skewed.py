@@ -141,7 +141,7 @@ def test_another_value_that_is_too_frequent_is_named(tmp_path: Path) -> None:
 
 def test_more_rows_in_a_group_than_there_are(tmp_path: Path) -> None:
     table = pa.table({"job": ["a", "b", "a"]})
-    with pytest.raises(SettingsError, match="groups of 5 rows, but the table has only 3"):
+    with pytest.raises(SettingsError, match="but the table of column 'job' has only 3"):
         cv.publish(table, {"job": 5}, tmp_path / "release", groups="random", keep=["job"])
 
 

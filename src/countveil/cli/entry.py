@@ -6,6 +6,8 @@ before Ctrl-C is handled.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import io
 import os
 import signal
@@ -52,6 +54,22 @@ def _unraisable(lost: sys.UnraisableHookArgs) -> None:
     # Raised where Python cannot pass it on (a finaliser): `ignore_interrupts` raises it again.
     if not isinstance(lost.exc_value, Interrupted):
         sys.__unraisablehook__(lost)
+
+
+def command() -> NoReturn:
+    """The installed command: `main`, and out."""
+    try:
+        main()
+    except SystemExit as done:
+        code = done.code if isinstance(done.code, int) else int(done.code is not None)
+        for stream in (sys.stdout, sys.stderr):
+            # Whoever reads may have gone, and has then been told.
+            with contextlib.suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
+        # Arrow stops its threads while the process unloads, and now and then aborts it: all that
+        # was to be done is done, so nothing is unloaded.
+        os._exit(code)
 
 
 def main() -> NoReturn:

@@ -111,9 +111,11 @@ def check_eligible(
     total, ell = int(counts.sum()), settings.ell
     if total == 0:
         raise InputError(f"The table has no rows, so column {column!r} has no values to publish.")
-    if ell > total:
+    repeating = settings.groups == "random" or bool(common)
+    if ell > total and repeating:
         raise SettingsError(
-            f"ell = {ell} asks for groups of {ell} rows, but the table has only {total:,}."
+            f"ell = {ell} asks for groups of {ell} rows, but the table of column {column!r} has "
+            f"only {total:,}."
         )
     if settings.groups == "random":
         return
