@@ -410,6 +410,7 @@ class TestSources:
         assert made.rows == 12_000
         assert cv.verify(tmp_path / "r") == []
         monkeypatch.setattr("countveil.engines.spark.source_table.MOST_VALUES", 300)
+        monkeypatch.setattr("countveil.engines.spark.counts.MOST_VALUES", 300)
         with pytest.raises(InputError, match="more than 300 different values"):
             cv.publish(frame, {"v": 3}, tmp_path / "s")
 

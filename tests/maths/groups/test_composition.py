@@ -95,3 +95,20 @@ def test_unknown_options_list_the_known_ones() -> None:
         ColumnSettings(5, groups="wild")
     with pytest.raises(SettingsError, match="absorb, drop"):
         ColumnSettings(5, residue="keep")
+
+
+def test_an_ell_beyond_all_bounds_is_refused_at_once() -> None:
+    """Other ways to publish are looked for, and must not cost memory for each unit of ell."""
+    counts = np.array([60, 40], np.int64)
+    with pytest.raises(SettingsError, match="the table has 100 rows"):
+        check_eligible("job", counts, ColumnSettings(10**9), named)
+    many = np.array([600_000, 300_000, 100_000], np.int64)
+    with pytest.raises(SettingsError, match="can be at most 2000; got 5000"):
+        check_eligible("job", many, ColumnSettings(5_000), named, common=[0])
+    with pytest.raises(IneligibleError, match="random"):
+        check_eligible(
+            "job",
+            np.full(9_000, 100) + many[0] * np.eye(1, 9_000, dtype=np.int64)[0],
+            ColumnSettings(5_000),
+            named,
+        )

@@ -44,6 +44,8 @@ Floats = NDArray[np.float64]
 COMMON_FROM = 0.5
 # Copies of a common value, times ell: no copy has more than N / (2 ell) rows, whatever its share.
 COPIES = 2
+# Copies of all common values; the design has a matrix of this many lines.
+MOST_COPIES = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +86,17 @@ def frequent_values(counts: Counts, ell: int) -> Counts:
     return np.flatnonzero(counts > COMMON_FROM * counts.sum() / ell)
 
 
+def most_ell(n_common: int) -> int:
+    """The largest ell with so many common values: their copies must fit into a matrix."""
+    return MOST_COPIES // (COPIES * max(1, n_common))
+
+
 def eligible_with(counts: Counts, ell: int, common: Counts) -> bool:
     """Whether groups exist in which only `common` values fill several places."""
-    others = np.delete(counts, common)
-    return bool(counts.sum() >= ell and others.max(initial=0) <= counts.sum() // ell)
+    others, total = np.delete(counts, common), int(counts.sum())
+    if not ell <= total or ell > most_ell(common.size):
+        return False
+    return bool(others.max(initial=0) <= total // ell)
 
 
 def random_belief(share: float, ell: int) -> float:

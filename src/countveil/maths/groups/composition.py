@@ -119,6 +119,8 @@ def check_eligible(
         )
     if settings.groups == "random":
         return
+    if common:
+        _check_copies(column, ell, len(common))
     if ell > counts.size and not common:
         raise SettingsError(
             f"ell = {ell} asks for groups of {ell} different values, but column {column!r} has "
@@ -164,6 +166,17 @@ def form_groups(
     if common:
         return common_groups(counts, settings.ell, np.array(common, np.int64), stream, progress)
     return mixed_groups(counts, settings.ell, stream, progress)
+
+
+def _check_copies(column: str, ell: int, n_common: int) -> None:
+    # Loaded only where there are common values.
+    from countveil.maths.channel.common import most_ell
+
+    if ell > most_ell(n_common):
+        raise SettingsError(
+            f"With {n_common} common value(s) in column {column!r}, ell can be at most "
+            f"{most_ell(n_common)}; got {ell}. {option('groups', 'random')} has no such limit."
+        )
 
 
 def _unless(common: Sequence[int]) -> str:

@@ -90,6 +90,8 @@ def other_ways(counts: Counts, ell: int) -> str:
     )
 
     total, top = int(counts.sum()), int(counts.max())
+    if ell > total:
+        return f"No method works with ell = {ell}: the table has {total:,} rows."
     share = top / total
     ways = []
     common = frequent_values(counts, ell)
