@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -114,6 +114,7 @@ def test_printed_treats_the_rows_as_decoy_groups() -> None:
     assert table.counts(rows).tolist() == same[0].tolist()
 
 
+@example([40, 128, 131, 131, 132, 167, 235, 255], 0.04067913047974763)
 @given(
     st.lists(st.integers(0, 300), min_size=2, max_size=8),
     st.floats(0.02, 0.98),
@@ -133,8 +134,7 @@ def test_nothing_is_more_likely_than_the_most_likely(counts: list[int], keep: fl
     for value in range(size):
         moved = 0.98 * x
         moved[0, value] += 0.02 * n
-        # Where the channel hardly tells values apart, the last steps gain less than this.
-        assert likelihood(moved) <= best + 0.1
+        assert likelihood(moved) <= best + 1e-2
 
 
 @pytest.mark.parametrize("keep", [0.0, 0.2, 1 / 3, 1.0])

@@ -32,7 +32,7 @@ from countveil.randomness import Stream
 ESTIMATES = ("bayes", "unbiased", "stopped", "printed")
 _LAST_WORD, _ROUNDING = np.uint64(2**64 - 1), 1e-15
 # Where the likelihood is flat, full convergence takes long and changes no figure.
-_TOLERANCE, _MOST_STEPS = 1e-5, 2_000
+_TOLERANCE, _MOST_STEPS = 1e-6, 2_000
 _STILL = 1e-7
 _INVERTIBLE, _MIXED = 1e8, 0.01
 # The longest step, in rounds, and the share of itself below which it shrinks no count.

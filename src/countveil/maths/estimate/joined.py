@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,7 @@ from numpy.typing import NDArray
 from countveil.errors import QueryError
 from countveil.maths.channel import ChannelView
 from countveil.maths.channel.skewed_views import JointView, RandomView
-
-if TYPE_CHECKING:
-    from countveil.maths.estimate.totals import Tallies, Total
-
-# See `totals`.
-NEVER = -2
+from countveil.maths.estimate.totals import NEVER, Tallies, Total
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +76,8 @@ class Blocks:
 
     def covariance(self, total: Total, other: Total, tallies: Tallies, moment: int) -> Floats:
         """Of two totals; `moment` sums the product of both arguments. See `totals`."""
-        return _covariance(total, other, tallies, moment)
+        one, two = _numbers(tallies, [total.counting, other.counting], total.kinds(other))
+        return _product(tallies, moment, one, two) - _summed(tallies, moment, one * two)
 
     def flat(self, array: Floats) -> Floats:
         """An array by predicate and values, with one axis for each block."""
@@ -132,8 +128,8 @@ class CountedSets:
         return cls(np.column_stack([inside, others]), view)
 
 
-def _covariance(total: Total, other: Total, tallies: Tallies, moment: int) -> Floats:
-    one, two = _numbers(tallies, [total.counting, other.counting], total.kinds(other))
+def _product(tallies: Tallies, moment: int, one: Floats, two: Floats) -> Floats:
+    """The sum over rows of the product of the weights of two sets."""
     summed = tallies.by_patterns(moment)
     b, gap = _chances(tallies)
     missed, inside = zip(
@@ -147,8 +143,8 @@ def _covariance(total: Total, other: Total, tallies: Tallies, moment: int) -> Fl
     everything = summed.sum(axis=(2, 3))[:, :, None]
     product = product - missed[1] * inside[0] - missed[0] * inside[1]
     product = product + missed[0] * missed[1] * everything
-    covariance: Floats = product.sum(axis=1) / gap**2 - _summed(tallies, moment, one * two)
-    return covariance
+    total: Floats = product.sum(axis=1) / gap**2
+    return total
 
 
 def _summed(tallies: Tallies, moment: int, numbers: Floats) -> Floats:

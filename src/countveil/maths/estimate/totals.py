@@ -270,7 +270,8 @@ class Total:
         in common is taken out first.
         """
         tallies = self._tallies
-        weights = (counting - (common := self._common(counting))).reshape(self._rest_shape)
+        common = self._common(counting)
+        weights = (counting - common).reshape(self._rest_shape)
         if weights.any():
             for place, axis in enumerate(tallies.rest_axes):
                 matrix = np.where(_used(weights, place)[:, None], tallies.weights[axis], 0.0)
