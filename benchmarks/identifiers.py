@@ -114,8 +114,8 @@ class Score:
 def score(table: object, truth: Mapping[str, str], name: str) -> Score:
     """Compare what is found with what is so, and print what differs."""
     source = LocalEngine().open_source(table, Reading(), Shaping(), [])
-    found = concerns_of(source, source.columns, []).identifiers
-    names = [column.name for column in source.columns]
+    found = concerns_of(source, source.facts.columns, []).identifiers
+    names = [column.name for column in source.facts.columns]
     result = Score()
     for column in names:
         if column in found and column not in truth:
@@ -140,7 +140,7 @@ def real_tables(folders: Sequence[Path]) -> Iterator[tuple[str, Path, dict[str, 
 def without_names(path: Path, truth: Mapping[str, str]) -> tuple[pa.Table, dict[str, str]]:
     """The same table with columns named c0, c1, ..."""
     source = LocalEngine().open_source(str(path), Reading(), Shaping(), [])
-    names = [column.name for column in source.columns]
+    names = [column.name for column in source.facts.columns]
     table = pyarrow.csv.read_csv(path, pyarrow.csv.ReadOptions(block_size=64 << 20))
     renamed = table.rename_columns([f"c{place}" for place in range(len(names))])
     return renamed, {f"c{names.index(name)}": kind for name, kind in truth.items()}

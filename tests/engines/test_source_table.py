@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
+from countveil.engines.drawn import Drawn
 from countveil.engines.local import publish_rows
 from countveil.engines.local.engine import LocalSource
 from countveil.tables.encoded import encoding
@@ -85,11 +86,11 @@ def test_recoded_values_take_the_place_of_the_old(source: LocalSource, tmp_path:
     assert after.values == [None, "a", "b", "z"]
     assert after.counts.tolist() == [429, 858, 1284, 429]
     assert before.counts.sum() == after.counts.sum()
-    assert {column.name: column.type for column in source.columns}["job"] == "string"
+    assert {column.name: column.type for column in source.facts.columns}["job"] == "string"
     assert source.sample(7, NAMES)["job"].examples == ["a", "b", "z"]
     from countveil.randomness import Randomness
 
-    written = source.publish(source.columns, {}, NOTHING, Randomness(), tmp_path, lambda *_: None)
+    written = source.publish(source.facts.columns, Drawn({}), Randomness(), tmp_path)
     found = pq.read_table([file.path for file in written]).sort_by("row")
     texts = dict(zip(before.values, ["z", None, "a", "a", "b", "b", "b"], strict=True))
     assert found["job"].to_pylist() == [texts[job] for job in table()["job"].to_pylist()]
@@ -101,7 +102,7 @@ def test_numbers_can_be_recoded_too() -> None:
     assert source.histogram("n", NOTHING).values == [1, 2, 3]
     source.recode("n", ["low", "low", "high"])
     assert source.histogram("n", NOTHING).values == ["high", "low"]
-    assert source.columns[0].type == "string"
+    assert source.facts.columns[0].type == "string"
     source.recode("n", ["h", "l"])
     assert source.sample(4, ["n"])["n"].codes.tolist() == [0, 1, 1, 0]
 
@@ -154,7 +155,7 @@ def test_texts_that_mean_missing(make: Any, tmp_path: Path) -> None:
     source = open_local(make(tmp_path / "in"), missing=["unknown", "?"])
     assert source.histogram("job", NOTHING).values == [None, "baker", "clerk"]
     assert source.histogram("job", NOTHING).counts.tolist() == [2, 1, 1]
-    kind = {column.name: column.type for column in source.columns}["n"]
+    kind = {column.name: column.type for column in source.facts.columns}["n"]
     assert kind == ("int64" if make is write_csv else "string")
 
 

@@ -64,7 +64,7 @@ def duckdb_file(tmp_path: Path) -> Path:
 def table_of(source: str, **options: Any) -> pa.Table:
     opened = open_local(source, **options)
     columns = {}
-    for column in opened.columns:
+    for column in opened.facts.columns:
         found = opened.histogram(column.name, np.zeros(0, np.int64))
         columns[column.name] = [found.values[code] for code in opened.codes(column.name).tolist()]
     return pa.table(columns)

@@ -85,7 +85,7 @@ def dataset(folder: Path) -> Any:
 
 def values(source: LocalSource) -> dict[str, list[Any]]:
     found = {}
-    for column in source.columns:
+    for column in source.facts.columns:
         known = source.histogram(column.name, np.zeros(0, np.int64)).values  # noqa: PD011
         found[column.name] = [known[code] for code in source.codes(column.name).tolist()]
     return found
@@ -97,7 +97,8 @@ def test_every_object_gives_the_same_table(
 ) -> None:
     monkeypatch.setattr(streams, "SPAN_ROWS", 300)
     source = open_local(FRAMES[kind](tmp_path))
-    assert [column.type for column in source.columns] == ["int64", "string", "date32[day]", "bool"]
+    types = [column.type for column in source.facts.columns]
+    assert types == ["int64", "string", "date32[day]", "bool"]
     assert values(source) == TABLE.to_pydict()
 
 

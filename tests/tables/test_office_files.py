@@ -68,7 +68,7 @@ def write(path: Path) -> Path:
 
 def values(source: Any, names: list[str] | None = None) -> dict[str, list[Any]]:
     found = {}
-    for name in names or [column.name for column in source.columns]:
+    for name in names or [column.name for column in source.facts.columns]:
         known = source.histogram(name, np.zeros(0, np.int64)).values  # noqa: PD011
         found[name] = [known[code] for code in source.codes(name).tolist()]
     return found
@@ -81,7 +81,7 @@ def test_every_row_is_read_with_its_types_and_labels(
 ) -> None:
     monkeypatch.setattr(stat_files, "BATCH_ROWS", rows)
     source = open_local(write(tmp_path / f"in{ending}"))
-    kinds = {column.name: column.type for column in source.columns}
+    kinds = {column.name: column.type for column in source.facts.columns}
     assert kinds == {
         "job": "int64", "age": "int64", "wage": "double", "town": "string", "day": "date32[day]",
         "at": "timestamp[us]",
@@ -97,7 +97,7 @@ def test_every_row_is_read_with_its_types_and_labels(
     job = values(source, ["job"])["job"]
     if ending == ".xpt":
         # The format has no labels.
-        assert (source.labels, warnings) == ({}, [])
+        assert (source.facts.labels, warnings) == ({}, [])
         assert job[1] == 2
     else:
         assert job == [None if n % 11 == 0 else JOBS[1 + n % 4] for n in range(ROWS)]

@@ -59,7 +59,7 @@ def _fill(address: str) -> None:
 def values(source: str, **options: Any) -> dict[str, list[Any]]:
     opened = open_local(source, **options)
     found = {}
-    for column in opened.columns:
+    for column in opened.facts.columns:
         known = opened.histogram(column.name, np.zeros(0, np.int64))
         found[column.name] = [known.values[code] for code in opened.codes(column.name).tolist()]
     return found

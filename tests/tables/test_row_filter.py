@@ -85,7 +85,7 @@ def test_the_rows_are_those_that_a_database_would_give(
     counts = zip(found.values, found.counts.tolist(), strict=True)
     assert list(counts) == truth
     assert people.num_rows == ROWS
-    assert source.rows == int(found.counts.sum())
+    assert source.facts.rows == int(found.counts.sum())
 
 
 def test_columns_stay_beside_each_other(tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def _sound_manifest(folder: Path) -> Manifest:
 
 
 def check_columns(prepared: LocalPreparedTable, manifest: Manifest) -> None:
-    known = {column.name for column in prepared.source.columns}
+    known = {column.name for column in prepared.source.facts.columns}
     for column in manifest.columns:
         if column.name not in known:
             raise ReleaseError(

@@ -1,7 +1,7 @@
 """What an engine must do, to publish a table and to answer questions about a release.
 
-Enters: nothing. Leaves: the protocols that `publishing` and `asking` go through, and the few values
-that only they pass on. Must not know: any engine library.
+Enters: nothing. Leaves: the protocols that `publishing` and `asking` go through. Must not know: any
+engine library.
 
     to publish      an `Engine` opens a `SourceTable`, which is counted, recoded, looked at and
                     published, and a `ReleaseDraft` (`release/draft.py`), into which it is written
@@ -25,28 +25,19 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     # Types only: an analyst who imports this contract loads nothing of the publisher's side.
-    from countveil.maths.mechanism import PublishedTable
+    from countveil.engines.drawn import Drawn
     from countveil.randomness import Randomness
     from countveil.release import Manifest
     from countveil.release.draft import ReleaseDraft, WrittenFile
     from countveil.sql.query import Tally, TallyResult
     from countveil.sql.query.expressions import Expression
-    from countveil.tables import Column, Reading, Shaping
+    from countveil.tables import Column, Reading, Shaping, TableFacts
     from countveil.tables.encoded.survey import CodedColumn, Histogram, Repeats
     from countveil.tables.encoded.vectors import Vectors
-    from countveil.tables.progress import Progress
 
 Result = TypeVar("Result")
 Rows = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnTogether:
-    """Columns that publish another row's whole vector, and what was drawn for their vectors."""
-
-    columns: tuple[str, ...]
-    vectors: Vectors
-    table: PublishedTable
+Domains = Sequence[Sequence[Any]]
 
 
 class Engine(Protocol):
@@ -64,10 +55,9 @@ class Engine(Protocol):
     def open_draft(
         self, to: str, *, force: bool, again: bool, dry_run: bool
     ) -> AbstractContextManager[ReleaseDraft | None]:
-        """A draft of a release, removed if it is not committed; a dry run checks the target only.
+        """A draft, removed if it is not committed; a dry run only checks where it would go.
 
-        TargetError if no release can be put there: one that is there is replaced with `force` and
-        `again` alone.
+        TargetError if it cannot go there; it replaces a release only with `force` and `again`.
         """
 
 
@@ -75,24 +65,8 @@ class SourceTable(Protocol):
     """The publisher's table, opened, wherever its rows are."""
 
     @property
-    def rows(self) -> int:
-        """Number of rows."""
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        """Names and types, in the table's order."""
-
-    @property
-    def labels(self) -> Mapping[str, Mapping[str, str]]:
-        """By column, the labels that the source itself has for codes."""
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """Sentences for the publisher about where the table is."""
-
-    @property
-    def filtered_by(self) -> Sequence[str]:
-        """The columns of the condition that chose the rows, if there was one."""
+    def facts(self) -> TableFacts:
+        """The number of rows, the columns, and what the source itself says of them."""
 
     def histogram(self, column: str, without: Rows | None = None) -> Histogram:
         """Count the values of a column, except in the rows with the numbers `without`."""
@@ -110,25 +84,12 @@ class SourceTable(Protocol):
         """Give the column's histogram these values too, with no row so far."""
 
     def on_sample(
-        self,
-        most: int,
-        columns: Sequence[str],
-        look: Callable[[Mapping[str, CodedColumn]], Result],
+        self, most: int, columns: Sequence[str], look: Callable[[Mapping[str, CodedColumn]], Result]
     ) -> Result:
-        """Call `look`, where the rows are, on at most `most` rows, evenly spread.
-
-        It gets those of the columns that hold plain values.
-        """
+        """Call `look`, where the rows are, on at most `most` rows, evenly spread."""
 
     def publish(
-        self,
-        columns: Sequence[Column],
-        drawn: Mapping[str, PublishedTable],
-        without: Rows,
-        randomness: Randomness,
-        folder: str | Path,
-        progress: Progress,
-        together: Sequence[DrawnTogether] = (),
+        self, columns: Sequence[Column], drawn: Drawn, randomness: Randomness, folder: str | Path
     ) -> Sequence[WrittenFile]:
         """Write these columns in random row order, with the sensitive values that were drawn."""
 
@@ -136,14 +97,11 @@ class SourceTable(Protocol):
 class ReleaseTable(Protocol):
     """The rows of a release, opened. `domains` give the order of each sensitive column's values."""
 
-    def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
+    def tally(self, tally: Tally, domains: Domains) -> TallyResult:
         """Count published values."""
 
     def tally_each(
-        self,
-        conditions: Sequence[Expression],
-        sensitive: Sequence[str],
-        domains: Sequence[Sequence[Any]],
+        self, conditions: Sequence[Expression], sensitive: Sequence[str], domains: Domains
     ) -> NDArray[np.float64]:
         """Count published values under each of many conditions: `counts[condition, *published]`."""
 

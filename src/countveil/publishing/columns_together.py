@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import DrawnTogether, SourceTable
+from countveil.engines.contract import SourceTable
+from countveil.engines.drawn import DrawnTogether
 from countveil.errors import SettingsError, nearest, option
 from countveil.maths.groups import ColumnSettings
 from countveil.maths.mechanism import PublishedTable, draw_column

@@ -70,8 +70,8 @@ def count_values(
         declare_domains(prepared, settings, shaping)
     histograms = {name: source.histogram(name) for name in settings}
     drops = any(choice.residue == "drop" for choice in settings.values())
-    over = rows_over(source.rows, protecting.ell.values()) if drops else 0
-    rows = source.rows - over if over else None
+    over = rows_over(source.facts.rows, protecting.ell.values()) if drops else 0
+    rows = source.facts.rows - over if over else None
     common = {}
     for name, histogram in histograms.items():
         check_number_of_values(name, histogram)
@@ -79,17 +79,17 @@ def count_values(
             common[name] = _checked_common(name, histogram, settings[name], rows)
     left_out = np.zeros(0, np.int64)
     if over:
-        left_out = randomness.stream("residue").choose(over, source.rows)
+        left_out = randomness.stream("residue").choose(over, source.facts.rows)
         histograms = {name: source.histogram(name, left_out) for name in settings}
     if not bounded:
-        return Counted(source.rows - over, histograms, left_out, _not_empty(common))
+        return Counted(source.facts.rows - over, histograms, left_out, _not_empty(common))
     from countveil.publishing.bounded_odds import add_noise
 
     noised = add_noise(histograms, settings, randomness)
     for name, noise in noised.items():
         after = Histogram(histograms[name].values, noise.counts)
         common[name] = _checked_common(name, after, settings[name], None, "after the noise ")
-    return Counted(source.rows - over, histograms, left_out, _not_empty(common), noised)
+    return Counted(source.facts.rows - over, histograms, left_out, _not_empty(common), noised)
 
 
 def _checked_common(

@@ -126,7 +126,7 @@ class Measuring:
     ) -> None:
         self._source, self._files = prepared.source, files
         self._without = np.zeros(0, np.int64) if without is None else without
-        self._rows = prepared.source.rows - self._without.size
+        self._rows = prepared.source.facts.rows - self._without.size
         self._kinds = {column.name: kind_of(column.type) for column in prepared.roles.published}
         self._plain = [name for name in self._kinds if name not in prepared.roles.sensitive]
         if files.published:

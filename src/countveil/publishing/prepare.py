@@ -86,7 +86,7 @@ class PreparedTable(Generic[Table]):
     @property
     def warnings(self) -> Sequence[str]:
         """Sentences for the publisher."""
-        return [*self.source.warnings, *self.recoded.warnings, *self.concerns]
+        return [*self.source.facts.warnings, *self.recoded.warnings, *self.concerns]
 
     @property
     def classes(self) -> Mapping[str, Classes]:
@@ -121,8 +121,8 @@ def prepare(
 
 def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> PreparedTable[Table]:
     """Recode values and give columns their roles; safety is not checked."""
-    check_named(source.columns, [*sensitive, *shaping.named])
-    if source.rows == 0:
+    check_named(source.facts.columns, [*sensitive, *shaping.named])
+    if source.facts.rows == 0:
         raise InputError("The table has no rows, so there is nothing to publish.")
     _check_filter(source, sensitive, shaping)
     recoded = recode(source, shaping)
@@ -131,7 +131,7 @@ def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> Prepared
         check_persons(source.repeats(person), person)
         if person not in shaping.keep:
             drop.add(person)
-    roles = assign_roles(source.columns, sensitive, drop)
+    roles = assign_roles(source.facts.columns, sensitive, drop)
     domains: dict[str, Sequence[Any]] = {
         name: column_classes.labels for name, column_classes in recoded.classes.items()
     }
@@ -213,9 +213,9 @@ def _look(
     """What a sample of rows shows, in one pass over it."""
     names = [column.name for column in columns]
     ordered = isinstance(source, LocalTable)
-    look = partial(_looked_at, list(columns), list(sensitive), source.rows, ordered)
+    look = partial(_looked_at, list(columns), list(sensitive), source.facts.rows, ordered)
     concerns, odd = source.on_sample(sample_size(len(columns)), names, look)
-    return with_whole_table(concerns, source.rows, keep, source.repeats), odd
+    return with_whole_table(concerns, source.facts.rows, keep, source.repeats), odd
 
 
 def _looked_at(
@@ -242,7 +242,7 @@ def _apply_labels(
         source.recode(name, labelled(name, values, labels))
     warnings = []
     used = {}
-    for name, labels in source.labels.items():
+    for name, labels in source.facts.labels.items():
         if name in {*shaping.labels, *shaping.bins, *shaping.drop, *shaping.levels}:
             continue
         values = source.histogram(name).values
@@ -258,7 +258,7 @@ def _apply_labels(
 
 def _check_filter(source: SourceTable, sensitive: Sequence[str], shaping: Shaping) -> None:
     """A row that was chosen by its true value gives it away by being there."""
-    for name in source.filtered_by:
+    for name in source.facts.filtered_by:
         if name in sensitive and name not in shaping.keep:
             raise UnsafeError(
                 f"Nothing was published: the condition of {option('where')} chooses rows by "
@@ -311,7 +311,7 @@ def _classify(source: SourceTable, shaping: Shaping) -> dict[str, Classes]:
 
 
 def _declared(source: SourceTable, shaping: Shaping) -> dict[str, Sequence[Any]]:
-    types = {column.name: column.type for column in source.columns}
+    types = {column.name: column.type for column in source.facts.columns}
     return {
         name: declared_values(name, texts, source.histogram(name).values, types[name])
         for name, texts in shaping.domain.items()

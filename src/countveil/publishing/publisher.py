@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from countveil.engines.contract import DrawnTogether, Engine, SourceTable
+from countveil.engines.contract import Engine, SourceTable
+from countveil.engines.drawn import Drawn, DrawnTogether
 from countveil.engines.local.engine import LocalEngine
 from countveil.errors import SettingsError, option
 from countveil.maths.mechanism import PublishedTable, draw_column
@@ -157,10 +158,8 @@ class Drawing:
         """Deal every row one of the values that were drawn, shuffle all rows, write them."""
         joined = {name for drawn in self.together for name in drawn.columns}
         apart = {name: table for name, table in self.drawn.items() if name not in joined}
-        return self.prepared.source.publish(
-            columns, apart, self.counted.left_out, self.randomness, folder, self.stages,
-            self.together,
-        )  # fmt: skip
+        drawn = Drawn(apart, self.together, self.counted.left_out)
+        return self.prepared.source.publish(columns, drawn, self.randomness, folder)
 
     def private_page(self, written: Sequence[WrittenFile], *, trial: bool = False) -> str:
         """The truth beside what is published, for the publisher alone."""
@@ -186,7 +185,7 @@ def _recorded(
 ) -> Preparation | None:
     """What the release says about how the table was prepared."""
     declared = shaping.changes_values or shaping.one_per is not None or reading.missing
-    if not declared and not prepared.recoded.labels and not prepared.source.filtered_by:
+    if not declared and not prepared.recoded.labels and not prepared.source.facts.filtered_by:
         return None
     from countveil.publishing.recorded import recorded
 

@@ -43,7 +43,7 @@ def recorded(
     preparation = Preparation(
         columns,
         tuple(dict.fromkeys(reading.missing)),
-        tuple(prepared.source.filtered_by),
+        tuple(prepared.source.facts.filtered_by),
         None if one_per is None else OneRowEach(one_per.row, one_per.by),
     )
     return preparation if preparation.as_json() else None

@@ -10,7 +10,7 @@ it), then `readers/`; `encoded/` is how rows are represented, `storage/` where t
 """
 
 from countveil.tables.classes import Bins, Classes, put_into_classes
-from countveil.tables.columns import Column, Roles, assign_roles, check_named
+from countveil.tables.columns import Column, Roles, TableFacts, assign_roles, check_named
 from countveil.tables.options import (
     PLAIN_CSV,
     CsvStyle,
@@ -42,6 +42,7 @@ __all__ = [
     "Shaping",
     "Source",
     "SourceOptions",
+    "TableFacts",
     "assign_roles",
     "check_named",
     "describe_source",

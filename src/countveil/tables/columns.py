@@ -1,15 +1,16 @@
 """The columns of a table and the role of each.
 
 Enters: names and Arrow type names as the engine reports them, and the publisher's options.
-Leaves: `Roles`: what is dropped, what is protected, what is published as it is.
+Leaves: `TableFacts`: what is known of a table as a whole; `Roles`: what is dropped, what is
+protected, what is published as it is.
 Must not know: values.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from countveil.errors import InputError, SettingsError, UnknownColumnError, option
 
@@ -27,6 +28,22 @@ class Column:
 
     name: str
     type: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """What an engine knows of a table that it opened.
+
+    `columns` are in the table's order; `labels` has, by column, the labels that the source itself
+    gives to codes. `warnings` are sentences for the publisher about where the table is, and
+    `filtered_by` the columns of the condition that chose the rows, if there was one.
+    """
+
+    rows: int
+    columns: Sequence[Column]
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    warnings: Sequence[str] = ()
+    filtered_by: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

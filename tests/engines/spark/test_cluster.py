@@ -21,6 +21,7 @@ import pytest
 from numpy.typing import NDArray
 
 import countveil as cv
+from countveil.engines.drawn import Drawn
 from countveil.engines.spark.pinned import pinned
 from countveil.engines.spark.session import find_session, our_settings
 from countveil.engines.spark.source_table import SparkSource
@@ -184,9 +185,8 @@ def test_vectors_follow_the_exact_law(session: Any, tmp_path: Path) -> None:
         groups = side_by_side(greedy_templates(counts, ell), copies)
         drawn = draw_published(groups, randomness.stream("draw"))
         source.publish(
-            source.columns, {"value": drawn}, NOTHING, randomness, str(tmp_path / "out"),
-            lambda *_: None,
-        )  # fmt: skip
+            source.facts.columns, Drawn({"value": drawn}), randomness, str(tmp_path / "out")
+        )
     found = pq.read_table(tmp_path / "out").sort_by([("copy", "ascending"), ("place", "ascending")])
     published: NDArray[np.int64] = found["value"].to_numpy().reshape(copies, 6) - shift[:, None]
     law = as_array(textbook.exact_law(values, ell), counts.size)

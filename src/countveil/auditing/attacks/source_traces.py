@@ -121,7 +121,7 @@ def _secrets(case: AuditCase) -> dict[str, list[str]]:
 def _dropped_values(case: AuditCase) -> list[str]:
     published = {column.name for column in case.prepared.roles.published}
     dropped: list[str] = []
-    for column in case.prepared.source.columns:
+    for column in case.prepared.source.facts.columns:
         if column.name not in published and column.type.startswith((*_TEXT, *_WHOLE)):
             values = case.prepared.source.histogram(column.name).values
             least = _LEAST_LETTERS if column.type in _TEXT else _LEAST_DIGITS

@@ -17,15 +17,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.contract import DrawnTogether, Result
+from countveil.engines.contract import Result
+from countveil.engines.drawn import Drawn
 from countveil.engines.local.publish_rows import publish_rows
 from countveil.engines.local.surveyed_table import SurveyedTable
 from countveil.errors import InputError
-from countveil.maths.mechanism import PublishedTable
 from countveil.randomness import Randomness
 from countveil.release.draft import Draft, WrittenFile, check_target, open_draft
 from countveil.release.values import python_values
-from countveil.tables import Column, Reading, Shaping, check_named, describe_source
+from countveil.tables import Column, Reading, Shaping, TableFacts, check_named, describe_source
 from countveil.tables.encoded.encoding import as_codes, row_count, some_rows
 from countveil.tables.encoded.survey import (
     CodedColumn,
@@ -39,7 +39,6 @@ from countveil.tables.encoded.survey import (
     repeats,
     value_range,
 )
-from countveil.tables.progress import Progress
 from countveil.tables.sources import open_blocks
 from countveil.tables.storage.memory import KeptColumns, MemoryShares, memory_shares
 
@@ -108,22 +107,14 @@ class LocalSource:
     ) -> None:
         """`spill` is the folder for what exceeds the memory; by default, that of the release."""
         self._table, self._memory, self._spill = table, memory, spill
-        self.warnings, self.filtered_by = warnings, filtered_by
+        self._warnings, self._filtered_by = warnings, filtered_by
 
     @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return self._table.rows
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        """Names and types."""
-        return [Column(field.name, str(field.type)) for field in self._table.published_schema]
-
-    @property
-    def labels(self) -> Mapping[str, Mapping[str, str]]:
-        """By column, the labels that the source itself has for codes."""
-        return self._table.labels
+    def facts(self) -> TableFacts:
+        """The number of rows, the columns, and what the source itself says of them."""
+        table = self._table
+        columns = [Column(field.name, str(field.type)) for field in table.published_schema]
+        return TableFacts(table.rows, columns, table.labels, self._warnings, self._filtered_by)
 
     def histogram(self, column: str, without: NDArray[np.int64] | None = None) -> Histogram:
         """Count the values of a column, leaving out some rows."""
@@ -212,7 +203,7 @@ class LocalSource:
 
     def unique_rows(self, columns: Sequence[str]) -> int:
         """How many rows have a combination of values of these columns that no other row has."""
-        together = np.zeros(self.rows, np.int64)
+        together = np.zeros(self._table.rows, np.int64)
         for name, survey in self._table.counted(columns).items():
             joint = together * survey.counts.size + self.codes(name)
             together = np.unique(joint, return_inverse=True)[1].astype(np.int64)
@@ -227,22 +218,14 @@ class LocalSource:
         self._table.counted([column])[column].declare(values)
 
     def publish(
-        self,
-        columns: Sequence[Column],
-        drawn: Mapping[str, PublishedTable],
-        without: NDArray[np.int64],
-        randomness: Randomness,
-        folder: str | Path,
-        progress: Progress,
-        together: Sequence[DrawnTogether] = (),
+        self, columns: Sequence[Column], drawn: Drawn, randomness: Randomness, folder: str | Path
     ) -> list[WrittenFile]:
         """Write these columns in random row order, with the sensitive values that were drawn."""
         names = [column.name for column in columns]
         folder = Path(folder)
         return publish_rows(
-            self._table, names, drawn, without, randomness, folder, self._memory,
-            self._spill or folder, progress, together,
-        )  # fmt: skip
+            self._table, names, drawn, randomness, folder, self._memory, self._spill or folder
+        )
 
     def _countable(self, columns: Sequence[str]) -> list[str]:
         kinds = {field.name: field.type for field in self._table.schema}

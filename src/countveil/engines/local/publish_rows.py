@@ -18,7 +18,7 @@ spill, one entry per bucket. The sizes of buckets are random too, and say nothin
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from countveil.engines.contract import DrawnTogether
+from countveil.engines.drawn import Drawn, DrawnTogether
 from countveil.engines.local.row_layout import Layout, PackedCodes, make_layout
 from countveil.engines.local.surveyed_table import EncodedSpan, SurveyedTable, rows_inside
 from countveil.errors import InputError
-from countveil.maths.mechanism import Dealer, PublishedTable
+from countveil.maths.mechanism import Dealer
 from countveil.randomness import Randomness, Stream
 from countveil.release.draft import WrittenFile
 from countveil.tables.encoded.encoding import from_numpy
@@ -52,39 +52,36 @@ Words = NDArray[np.uint64]
 def publish_rows(
     table: SurveyedTable,
     names: Sequence[str],
-    drawn: Mapping[str, PublishedTable],
-    without: NDArray[np.int64],
+    drawn: Drawn,
     randomness: Randomness,
     folder: Path,
     memory: MemoryShares,
     spill_folder: Path,
-    progress: Progress,
-    together: Sequence[DrawnTogether] = (),
 ) -> list[WrittenFile]:
-    """Publish these columns of all rows but those with the numbers `without`."""
+    """Publish these columns of all rows but those that are left out."""
     dealt: list[_Dealt] = [
         _DealtColumn(name, Dealer(values, randomness.stream("deal", name)))
-        for name, values in drawn.items()
+        for name, values in drawn.apart.items()
     ]
     dealt += [
         _DealtVectors(joint, Dealer(joint.table, randomness.stream("deal", *joint.columns)))
-        for joint in together
+        for joint in drawn.together
     ]
     stream = randomness.stream("shuffle")
     table.survey(names)
     fields = {field.name: field for field in table.published_schema}
     schema = pa.schema([fields[name] for name in names])
-    packer = _Packer(table, names, dealt, without)
+    packer = _Packer(table, names, dealt, drawn.without)
     layout = packer.layout
-    rows = table.rows - without.size
+    rows = table.rows - drawn.without.size
     spill = None if rows * layout.row_bytes <= memory.rows else Spill(spill_folder)
     try:
         bucket_rows = min(BUCKET_ROWS, memory.bucket // layout.row_bytes)
         n_buckets = max(1, -(-rows // max(_LEAST_BUCKET_ROWS, bucket_rows)))
         raw_schema = pa.schema([schema.field(name) for name in layout.raw]) if layout.raw else None
         shuffle = Shuffle(len(table.spans), n_buckets, layout.n_words, raw_schema, spill)
-        packer.pack_all(shuffle, stream, progress)
-        return _Writer(schema, layout, shuffle).write_all(folder, rows, stream, progress)
+        packer.pack_all(shuffle, stream, table.progress)
+        return _Writer(schema, layout, shuffle).write_all(folder, rows, stream, table.progress)
     finally:
         if spill is not None:
             spill.close()

@@ -33,7 +33,7 @@ class SurveyedTable:
     def __init__(self, blocks: Blocks, most_kept: int, progress: Progress | None = None) -> None:
         self._blocks = blocks
         self.surveys: dict[str, Survey] = {}
-        self._progress = progress
+        self.progress: Progress = progress or (lambda _stage, _done, _total: None)
         self._most_kept = most_kept
         self._kept_bytes = 0
         self._kept: dict[tuple[int, str], list[EncodedColumn]] | None = (
@@ -97,8 +97,7 @@ class SurveyedTable:
                     surveys[name].add(batch)
             self._keep(span, encoded)
             done += span.rows
-            if self._progress is not None:
-                self._progress("reading", done, self.rows)
+            self.progress("reading", done, self.rows)
         for survey in surveys.values():
             survey.finish()
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import DrawnTogether
+from countveil.engines.drawn import DrawnTogether
 from countveil.engines.spark.task_inputs import Together
 from countveil.engines.spark.tasks import PARTITION, ROWS, WHICH
 from countveil.errors import InputError

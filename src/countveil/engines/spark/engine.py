@@ -74,7 +74,7 @@ class SparkEngine:
             rows, list(counted), reading.progress, own_zone=not self._given,
             filtered_by=chosen.filtered_by, notes=warnings,
         )  # fmt: skip
-        if reading.where is not None and source.rows == 0:
+        if reading.where is not None and source.facts.rows == 0:
             raise InputError(f"No row of the table meets the condition of {option('where')}.")
         return source
 

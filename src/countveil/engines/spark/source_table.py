@@ -21,7 +21,8 @@ from typing import Any, ParamSpec, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.contract import DrawnTogether, Result
+from countveil.engines.contract import Result
+from countveil.engines.drawn import Drawn
 from countveil.engines.spark import jobs, writing
 from countveil.engines.spark.counts import (
     MOST_COUNTS,
@@ -51,11 +52,10 @@ from countveil.engines.spark.tasks import (
     LookTask,
     SomePartitionsTask,
 )
-from countveil.maths.mechanism import PublishedTable
 from countveil.randomness import Randomness
 from countveil.release.draft import WrittenFile
 from countveil.release.values import python_values
-from countveil.tables import Column
+from countveil.tables import Column, TableFacts
 from countveil.tables.encoded.encoding import to_numpy
 from countveil.tables.encoded.survey import CodedColumn, Histogram, Repeats, Survey
 from countveil.tables.encoded.vectors import Vectors
@@ -85,8 +85,6 @@ def _with_our_settings(verb: Callable[P, Result]) -> Callable[P, Result]:
 class SparkSource:
     """A table on a cluster; see `SourceTable`."""
 
-    labels: Mapping[str, Mapping[str, str]] = {}
-
     def __init__(
         self,
         frame: Any,
@@ -97,7 +95,7 @@ class SparkSource:
         filtered_by: Sequence[str] = (),
         notes: Sequence[str] = (),
     ) -> None:
-        self._own_zone, self.filtered_by, self._notes = own_zone, filtered_by, notes
+        self._own_zone, self._filtered_by, self._notes = own_zone, filtered_by, notes
         self._frame, self._session = frame, session_of(frame)
         self._progress: Progress = progress or (lambda _stage, _done, _total: None)
         self._surveys: dict[str, Survey] = {}
@@ -107,23 +105,22 @@ class SparkSource:
         self._vectors: dict[tuple[Any, ...], VectorCounts] = {}
         self._columns = columns_of(frame)
         self._count(list(counted) or [self._columns[0].name])
-        self.rows = int(next(iter(self._by_partition.values())).sum())
+        self._rows = int(next(iter(self._by_partition.values())).sum())
 
     def our_settings(self) -> AbstractContextManager[None]:
         """The settings that plans for this table need, while they are made and run."""
         return our_settings(self._session, own_zone=self._own_zone)
 
     @property
-    def warnings(self) -> Sequence[str]:
-        """What the publisher should know about this cluster."""
-        if self._session.sparkContext.getConf().get("spark.io.encryption.enabled") == "true":
-            return self._notes
-        return [*self._notes, _NOT_ENCRYPTED]
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        """Names and types; what was recoded is text."""
-        return [Column(c.name, "string") if self._is_recoded(c.name) else c for c in self._columns]
+    def facts(self) -> TableFacts:
+        """The number of rows, the columns, of which recoded ones are text, and warnings."""
+        columns = [
+            Column(c.name, "string") if self._is_recoded(c.name) else c for c in self._columns
+        ]
+        conf = self._session.sparkContext.getConf()
+        encrypted = conf.get("spark.io.encryption.enabled") == "true"
+        warnings = [*self._notes, *([] if encrypted else [_NOT_ENCRYPTED])]
+        return TableFacts(self._rows, columns, warnings=warnings, filtered_by=self._filtered_by)
 
     def _is_recoded(self, name: str) -> bool:
         return name in self._surveys and self._surveys[name].is_recoded
@@ -228,23 +225,16 @@ class SparkSource:
 
     @_with_our_settings
     def publish(
-        self,
-        columns: Sequence[Column],
-        drawn: Mapping[str, PublishedTable],
-        without: Counts,
-        randomness: Randomness,
-        folder: str | Path,
-        progress: Progress,
-        together: Sequence[DrawnTogether] = (),
+        self, columns: Sequence[Column], drawn: Drawn, randomness: Randomness, folder: str | Path
     ) -> list[WrittenFile]:
         """Deal, exchange and write."""
-        self._progress = progress
+        together, without = drawn.together, drawn.without
         names, key = [column.name for column in columns], randomness.task_key("deal")
         lost = self._counts_left_out(without)
-        rows = {name: self._partition_counts(name, lost.get(name)) for name in drawn}
-        published = {name: table.published() for name, table in drawn.items()}
+        rows = {name: self._partition_counts(name, lost.get(name)) for name in drawn.apart}
+        published = {name: table.published() for name, table in drawn.apart.items()}
         published |= margins(together)
-        tables = dict(drawn)
+        tables = dict(drawn.apart)
         for joint in together:
             tables[joint_name(joint.columns)] = joint.table
             counted = self._vectors_by_partition(joint.columns, without)
@@ -253,10 +243,10 @@ class SparkSource:
         surveys = {name: self._surveys[name] for name in used}
         uncounted = {name: survey.without_counts() for name, survey in surveys.items()}
         left_out = {place: np.array(places) for place, places in self._places(without).items()}
-        progress("splitting the draw", 0, 0)
+        self._progress("splitting the draw", 0, 0)
         numbered = without_counts(together)
         entries = seal_plan(names, uncounted, tables, rows, left_out, key, numbered)
-        total = self.rows - without.size
+        total = self._rows - without.size
         with self._broadcast(entries) as inputs:
             schema, key_name = writing.published_schema(self._frame.schema, columns)
             dealt = self._frame.select([quoted(name) for name in names]).mapInArrow(

@@ -76,7 +76,7 @@ def about_odd_cells(
     suspects = {
         name: coded
         for name, coded in sample.items()
-        if (coded.codes.size < source.rows or coded.distinct > len(coded.examples))
+        if (coded.codes.size < source.facts.rows or coded.distinct > len(coded.examples))
         and mostly_alike(coded.examples)
     }
     whole = dict(sample)
@@ -85,7 +85,7 @@ def about_odd_cells(
         known = [value for value in histogram.values if value is not None]
         missing = int(histogram.counts[: len(histogram.values) - len(known)].sum())
         whole[name] = CodedColumn(source.codes(name), missing, known)
-    return [cells.sentence for cells in find_odd_cells(columns, source.rows, whole)]
+    return [cells.sentence for cells in find_odd_cells(columns, source.facts.rows, whole)]
 
 
 def about_persons(source: LocalTable, shaping: Shaping) -> list[str]:

@@ -117,11 +117,11 @@ def run_inspect(
     """Look at a table."""
     shaping = shaping or Shaping()
     source = open_table(table, reading or Reading(), shaping, sensitive)
-    check_named(source.columns, [*sensitive, *shaping.named])
-    if source.rows == 0:
+    check_named(source.facts.columns, [*sensitive, *shaping.named])
+    if source.facts.rows == 0:
         raise InputError("The table has no rows, so there is nothing to look at.")
     recoded = recode(source, shaping)
-    looked_at = [c for c in source.columns if c.name not in {*shaping.drop, *shaping.persons}]
+    looked_at = [c for c in source.facts.columns if c.name not in {*shaping.drop, *shaping.persons}]
     names = [column.name for column in looked_at]
     profiles = source.profiles(names)
     unroled = [_profiled(column, profiles.get(column.name)) for column in looked_at]
@@ -131,24 +131,24 @@ def run_inspect(
     _put_into_suggested_classes(source, unroled, chosen)
     sample = source.sample(sample_size(len(names)), names)
     sampled = [name for name in chosen if name in sample]
-    concerns = find_concerns(looked_at, sampled, source.rows, sample, with_values=True)
+    concerns = find_concerns(looked_at, sampled, source.facts.rows, sample, with_values=True)
     # A weight has a check of its own in place of that for identifiers.
     keep = (*shaping.keep, *shaping.weights)
-    concerns = with_whole_table(concerns, source.rows, keep, source.repeats)
+    concerns = with_whole_table(concerns, source.facts.rows, keep, source.repeats)
     rounding, of_weight = about_weight(source, shaping)
     columns = [
         _with_role(column, chosen, concerns, keep, guessed=not sensitive) for column in unroled
     ]
     plain = [column.name for column in columns if column.role == "plain"]
     return Inspection(
-        rows=source.rows,
+        rows=source.facts.rows,
         columns=columns,
         giveaways=concerns.giveaways,
         slices=concerns.slices,
         fineness=_fineness(source, columns),
-        linkable=source.unique_rows(plain) / source.rows if plain else 0.0,
+        linkable=source.unique_rows(plain) / source.facts.rows if plain else 0.0,
         hints=[
-            *source.warnings,
+            *source.facts.warnings,
             *recoded.warnings,
             *about_persons(source, shaping),
             *about_odd_cells(source, looked_at, sample),
@@ -178,7 +178,7 @@ def _take_as_missing(source: LocalTable, names: Sequence[str]) -> list[str]:
     sample = source.sample(sample_size(len(names)), names)
     found = {name: set(looks_missing(coded.examples)) for name, coded in sample.items()}
     marks = set().union(*found.values())
-    text = {column.name for column in source.columns if kind_of(column.type) == TEXT}
+    text = {column.name for column in source.facts.columns if kind_of(column.type) == TEXT}
     for name in text & found.keys() if marks else ():
         values = source.histogram(name).values
         if marks & set(values):
@@ -217,8 +217,8 @@ def _left_out(
             for c in columns
             if c.role == "sensitive" and c.name not in left_out and c.name in sample
         ]
-        concerns = find_concerns(published, protected, source.rows, sample)
-        concerns = with_whole_table(concerns, source.rows, keep, source.repeats)
+        concerns = find_concerns(published, protected, source.facts.rows, sample)
+        concerns = with_whole_table(concerns, source.facts.rows, keep, source.repeats)
         more = to_leave_out(concerns, keep) - left_out
         if not more:
             break

@@ -95,9 +95,9 @@ def find_linkability(
 ) -> Linkability:
     """Measure it on all rows; of columns that are `prepared` already, only numbers are rounded."""
     draw = Randomness().stream("combinations")
-    kinds = {column.name: kind_of(column.type) for column in source.columns}
+    kinds = {column.name: kind_of(column.type) for column in source.facts.columns}
     columns = {name: _Column(source, name, kinds[name], draw) for name in plain}
-    together = np.zeros(source.rows, np.uint64)
+    together = np.zeros(source.facts.rows, np.uint64)
     for column in columns.values():
         together += column.numbers
     small = _size(together, k)[0]
@@ -118,7 +118,9 @@ def find_linkability(
         (Remedy(c.column.name, *c.option, _size(c.instead(together), k)[0]) for c in coarser),
         key=lambda remedy: remedy.rows,
     )
-    return Linkability(k, source.rows, small, without, remedies, _greedy(together, coarser, k))
+    return Linkability(
+        k, source.facts.rows, small, without, remedies, _greedy(together, coarser, k)
+    )
 
 
 def _greedy(together: Hashes, coarser: Sequence[Coarser], k: int) -> list[Remedy]:

@@ -253,7 +253,7 @@ class _Trials:
     ) -> None:
         self._prepared, self._randomness = prepared, randomness
         source = prepared.source
-        step = max(1, -(-source.rows // MOST_ROWS))
+        step = max(1, -(-source.facts.rows // MOST_ROWS))
         self._histograms: dict[str, Histogram] = {}
         self._codes: dict[str, NDArray[np.int64]] = {}
         self._plain: dict[str, pa.Array[Any]] = {}

@@ -32,7 +32,7 @@ def check_not_published_before(
     for folder, manifest in releases_beside(target):
         dropped = [entry.ell for entry in manifest.sensitive.values() if entry.residue == "drop"]
         few = max([slack, *dropped])
-        if manifest.randomness == "seeded" or abs(manifest.rows - source.rows) > few:
+        if manifest.randomness == "seeded" or abs(manifest.rows - source.facts.rows) > few:
             continue
         stored = _stored(folder, manifest, _comparable(plain, manifest))
         if stored and all(

@@ -1,0 +1,39 @@
+"""What was drawn for the sensitive columns of a table, before any row has it.
+
+Enters: tables of how many rows with a true value publish which value. Leaves: one value with all of
+them, as `SourceTable.publish` takes it. Must not know: any engine library, how a draw is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from countveil.maths.mechanism import PublishedTable
+    from countveil.tables.encoded.vectors import Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnTogether:
+    """Columns that publish another row's whole vector, and what was drawn for their vectors."""
+
+    columns: tuple[str, ...]
+    vectors: Vectors
+    table: PublishedTable
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The draws of columns that are published apart, and of sets that are published together.
+
+    The rows with the numbers `without` are not published.
+    """
+
+    apart: Mapping[str, PublishedTable]
+    together: Sequence[DrawnTogether] = ()
+    without: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
