@@ -320,12 +320,17 @@ def _print_sums(start: str, cells: Codes) -> None:
     print(start, *(f"{inside[m].mean():.3f} |" if m.any() else "- |" for m in masks), flush=True)
 
 
+# Replaced by a file with the values of the census.
+DOMAIN = "occupation=FILE"
 WAYS = {
     "mixed groups, occupation": ("occupation:5",),
     "random groups, occupation": ("occupation:5", "--groups", "random"),
     "common values, occupation": ("occupation:5", "--common", "auto"),
     "random groups, country": ("country:5", "--groups", "random"),
     "common values, country": ("country:5", "--common", "auto"),
+    "odds at most 20, occupation": ("occupation:5", "--odds", "20", "--domain", DOMAIN),
+    "two columns apart": ("occupation:5", "-s", "salary:5"),
+    "two columns together": ("occupation:5", "-s", "salary:5", "--together"),
 }
 
 
@@ -341,6 +346,9 @@ def cost(rows: int, times: int) -> None:
         place = Path(folder)
         source = place / "census.parquet"
         run([*COMMAND, "generate", "--rows", str(rows), "--seed", "1", "--to", source])
+        listed = place / "occupations.txt"
+        values = cv.generate(10_000, seed=1)["occupation"].unique().to_pylist()
+        listed.write_text("\n".join(sorted(values)))
         targets = [place / str(number) for number in range(len(WAYS))]
         pairs = list(zip(WAYS.values(), targets, strict=True))
         spent = best(times, *(partial(_publish, source, *pair) for pair in pairs))
@@ -364,7 +372,9 @@ def cost(rows: int, times: int) -> None:
 
 def _publish(source: Path, words: tuple[str, ...], target: Path, _turn: int) -> Cost:
     more = ("--force", "--again", "--to", target)
-    return run([*COMMAND, "publish", source, "-s", *words, *more])
+    declared = f"occupation={source.parent / 'occupations.txt'}"
+    given = [declared if word == DOMAIN else word for word in words]
+    return run([*COMMAND, "publish", source, "-s", *given, *more])
 
 
 def _query(target: Path, query: str, _turn: int) -> Cost:
