@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 import countveil as cv
 from countveil.errors import InputError, QueryError, ReleaseError, SettingsError
@@ -150,8 +152,139 @@ def test_classes_with_edges_are_declared_and_others_are_not(tmp_path: Path) -> N
 
 def test_a_missing_value_is_refused(tmp_path: Path) -> None:
     table = pa.table({"job": ["a", "b", None, "c"] * 20})
-    with pytest.raises(InputError, match="rows without a value"):
+    with pytest.raises(InputError, match="a line of two double quotes in the file"):
         cv.publish(table, {"job": 2}, tmp_path / "r", odds=10, domain={"job": ["a", "b", "c"]})
+
+
+MISSING = [None, *DECLARED]
+
+
+def with_missing() -> pa.Table:
+    table = workers()
+    jobs = [None if n % 9 == 0 else job for n, job in enumerate(table["job"].to_pylist())]
+    return table.set_column(2, "job", pa.array(jobs))
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv", "parquet", "sqlite"])
+def test_the_missing_value_can_be_declared(kind: str, tmp_path: Path) -> None:
+    """It takes part in the noise as any other value; rows publish it, and it is estimated."""
+    file = tmp_path / "jobs.txt"
+    file.write_text("\n".join(["value", '""', *DECLARED]) + "\n\n")
+    table, source = with_missing(), tmp_path / f"people.{kind}"
+    address: Any = source
+    if kind == "frame":
+        address = table
+    elif kind == "csv":
+        csv.write_csv(table, source)
+    elif kind == "parquet":
+        pq.write_table(table, source)
+    else:
+        address = f"sqlite:{source}#people"
+        with sqlite3.connect(source) as connection:
+            connection.execute("CREATE TABLE people (row INTEGER, town TEXT, job TEXT)")
+            rows = zip(*table.to_pydict().values(), strict=True)
+            connection.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)
+    domain: Any = {"job": MISSING if kind == "frame" else file}
+    release = cv.publish(
+        address, {"job": ELL}, tmp_path / "r", odds=K, domain=domain, keep=["row"], seed=5
+    )
+    entry = release.manifest.sensitive["job"]
+    assert entry.domain == tuple(MISSING)
+    assert entry.odds is not None
+    assert entry.odds.gamma == gamma_for(K, 14, ELL)
+    assert not entry.confirmed
+    assert cv.verify(release.folder) == []
+    truth = table["job"].null_count
+    found = release.sql("SELECT count(*) FROM release WHERE job IS NULL").blocks[0].estimates[0]
+    # Six standard errors: once in 1e8.
+    assert found.estimate is not None
+    assert abs(found.estimate - truth) < 6 * float(found.std_error or 0)
+    asked = release.sql("SELECT count(*) FROM release WHERE town = 'here' AND job IS NULL")
+    here = sum(r["town"] == "here" and r["job"] is None for r in table.to_pylist())
+    estimate = asked.blocks[0].estimates[0]
+    assert estimate.estimate is not None
+    assert abs(estimate.estimate - here) < 6 * float(estimate.std_error or 0)
+
+
+def test_a_missing_value_that_nobody_has_is_published_if_it_is_declared(tmp_path: Path) -> None:
+    """With 8,000 gamma / 14 rows expected, none is published less than once in 1e6."""
+    release = published(tmp_path / "r", domain={"job": MISSING})
+    entry = release.manifest.sensitive["job"]
+    assert entry.odds is not None
+    assert math.exp(-ROWS * entry.odds.gamma / 14) < 1e-6
+    values = Counter(pq.read_table(release.folder / "data")["job"].to_pylist())
+    assert values[None] > 0
+
+
+def test_values_that_occur_can_be_confirmed_as_public(tmp_path: Path) -> None:
+    release = cv.publish(
+        with_missing(), {"job": ELL}, tmp_path / "r", odds=K, seed=5, keep=["row"],
+        domain={"job": "public:occurring"},
+    )  # fmt: skip
+    entry = release.manifest.sensitive["job"]
+    assert entry.confirmed
+    assert set(entry.domain) == {None, *DECLARED[:12]}
+    assert cv.open(release.folder).manifest == release.manifest
+    text = " ".join(release.manifest.statement)
+    assert "the publisher confirms that it is public" in text
+    assert "were fixed without looking at this table" not in text
+    assert json.loads(release.manifest.to_json())["sensitive"]["job"]["confirmed"] is True
+
+
+def test_confirmed_values_without_a_bound_and_of_classes(tmp_path: Path) -> None:
+    table = pa.table({"age": [None if n % 10 == 0 else n % 80 for n in range(800)]})
+    release = cv.publish(
+        table, {"age": 2}, tmp_path / "r", domain={"age": "public:occurring"}, seed=1,
+    )  # fmt: skip
+    assert release.manifest.sensitive["age"].confirmed
+    assert "public knowledge" in " ".join(release.manifest.statement)
+    bounded = cv.publish(
+        table, {"age": 2}, tmp_path / "s", bins={"age": "q4"}, odds=10, seed=1,
+        domain={"age": "public:occurring"},
+    )  # fmt: skip
+    domain = bounded.manifest.sensitive["age"].domain
+    assert domain[0] is None
+    assert len(domain) == 5
+    with pytest.raises(InputError, match="For classes it is declared with"):
+        cv.publish(table, {"age": 2}, tmp_path / "t", bins={"age": [20, 40]}, odds=10, seed=1)
+
+
+def test_a_manifest_cannot_confirm_what_was_not_declared(tmp_path: Path) -> None:
+    manifest = published(tmp_path / "r").manifest
+    entry = manifest.sensitive["job"]
+    for wrong in ({"confirmed": "yes"}, {"confirmed": True, "declared": False, "odds": None}):
+        changed: Any = replace(manifest, sensitive={"job": replace(entry, **wrong)})
+        with pytest.raises(ReleaseError, match="'confirmed' of 'job'"):
+            Manifest.from_json(changed.to_json())
+
+
+@pytest.mark.parametrize("given", ["public:", "public:all", "public:occuring"])
+def test_only_one_word_confirms(given: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="public:occurring stands for the values that occur"):
+        published(tmp_path / "r", domain={"job": given})
+
+
+def test_a_file_of_that_name_is_never_taken_for_the_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("public:occurring").write_text("\n".join(DECLARED))
+    with pytest.raises(SettingsError, match=r"write \./public:occurring"):
+        published(tmp_path / "r", domain={"job": "public:occurring"})
+    release = published(tmp_path / "r", domain={"job": "./public:occurring"})
+    assert not release.manifest.sensitive["job"].confirmed
+
+
+@pytest.mark.parametrize("odds", [1.000001, 1.001])
+def test_a_bound_that_only_noise_alone_would_keep(odds: float, tmp_path: Path) -> None:
+    with pytest.raises(
+        SettingsError, match=r"nothing could be estimated.* choose K from 1\.0"
+    ) as e:
+        published(tmp_path / "r", odds=odds)
+    least = float(str(e.value).partition("choose K from ")[2].partition(" on")[0])
+    assert gamma_for(least, 13, ELL) <= 0.999
+    assert gamma_for(least - 0.001, 13, ELL) > 0.999
+    assert published(tmp_path / "r", odds=least).manifest.sensitive["job"].odds is not None
 
 
 def test_a_bound_that_the_noise_does_not_keep_is_not_believed(tmp_path: Path) -> None:

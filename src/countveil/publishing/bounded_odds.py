@@ -10,6 +10,7 @@ exist included: a release depends on a row's true value only through its noised 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,13 +21,17 @@ from numpy.typing import NDArray
 from countveil.engines.contract import SourceTable
 from countveil.errors import InputError, SettingsError, option
 from countveil.maths.groups import ColumnSettings
-from countveil.maths.guarantees.odds import gamma_for
+from countveil.maths.guarantees.odds import gamma_for, largest_odds
 from countveil.maths.mechanism import PublishedTable
 from countveil.maths.mechanism.noise import after_noise, draw_noise
 from countveil.publishing.prepare import PreparedTable
 from countveil.randomness import Randomness
 from countveil.tables import Shaping
 from countveil.tables.encoded.survey import Histogram
+from countveil.tables.recode import PUBLIC_OCCURRING
+
+# With more noise than this, the error of every count is over a thousand times that without.
+MOST_NOISE = 0.999
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,23 +60,47 @@ def declare_domains(
     for name, choice in settings.items():
         if choice.odds is None:
             continue
-        bins = shaping.bins.get(name)
-        given = name in shaping.domain or (bins is not None and bool(getattr(bins, "edges", ())))
-        if not given:
-            raise SettingsError(
-                f"A bound on the odds of {name!r} needs its values to be declared, whatever the "
-                f"rows hold: {option('domain', {name: 'FILE'})} with one value per line, or "
-                f"{option('bins', {name: [18, 30, 45, 65]})} with edges of your choice. Values "
-                f"taken from the table would themselves depend on people's values."
-            )
+        check_declared(name, shaping)
         source: SourceTable = prepared.source
-        if None in source.histogram(name).values:
+        declared = prepared.domains[name]
+        if None in source.histogram(name).values and None not in declared:
             raise InputError(
-                f"Column {name!r} has rows without a value, and the missing value cannot be "
-                f"declared. Give these rows a declared value, such as 'unknown', or leave them out "
-                f"before you bound the odds."
+                f"Column {name!r} has rows without a value, and the missing value is not among the "
+                f"declared ones. {_declare_missing(name, classed=name in shaping.bins)}"
             )
-        source.declare(name, prepared.domains[name])
+        if len(declared) < 2:
+            raise SettingsError(
+                f"A bound on the odds of {name!r} needs at least two declared values; with one "
+                f"there is nothing to hide."
+            )
+        source.declare(name, declared)
+
+
+def check_declared(name: str, shaping: Shaping) -> None:
+    """SettingsError unless the values of a column are public whatever the rows hold."""
+    edges = getattr(shaping.bins.get(name), "edges", ())
+    if name in shaping.domain or name in shaping.public or edges:
+        return
+    raise SettingsError(
+        f"A bound on the odds of {name!r} needs its values to be declared, whatever the rows "
+        f"hold: {option('domain', {name: 'FILE'})} with one value per line, or "
+        f"{option('bins', {name: [18, 30, 45, 65]})} with edges of your choice. Values taken from "
+        f"the table would themselves depend on people's values; if everybody knows which values "
+        f"there are, confirm it with {option('domain', {name: PUBLIC_OCCURRING})}."
+    )
+
+
+def _declare_missing(name: str, *, classed: bool) -> str:
+    """How the missing value becomes one of the declared values."""
+    confirmed = (
+        f"{option('domain', {name: PUBLIC_OCCURRING})} if everybody knows that there are such rows"
+    )
+    if classed:
+        return f"For classes it is declared with {confirmed}; or leave these rows out."
+    return (
+        f"Declare it with a line of two double quotes in the file (None in a list of Python), or "
+        f"with {confirmed}; or leave these rows out."
+    )
 
 
 def add_noise(
@@ -94,4 +123,14 @@ def gamma_of(settings: ColumnSettings, values: int) -> float:
     """The least noise that keeps the bound with these settings and so many declared values."""
     if settings.odds is None:
         return 0.0
-    return gamma_for(settings.odds, values, settings.ell, different=not settings.repeats)
+    different = not settings.repeats
+    gamma = gamma_for(settings.odds, values, settings.ell, different=different)
+    if gamma > MOST_NOISE:
+        least = largest_odds(MOST_NOISE, values, settings.ell, different=different)
+        raise SettingsError(
+            f"Odds of at most {settings.odds:.10g} would take so much noise that nothing could be "
+            f"estimated: more than {MOST_NOISE:.1%} of the rows would publish a value at random. "
+            f"With {values:,} declared values and ell = {settings.ell}, choose K from "
+            f"{math.ceil(least * 10_000) / 10_000:.10g} on, or declare fewer values."
+        )
+    return gamma

@@ -65,6 +65,7 @@ def make_manifest(
             class_values=prepared.class_values.get(name),
             common=common.get(name, ()),
             odds=bounds.get(name),
+            confirmed=name in prepared.confirmed,
         )
         for name, settings in protecting.columns.items()
     }
@@ -88,7 +89,7 @@ def make_manifest(
                 counts,
                 changes,
                 _special(protecting, common, published, sensitive),
-                _together(protecting, rows),
+                [*_together(protecting, rows), *_confirmed(sensitive)],
             )
         ),
         preparation=preparation,
@@ -105,6 +106,17 @@ def _together(protecting: Protecting, rows: int) -> list[str]:
     from countveil.maths.guarantees.special import together
 
     return [together(names, protecting.ell[names[0]], rows) for names in protecting.together]
+
+
+def _confirmed(sensitive: Mapping[str, SensitiveColumn]) -> list[str]:
+    """Of lists of values that were taken from the table; with a bound on the odds it says more."""
+    return [
+        f"Values that are named. The values of {name} were taken from the table, and the publisher "
+        f"confirms that this list is public knowledge: the release names all of them, published or "
+        f"not."
+        for name, entry in sensitive.items()
+        if entry.confirmed and entry.odds is None
+    ]
 
 
 def _epsilon(gamma: float, values: int) -> float:
@@ -162,7 +174,9 @@ def _stated(entry: SensitiveColumn) -> StatedOdds | None:
     if entry.odds is None:
         return None
     bound = entry.odds
-    return StatedOdds(bound.at_most, bound.gamma, bound.epsilon, len(entry.domain))
+    return StatedOdds(
+        bound.at_most, bound.gamma, bound.epsilon, len(entry.domain), confirmed=entry.confirmed
+    )
 
 
 def _domain(published: Sequence[Any], declared: Sequence[Any] | None) -> tuple[Any, ...]:
@@ -173,8 +187,9 @@ def _domain(published: Sequence[Any], declared: Sequence[Any] | None) -> tuple[A
     """
     if declared is None:
         return tuple(published)
-    # The missing value cannot be declared; it is named if it was drawn.
-    return (*(value for value in published if value is None), *declared)
+    # A missing value that was not declared is named if it was drawn.
+    drawn = [value for value in published if value is None and None not in declared]
+    return (*drawn, *declared)
 
 
 def _class_edges(classes: Classes | None) -> ClassEdges | None:

@@ -69,7 +69,8 @@ class Recoded:
 class PreparedTable(Generic[Table]):
     """A table ready to be published.
 
-    `domains` has the values of the columns whose values are public whatever the rows hold;
+    `domains` has the values of the columns whose values are public whatever the rows hold; those of
+    the columns in `confirmed` were taken from the table, and the publisher says that they are;
     `concerns` are sentences about what a sample of the rows shows. `fineness` says of each
     sensitive column what seeing its value published is worth.
     """
@@ -82,6 +83,7 @@ class PreparedTable(Generic[Table]):
     weight: str | None = None
     fineness: Mapping[str, Fineness] = field(default_factory=dict)
     concerns: Sequence[str] = ()
+    confirmed: tuple[str, ...] = ()
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -136,6 +138,7 @@ def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> Prepared
         name: column_classes.labels for name, column_classes in recoded.classes.items()
     }
     domains.update(_declared(source, shaping))
+    domains.update(_confirmed(source, shaping, domains))
     _check_not_measured(source, roles, domains)
     numbers = {
         name: class_values(name, recoded.classes[name], given)
@@ -143,7 +146,9 @@ def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> Prepared
     }
     if shaping.weight is not None:
         _check_weight_role(shaping.weight, roles)
-    return PreparedTable(source, roles, domains, recoded, numbers, shaping.weight)
+    return PreparedTable(
+        source, roles, domains, recoded, numbers, shaping.weight, confirmed=shaping.public
+    )
 
 
 def _check_weight_role(weight: str, roles: Roles) -> None:
@@ -316,6 +321,18 @@ def _declared(source: SourceTable, shaping: Shaping) -> dict[str, Sequence[Any]]
         name: declared_values(name, texts, source.histogram(name).values, types[name])
         for name, texts in shaping.domain.items()
     }
+
+
+def _confirmed(
+    source: SourceTable, shaping: Shaping, classes: Mapping[str, Sequence[Any]]
+) -> dict[str, Sequence[Any]]:
+    """The values that occur, the missing one first; all classes of a column that was classed."""
+    domains: dict[str, Sequence[Any]] = {}
+    for name in shaping.public:
+        values = source.histogram(name).values
+        missing = [None] * (None in values)
+        domains[name] = [*missing, *classes[name]] if name in classes else list(values)
+    return domains
 
 
 def check_persons(repeats: Repeats, person: str) -> None:

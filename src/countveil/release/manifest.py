@@ -74,7 +74,8 @@ class SensitiveColumn:
     """How one sensitive column was published, and its values.
 
     `declared` values are public in any case, and listed whether they occur or not; otherwise the
-    domain has only values that occur in the release. With `classes` they are in order, and
+    domain has only values that occur in the release. `confirmed` ones were taken from the table,
+    and the publisher says that they are public. With `classes` they are in order, and
     `class_values` are the numbers that the publisher declared for them, one for each. `common` are
     the values that may fill several places of a mixed group. With `odds`, noise came first.
     """
@@ -89,6 +90,7 @@ class SensitiveColumn:
     class_values: tuple[float, ...] | None = None
     common: tuple[Any, ...] = ()
     odds: OddsBound | None = None
+    confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ class Manifest:
             written = content["sensitive"][name]
             written["domain"] = [encode_value(value) for value in entry.domain]
             # Written only where they carry information.
-            for optional in ("declared", *SPECIAL):
+            for optional in ("declared", "confirmed", *SPECIAL):
                 if not written[optional]:
                     del written[optional]
             if entry.common:
@@ -336,6 +338,10 @@ def _check(manifest: Manifest) -> None:
             (len(set(entry.domain)) != len(entry.domain), f"{name!r} lists a value twice"),
             (not entry.domain, f"{name!r} has no values"),
             (not isinstance(entry.declared, bool), f"'declared' of {name!r} is not a truth value"),
+            (
+                entry.confirmed is not False and not (entry.confirmed is True and entry.declared),
+                f"'confirmed' of {name!r} is not true, or its values are not declared",
+            ),
             (
                 _whole(entry.ell, 2) and _whole(manifest.rows, 1) and entry.ell > manifest.rows,
                 f"ell of {name!r} is larger than the number of rows",

@@ -19,7 +19,7 @@ from countveil.tables.cells import CellChange
 from countveil.tables.classes import Bins, read_class_values
 from countveil.tables.levels import Level, RareMerge
 from countveil.tables.progress import Progress
-from countveil.tables.recode import read_domain
+from countveil.tables.recode import confirms_public, read_domain
 
 if TYPE_CHECKING:
     from countveil.tables.one_per import OnePer
@@ -147,8 +147,9 @@ class Shaping:
     `one_per` keeps one row of each person. `cells` changes every cell of a column. Then come
     `labels`, `levels` of hierarchies, `merge` and `rare` values, at last `bins`. Columns in `drop`
     are left out; those in `keep` are published although they look unsafe. Each value of the column
-    `person` must have one row. `domain` declares values. `files` are those that the options
-    were read from.
+    `person` must have one row. `domain` declares values; those that occur in a column of `public`
+    are public knowledge, as the publisher confirms. `files` are those that the options were read
+    from.
     """
 
     drop: tuple[str, ...] = ()
@@ -156,7 +157,7 @@ class Shaping:
     person: str | None = None
     bins: Mapping[str, Bins] = field(default_factory=dict)
     merge: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    domain: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    domain: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     rare: Mapping[str, RareMerge] = field(default_factory=dict)
     levels: Mapping[str, Level] = field(default_factory=dict)
@@ -165,6 +166,7 @@ class Shaping:
     files: tuple[Path, ...] = ()
     weight: str | None = None
     class_values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    public: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         both = set(self.drop) & set(self.keep)
@@ -241,7 +243,7 @@ class Shaping:
     def named(self) -> tuple[str, ...]:
         """Every column that is named somewhere, and must be read."""
         by_values = (*self.recoded, *self.cells)
-        return (*self.drop, *self.keep, *self.persons, *self.weights, *by_values)
+        return (*self.drop, *self.keep, *self.persons, *self.weights, *by_values, *self.public)
 
 
 def table_options(
@@ -262,15 +264,17 @@ def table_options(
     """How to read and shape a table, from what a caller may write; files are read here."""
     files = _files_named({**locals(), **options})
     _check_known(options)
+    public = tuple(name for name, given in (domain or {}).items() if confirms_public(given))
     shaping = Shaping(
         drop=_names(drop),
         keep=_names(keep),
         person=person,
-        domain={name: read_domain(given) for name, given in (domain or {}).items()},
+        domain={n: read_domain(given) for n, given in (domain or {}).items() if n not in public},
         **_recoding(bins or {}, merge or {}, options),
         files=files,
         weight=weight,
         class_values={n: read_class_values(n, v) for n, v in (class_values or {}).items()},
+        public=public,
     )
     reading = Reading(
         missing=_names(options.get("missing", ())),

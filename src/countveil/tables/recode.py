@@ -17,6 +17,9 @@ from typing import Any
 from countveil.errors import InputError, SettingsError, option
 
 _LIMIT = 64 * 1024 * 1024
+_PUBLIC = "public:"
+# As a domain: the values that occur in the table, of which the publisher says that they are public.
+PUBLIC_OCCURRING = f"{_PUBLIC}occurring"
 _HEADERS = (["value", "label"], ["code", "label"], ["value"])
 
 
@@ -43,10 +46,33 @@ def read_pairs(file: str | os.PathLike[str], what: str) -> dict[str, str]:
     return mapping
 
 
-def read_domain(given: Sequence[Any] | str | os.PathLike[str]) -> list[str]:
-    """The values that a column may have: a sequence, or a file with one value per line."""
+def confirms_public(given: object) -> bool:
+    """Whether a domain is `public:occurring`: the values that occur, which are public knowledge."""
+    if not isinstance(given, str) or not given.startswith(_PUBLIC):
+        return False
+    if given != PUBLIC_OCCURRING:
+        raise SettingsError(
+            f"{given[:60]!r} is no domain. {PUBLIC_OCCURRING} stands for the values that occur in "
+            f"the table, and confirms that this list is public knowledge; else name a file."
+        )
+    if Path(given).exists():
+        raise SettingsError(
+            f"{given!r} stands for the values that occur in the table, but there is a file of this "
+            f"name here. Rename it, or write ./{given} if you mean the file."
+        )
+    return True
+
+
+def read_domain(given: Sequence[Any] | str | os.PathLike[str]) -> list[str | None]:
+    """The values that a column may have: a sequence, or a file with one value per line.
+
+    None, or a line of two double quotes, is the missing value. An empty line is nothing: files
+    often end with one.
+    """
+    values: list[str | None]
     if not isinstance(given, str | os.PathLike):
-        values, where = [value_text(value) for value in given], "The domain"
+        values = [None if value is None else value_text(value) for value in given]
+        where = "The domain"
     else:
         values, where = [], os.fspath(given)
         for number, row in lines_of(Path(given)):
@@ -55,10 +81,10 @@ def read_domain(given: Sequence[Any] | str | os.PathLike[str]) -> list[str]:
                     f"{where}, line {number}: one value per line is needed; put a value with a "
                     f"comma in double quotes."
                 )
-            values.append(row[0])
+            values.append(row[0] or None)
     if len(set(values)) != len(values):
         raise InputError(f"{where} lists a value twice.")
-    if not values:
+    if not any(value is not None for value in values):
         raise InputError(f"{where} declares no value.")
     return values
 
@@ -70,19 +96,27 @@ def merge_values(values: Iterable[Any], merges: Mapping[str, str]) -> list[str |
 
 
 def declared_values(
-    column: str, declared: Sequence[str], occurring: Sequence[Any], type_name: str
+    column: str, declared: Sequence[str | None], occurring: Sequence[Any], type_name: str
 ) -> list[Any]:
-    """The declared values in the type of the column; any other value is refused."""
+    """The declared values in the type of the column; any other value is refused.
+
+    Missing values may occur whether they are declared or not. If they are, they come first.
+    """
     allowed = set(declared)
     foreign = [v for v in occurring if v is not None and value_text(v) not in allowed]
     if foreign:
         example = value_text(foreign[0])[:60]
+        # In a file, a line of two double quotes is the missing value, and not the empty text.
+        more = "" if example else " A file cannot declare the empty text: give it a label."
         raise InputError(
             f"Column {column!r} has {len(foreign):,} value(s) outside its declared domain, such as "
             f"{example!r}. Declare them too, or give them a declared label with {option('merge')}."
+            f"{more}"
         )
     known = {value_text(value): value for value in occurring if value is not None}
-    return [known[text] if text in known else _typed(column, text, type_name) for text in declared]
+    texts = [text for text in declared if text is not None]
+    typed = [known[text] if text in known else _typed(column, text, type_name) for text in texts]
+    return [*([None] * (None in allowed)), *typed]
 
 
 def value_text(value: Any) -> str:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Given = dict[str, Any]
 NOTHING_GIVEN: Given = {}
 _LAST = ("--bins", "--round", "--top", "--bottom")
-_RULE = re.compile(r"(rare|prefix)\s*:\s*[0-9]", re.IGNORECASE)
+_RULE = re.compile(r"(rare|prefix)\s*:\s*[0-9]|public:", re.IGNORECASE)
 # The parameters of the commands, by which recipes know their options.
 PARAMETERS: dict[str, Mapping[str, inspect.Parameter]] = {}
 # No word of a command line can begin with it: what follows comes from a recipe.

@@ -127,7 +127,8 @@ _RECODE = {
     "domain": TableOption(
         "--domain",
         "COL=FILE",
-        "The values that a column may have, one per line; any other value is refused.",
+        'The values that a column may have, one per line ("" for missing); any other value is '
+        "refused. COL=public:occurring: those of the table, which you confirm as public.",
         TEXTS,
         mark="=",
     ),

@@ -35,7 +35,7 @@ def statement(
 
     `changes` are sentences about what was done to the table before; `special` has the columns
     whose groups may hold a value more than once, `together` paragraphs about columns that were
-    published together.
+    published together, and about lists of values.
     """
     named = {column.name for column in special}
     plain = {name: ell for name, ell in ells.items() if name not in named}

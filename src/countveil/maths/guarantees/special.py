@@ -25,12 +25,16 @@ from countveil.maths.channel.common import (
 
 @dataclass(frozen=True, slots=True)
 class StatedOdds:
-    """The bound K, the noise that keeps it, epsilon, and the number of declared values."""
+    """The bound K, the noise that keeps it, epsilon, and the number of declared values.
+
+    `confirmed`: the publisher took the values from the table, and says that they are public.
+    """
 
     at_most: float
     gamma: float
     epsilon: float
     values: int
+    confirmed: bool = False
 
     def how(self, name: str) -> str:
         """What was done first."""
@@ -52,10 +56,18 @@ class StatedOdds:
             f"somebody who does not know the groups and sees a linked row alone, its published "
             f"value multiplies the odds that this value is the true one, against the other values "
             f"in proportion to their shares in the table, by at most K = {self.at_most:g}. Both "
-            f"hold on condition that the declared values, gamma and ell were fixed without looking "
-            f"at this table. They say nothing about the other columns, which are published as they "
-            f"are, nor about whether somebody is in the table; for a person with r rows, epsilon "
-            f"is r times as large."
+            f"hold on condition that {self._condition()} They say nothing about the other columns, "
+            f"which are published as they are, nor about whether somebody is in the table; for a "
+            f"person with r rows, epsilon is r times as large."
+        )
+
+    def _condition(self) -> str:
+        if not self.confirmed:
+            return "the declared values, gamma and ell were fixed without looking at this table."
+        return (
+            "the list of declared values is public knowledge, and gamma and ell were fixed without "
+            "looking at anything else of this table: the list was taken from the table, and the "
+            "publisher confirms that it is public. What the list itself gives away is not bounded."
         )
 
 

@@ -152,17 +152,17 @@ class Survey:
         self._texts = True
 
     def declare(self, values: Sequence[Any]) -> None:
-        """Let the column have these values too, with no row so far."""
-        first = int(len(self.values) > 0 and not self.values[0].is_valid)
-        known = self.values.slice(first)
-        declared = pa.array(list(values), self.values.type)
+        """Let the column have these values too, the missing one perhaps, with no row so far."""
+        had_missing = int(len(self.values) > 0 and not self.values[0].is_valid)
+        first = int(had_missing or None in values)
+        known = self.values.slice(had_missing)
+        declared = pa.array([value for value in values if value is not None], self.values.type)
         new = declared.filter(pc.invert(pc.is_in(declared, value_set=known)))
         together = pa.concat_arrays([known, new])
         order = to_numpy(pc.sort_indices(together))
-        rank = np.empty(order.size + first, np.int64)
-        rank[order + first] = np.arange(order.size) + first
-        rank[:first] = 0
-        places = rank[: len(self.values)]
+        rank = np.empty(order.size, np.int64)
+        rank[order] = np.arange(order.size) + first
+        places = np.concatenate([np.zeros(had_missing, np.int64), rank[: len(known)]])
         counts = np.bincount(places, self.counts, order.size + first).astype(np.int64)
         self._originals = self._originals if self._recoding is not None else self.values
         self._recoding = places if self._recoding is None else places[self._recoding]
