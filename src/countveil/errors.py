@@ -22,8 +22,8 @@ Messages name options with `option`: it writes them as whoever reads the message
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 # Who reads messages, in this process: the command line says so as soon as it starts.
 reader: Literal["Python", "command line"] = "Python"
@@ -33,7 +33,12 @@ _MARKS = {"sensitive": ":"}
 
 
 class CountveilError(Exception):
-    """Base of every error that countveil raises on purpose."""
+    """Base of every error that countveil raises on purpose.
+
+    `ways` has options, as arguments of Python, with which the same call would work.
+    """
+
+    ways: Sequence[Mapping[str, Any]] = ()
 
 
 class InputError(CountveilError):

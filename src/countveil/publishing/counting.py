@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.engines.contract import SourceTable
+from countveil.errors import IneligibleError, SettingsError
 from countveil.maths.groups import ColumnSettings, check_eligible, rows_over
 from countveil.publishing.prepare import PreparedTable, check_number_of_values, value_namer
 from countveil.publishing.settings import Protecting
@@ -76,7 +77,8 @@ def count_values(
     for name, histogram in histograms.items():
         check_number_of_values(name, histogram)
         if name not in bounded:
-            common[name] = _checked_common(name, histogram, settings[name], rows)
+            changed = name in {*shaping.prepared, *prepared.recoded.labels} - {*shaping.domain}
+            common[name] = _checked_common(name, histogram, settings[name], rows, changed=changed)
     left_out = np.zeros(0, np.int64)
     if over:
         left_out = randomness.stream("residue").choose(over, source.facts.rows)
@@ -93,15 +95,33 @@ def count_values(
 
 
 def _checked_common(
-    name: str, histogram: Histogram, settings: ColumnSettings, rows: int | None, when: str = ""
+    name: str,
+    histogram: Histogram,
+    settings: ColumnSettings,
+    rows: int | None,
+    when: str = "",
+    *,
+    changed: bool = False,
 ) -> tuple[int, ...]:
-    """The positions of common values; an error if groups do not exist."""
+    """The positions of common values; an error if groups do not exist.
+
+    `changed`: whether the values are other ones than the source has.
+    """
     name_value = value_namer(histogram)
     places = _common_places(name, histogram, settings)
-    check_eligible(
-        name, histogram.counts, settings, lambda place: f"{when}{name_value(place)}",
-        common=places, rows=rows,
-    )  # fmt: skip
+    try:
+        check_eligible(
+            name, histogram.counts, settings, lambda place: f"{when}{name_value(place)}",
+            common=places, rows=rows,
+        )  # fmt: skip
+    except (IneligibleError, SettingsError) as error:
+        # Loaded only where something is in the way.
+        from countveil.publishing.advise.remedies import ways_to_publish
+
+        error.ways = ways_to_publish(
+            name, histogram, settings, rows, noised=bool(when), changed=changed
+        )
+        raise
     return places
 
 

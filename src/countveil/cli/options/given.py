@@ -10,6 +10,7 @@ the place of such a parameter; the command gets a dictionary of those that were 
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 import inspect
@@ -24,6 +25,7 @@ import typer
 
 from countveil.cli.options.completion import column_equals, column_names
 from countveil.cli.options.table_options import GROUPS
+from countveil.errors import CountveilError
 
 if TYPE_CHECKING:
     from countveil.tables import Reading, Shaping
@@ -96,16 +98,31 @@ def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
             given[group] = {n: v for n, v in values.items() if v != options[n].default}
         if recipe is not None:
             given["source"]["recipe"] = recipe
-        if written is None:
-            command(**given)
-            return
-        from countveil.cli.options.recipe import written_after
+        with _naming_commands(command_name, typed):
+            if written is None:
+                command(**given)
+                return
+            from countveil.cli.options.recipe import written_after
 
-        written_after(lambda: command(**given), written, command_name, typed)
+            written_after(lambda: command(**given), written, command_name, typed)
 
     run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     return run
+
+
+@contextlib.contextmanager
+def _naming_commands(command: str, typed: Given) -> Iterator[None]:
+    """Let an error that knows options which would work end with the commands that have them."""
+    try:
+        yield
+    except CountveilError as error:
+        if error.ways:
+            from countveil.cli.options.retyped import retyped
+
+            lines = [f"  {retyped(command, typed, way)}" for way in error.ways]
+            error.args = ("\n".join([str(error), "Commands that publish it:", *lines]),)
+        raise
 
 
 def _exact(value: Any) -> Any:

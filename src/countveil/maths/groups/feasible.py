@@ -108,7 +108,30 @@ def other_ways(counts: Counts, ell: int) -> str:
         f"believed at 1/{ell} + {1 - 1 / ell:.2g} p, the most frequent one at "
         f"{random_belief(share, ell):.2f}"
     )
-    return f"It can be published with ell = {ell} in other ways: {'; '.join(ways)}."
+    without = to_leave_out(counts, ell)
+    if without:
+        rows = int(counts[list(without)].sum())
+        which = "the most frequent value" if len(without) == 1 else f"{len(without)} values"
+        ways.append(
+            f"leaving out all rows with {which} ({rows:,} rows, {rows / total:.1%}) leaves a table "
+            f"in which no value is believed above 1/{ell}, and everybody knows that nobody in it "
+            f"has {'it' if len(without) == 1 else 'them'}"
+        )
+    merging = f" As ever, {MERGING}." if largest_ell(counts) >= 2 else ""
+    return f"It can be published with ell = {ell} in other ways: {'; '.join(ways)}.{merging}"
+
+
+def to_leave_out(counts: Counts, ell: int) -> tuple[int, ...]:
+    """The fewest values, by number, without whose rows the others are eligible; () if never."""
+    left = counts.copy()
+    without: list[int] = []
+    while np.count_nonzero(left) > ell:
+        top = int(np.argmax(left))
+        left[top] = 0
+        without.append(top)
+        if largest_ell(left) >= ell:
+            return tuple(without)
+    return ()
 
 
 def _largest_cap(counts: Counts, ell: int) -> int:

@@ -1,20 +1,25 @@
 """What prevents a larger ell, and what each remedy costs, in words.
 
 Enters: a histogram, and a function that names its values. Leaves: sentences for the publisher, who
-may see the table. Must not know: files, what makes an ell feasible (`maths.groups.feasible`).
+may see the table, and options that would work. Must not know: files, what makes an ell feasible
+(`maths.groups.feasible`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.errors import option
-from countveil.maths.groups import largest_ell, obstacle
-from countveil.maths.groups.feasible import MERGING
+from countveil.maths.channel.common import eligible_with, frequent_values
+from countveil.maths.groups import ColumnSettings, largest_ell, obstacle
+from countveil.maths.groups.feasible import MERGING, to_leave_out
 from countveil.maths.guarantees import chance_off, odds_factor
+from countveil.publishing.safety import fineness_of
+from countveil.tables.encoded.survey import Histogram
 
 USUAL_ELL = 5
 _FEW_ROWS = 20
@@ -105,6 +110,61 @@ def about_rare_values(counts: Counts, ell: int, hide: int | None) -> list[str]:
         f"at ell = {ell}. {merging}."
     )
     return [sentence]
+
+
+def ways_to_publish(
+    name: str,
+    histogram: Histogram,
+    settings: ColumnSettings,
+    rows: int | None,
+    *,
+    noised: bool,
+    changed: bool,
+) -> list[dict[str, Any]]:
+    """Options, each as arguments of `publish`, with which a column that is in the way is published.
+
+    `rows` is how many will be left if a residue is dropped. After noise, which differs from run to
+    run, only methods that work whatever it does are named. A condition sees the values of the
+    source, so that there is none where they were `changed`.
+    """
+    counts, ell = histogram.counts, settings.ell
+    if ell > int(counts.sum()) or np.count_nonzero(counts) < 2:
+        return []
+    if rows is not None and largest_ell(counts) >= ell:
+        return [{"residue": "absorb"}]
+    common = frequent_values(counts, ell)
+    ways: list[dict[str, Any]] = []
+    if common.size and eligible_with(counts, ell, common):
+        ways.append({"common": {name: "auto"}})
+    # No column has common values in random groups, and this one needs none in the last way.
+    ways.append({"groups": "random", "common": None})
+    without_common = {"common": None} if settings.common or settings.common_auto else {}
+    best = largest_ell(counts)
+    if not noised and best >= 2 and not fineness_of(counts, best).stops:
+        ways.append({"sensitive": {name: best}})
+    without = () if noised or changed else to_leave_out(counts, ell)
+    if without:
+        condition = _leaving_out(name, [histogram.values[place] for place in without])
+        ways += [{"where": condition, "keep": [name], **without_common}] if condition else []
+    return ways
+
+
+def _leaving_out(name: str, values: Sequence[Any]) -> str:
+    """A condition in SQL that all other values meet; empty for values without a sure literal."""
+    column = '"' + name.replace('"', '""') + '"'
+    known = [value for value in values if value is not None]
+    if not all(isinstance(value, str | bool | int) for value in known):
+        return ""
+    others = [f"{column} <> {_literal(value)}" for value in known]
+    if None in values:
+        return " AND ".join([f"{column} IS NOT NULL", *others])
+    return f"{column} IS NULL OR ({' AND '.join(others)})"
+
+
+def _literal(value: str | bool | int) -> str:
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value).upper()
 
 
 def _named(places: tuple[int, ...], counts: Counts, name: Namer) -> str:
