@@ -254,7 +254,7 @@ def test_a_manifest_cannot_confirm_what_was_not_declared(tmp_path: Path) -> None
     entry = manifest.sensitive["job"]
     for wrong in ({"confirmed": "yes"}, {"confirmed": True, "declared": False, "odds": None}):
         changed: Any = replace(manifest, sensitive={"job": replace(entry, **wrong)})
-        with pytest.raises(ReleaseError, match="'confirmed' of 'job'"):
+        with pytest.raises(ReleaseError, match="'confirmed' is not true"):
             Manifest.from_json(changed.to_json())
 
 

@@ -66,6 +66,9 @@ def assert_refused(outcome: Outcome, *fragments: str, out: str = "") -> None:
 
 
 def assert_one_paragraph(text: str) -> None:
+    """One paragraph; only commands that would work, to be copied, have lines of their own."""
+    text, _, commands = text.partition("Commands that publish it:\n")
+    assert all(line.startswith("  ") for line in commands.splitlines()), commands
     assert text.startswith("Error: "), text
     assert text.endswith((".\n", "?\n")), text
     assert text.count("\n") == 1, text

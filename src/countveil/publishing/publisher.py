@@ -106,6 +106,7 @@ def run_publish(
             check_kept([(column.name, column.type) for column in columns], writing.format)
         _check_first(engine, source, prepared.roles, protecting, writing, shaping.recoded)
         counted = count_values(prepared, protecting, shaping, randomness)
+        associated = _about_associated(source, protecting, counted)
         drawn, together = _draw(source, counted, protecting, randomness, stages)
         published = _published_counts(counted, drawn)
         seeded = randomness.seeded
@@ -136,8 +137,8 @@ def run_publish(
     dropped = int(counted.left_out.size)
     odds = [f"{fineness_sentence(*item)}." for item in prepared.fineness.items()]
     return Publication(
-        writing.to, counted.rows, dropped, protecting.ell, seeded, prepared.warnings, manifest,
-        odds, prepared.recoded.merged, linkability,
+        writing.to, counted.rows, dropped, protecting.ell, seeded,
+        [*prepared.warnings, *associated], manifest, odds, prepared.recoded.merged, linkability,
     )  # fmt: skip
 
 
@@ -178,6 +179,21 @@ def _linkability(prepared: PreparedTable[SourceTable], shaping: Shaping, k: int)
     sensitive = set(local.roles.sensitive)
     plain = [column.name for column in local.roles.published if column.name not in sensitive]
     return find_linkability(local.source, plain, k, shaping.prepared)
+
+
+def _about_associated(source: SourceTable, protecting: Protecting, counted: Counted) -> list[str]:
+    """What it means that associated columns are published apart, if there are any."""
+    joined = {name for names in protecting.together for name in names}
+    if len(protecting.columns) < 2 or (
+        len(protecting.together) == 1 and joined == {*protecting.columns}
+    ):
+        return []
+    # Loaded only where there are several columns.
+    from countveil.publishing.advise.pairs.association import pairs_in, sentences_about
+
+    sets = [set(names) for names in protecting.together]
+    pairs = pairs_in(source, protecting.columns, counted.gammas())
+    return sentences_about([p for p in pairs if not any({*p.columns} <= one for one in sets)])
 
 
 def _recorded(

@@ -30,7 +30,7 @@ FORMAT_VERSION = 1
 # Characters of a title or a contact.
 MOST_ABOUT = 300
 # What only some sensitive columns say of themselves (`release/special_columns.py`).
-SPECIAL = frozenset({"classes", "class_values", "common", "odds"})
+SPECIAL = frozenset({"classes", "class_values", "common", "odds", "confirmed"})
 _MANIFEST_LIMIT = 256 * 1024 * 1024
 _DATA_PATH = r"data/[A-Za-z0-9_-]+\.(parquet|csv|csv\.gz|arrow|dta|sav)"
 
@@ -156,7 +156,7 @@ class Manifest:
             written = content["sensitive"][name]
             written["domain"] = [encode_value(value) for value in entry.domain]
             # Written only where they carry information.
-            for optional in ("declared", "confirmed", *SPECIAL):
+            for optional in ("declared", *SPECIAL):
                 if not written[optional]:
                     del written[optional]
             if entry.common:
@@ -338,10 +338,6 @@ def _check(manifest: Manifest) -> None:
             (len(set(entry.domain)) != len(entry.domain), f"{name!r} lists a value twice"),
             (not entry.domain, f"{name!r} has no values"),
             (not isinstance(entry.declared, bool), f"'declared' of {name!r} is not a truth value"),
-            (
-                entry.confirmed is not False and not (entry.confirmed is True and entry.declared),
-                f"'confirmed' of {name!r} is not true, or its values are not declared",
-            ),
             (
                 _whole(entry.ell, 2) and _whole(manifest.rows, 1) and entry.ell > manifest.rows,
                 f"ell of {name!r} is larger than the number of rows",

@@ -28,6 +28,8 @@ def read_special(entry: Mapping[str, Any], type_name: str, domain: Sequence[Any]
         fields["common"] = _common(entry, type_name, domain)
     if "odds" in entry:
         fields["odds"] = _odds(entry, len(domain))
+    if "confirmed" in entry and not (entry["confirmed"] is True and entry.get("declared") is True):
+        raise ValueError("'confirmed' is not true, or the values are not declared")
     return fields
 
 

@@ -34,7 +34,8 @@ from countveil.publishing.advise.inspection import (
     little_histogram,
 )
 from countveil.publishing.advise.linkability import find_linkability
-from countveil.publishing.advise.methods import usual_method
+from countveil.publishing.advise.methods import settings_of, usual_method
+from countveil.publishing.advise.pairs.association import PairFigures, pairs_in
 from countveil.publishing.prepare import (
     MOST_NUMBERS,
     MOST_VALUES,
@@ -146,6 +147,7 @@ def run_inspect(
         giveaways=concerns.giveaways,
         slices=concerns.slices,
         fineness=_fineness(source, columns),
+        pairs=_pairs(source, columns),
         linkable=source.unique_rows(plain) / source.facts.rows if plain else 0.0,
         hints=[
             *source.facts.warnings,
@@ -171,6 +173,16 @@ def _fineness(source: LocalTable, columns: Sequence[InspectedColumn]) -> dict[st
         for column in columns
         if column.role == "sensitive" and column.method
     }
+
+
+def _pairs(source: LocalTable, columns: Sequence[InspectedColumn]) -> Sequence[PairFigures]:
+    """What publishing the sensitive columns apart or together would do, at the suggested ells."""
+    settings = {
+        column.name: settings_of(column.method, column.suggested_ell)
+        for column in columns
+        if column.role == "sensitive" and column.method
+    }
+    return pairs_in(source, settings) if len(settings) > 1 else ()
 
 
 def _take_as_missing(source: LocalTable, names: Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from countveil.display import text_table
 from countveil.publishing.advise.linkability import Linkability
+from countveil.publishing.advise.pairs.association import PairFigures, as_plain, sentences_about
 from countveil.publishing.safety import (
     Fineness,
     Giveaway,
@@ -72,7 +73,8 @@ class InspectedColumn:
 class Inspection:
     """What an inspection shows about a table.
 
-    `fineness` is about the sensitive columns at the suggested ell. `left_out` are the columns that
+    `fineness` is about the sensitive columns at the suggested ell, and so is `pairs` about two of
+    them at a time. `left_out` are the columns that
     the command leaves out, so that nothing stops it.
     """
 
@@ -89,6 +91,7 @@ class Inspection:
     fineness: Mapping[str, Fineness] = field(default_factory=dict)
     merged: Sequence[MergedValues] = ()
     linkability: Linkability | None = None
+    pairs: Sequence[PairFigures] = ()
 
     @property
     def sensitive(self) -> tuple[str, ...]:
@@ -170,6 +173,7 @@ class Inspection:
         return {
             **asdict(self),
             "slices": slices,
+            "pairs": as_plain(self.pairs),
             "sensitive": list(self.sensitive),
         }
 
@@ -221,6 +225,7 @@ class Inspection:
         for name, fine in self.fineness.items():
             more = f" {fine_remedy([name])}" if fine.stops else ""
             sentences.append(f"{fineness_sentence(name, fine)}.{more}")
+        sentences += sentences_about(self.pairs)
         sentences.append(
             f"{self.linkable:.0%} of the rows have a unique combination of values in the columns "
             f"that would be published as they are: anybody who knows these values of a person can "
