@@ -11,7 +11,7 @@ exist included: a release depends on a row's true value only through its noised 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,28 +60,34 @@ def declare_domains(
     for name, choice in settings.items():
         if choice.odds is None:
             continue
-        check_declared(name, shaping)
         source: SourceTable = prepared.source
-        declared = prepared.domains[name]
-        if None in source.histogram(name).values and None not in declared:
-            raise InputError(
-                f"Column {name!r} has rows without a value, and the missing value is not among the "
-                f"declared ones. {_declare_missing(name, classed=name in shaping.bins)}"
-            )
-        if len(declared) < 2:
-            raise SettingsError(
-                f"A bound on the odds of {name!r} needs at least two declared values; with one "
-                f"there is nothing to hide."
-            )
-        source.declare(name, declared)
+        histogram = source.histogram(name)
+        source.declare(name, check_all_declared(name, prepared, histogram, shaping))
 
 
-def check_declared(name: str, shaping: Shaping) -> None:
-    """SettingsError unless the values of a column are public whatever the rows hold."""
+def check_all_declared(
+    name: str, prepared: PreparedTable[Any], histogram: Histogram, shaping: Shaping
+) -> Sequence[Any]:
+    """The declared values of a column; an error unless all its values are among them."""
     edges = getattr(shaping.bins.get(name), "edges", ())
-    if name in shaping.domain or name in shaping.public or edges:
-        return
-    raise SettingsError(
+    if name not in shaping.domain and name not in shaping.public and not edges:
+        raise _not_declared(name)
+    declared = prepared.domains[name]
+    if None in histogram.values and None not in declared:
+        raise InputError(
+            f"Column {name!r} has rows without a value, and the missing value is not among the "
+            f"declared ones. {_declare_missing(name, classed=name in shaping.bins)}"
+        )
+    if len(declared) < 2:
+        raise SettingsError(
+            f"A bound on the odds of {name!r} needs at least two declared values; with one there "
+            f"is nothing to hide."
+        )
+    return declared
+
+
+def _not_declared(name: str) -> SettingsError:
+    return SettingsError(
         f"A bound on the odds of {name!r} needs its values to be declared, whatever the rows "
         f"hold: {option('domain', {name: 'FILE'})} with one value per line, or "
         f"{option('bins', {name: [18, 30, 45, 65]})} with edges of your choice. Values taken from "

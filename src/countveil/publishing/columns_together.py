@@ -30,6 +30,9 @@ def sets_of_columns(
         listed: list[list[str]] = [list(columns)]
     else:
         assert not isinstance(given, bool)  # noqa: S101 - False names no set
+        if isinstance(given, str):
+            # As on the command line.
+            given = [name for name in given.split(",") if name]
         several = [item for item in given if not isinstance(item, str)]
         listed = [list(names) for names in several]
         alone = [item for item in given if isinstance(item, str)]

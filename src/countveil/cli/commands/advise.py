@@ -19,6 +19,7 @@ from countveil.cli.options import (
     as_typed,
     reading_and_shaping,
     with_table_options,
+    with_together,
 )
 from countveil.cli.output import (
     Format,
@@ -34,6 +35,7 @@ from countveil.display import visible
 if TYPE_CHECKING:
     from countveil.publishing.advise.advice import ColumnAdvice
     from countveil.publishing.advise.methods import MethodFigures
+    from countveil.publishing.advise.pairs.compare import PairAdvice
     from countveil.publishing.advise.questions import QuestionAdvice
 
 
@@ -80,6 +82,24 @@ def command(
             "--common", metavar="auto", help="Only mixed groups in which frequent values repeat."
         ),
     ] = None,
+    odds: Annotated[
+        float | None,
+        typer.Option(
+            "--odds",
+            metavar="K",
+            help="Also try every method with noise that bounds the odds by K, and show what other "
+            "bounds would cost. The values must be declared (--domain).",
+        ),
+    ] = None,
+    together: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--together",
+            metavar="[COL,COL]",
+            help="All columns together, or these. Without it, columns are compared apart and "
+            "together, two at a time. May be repeated.",
+        ),
+    ] = None,
     report: ReportOption = None,
     force: ForceReportOption = False,
     recoding: Given = NOTHING_GIVEN,
@@ -116,7 +136,7 @@ def command(
             check_file(report, "the report", force=force, inputs=read)
         advice = run_advise(
             table, sensitive, reading=reading, shaping=shaping, goal=goal, seed=seed,
-            questions=questions, methods=methods,
+            questions=questions, methods=methods, odds=odds, together=with_together(together),
         )  # fmt: skip
     line = advice.publish_line(table, command_name(), [*as_typed(source), *as_typed(recoding)])
     if report is not None:
@@ -132,13 +152,10 @@ def command(
         return
     for column in advice.columns.values():
         _print_column(column)
+    for pair in advice.pairs:
+        _print_pair(pair)
     for question in advice.questions:
         _print_question(question)
-    if len(advice.columns) > 1:
-        print_paragraph(
-            "Every column has its own groups. Columns that are closely associated reveal more "
-            "together than each figure says."
-        )
     if line:
         print("\nTo publish it so, check and adapt:")
         print(visible(f"  {line}"))
@@ -149,6 +166,8 @@ def _print_column(column: ColumnAdvice) -> None:
         METHODS_HEAD,
         accuracy_table,
         basis_sentence,
+        costs_sentence,
+        costs_table,
         methods_sentence,
         methods_table,
         protection_table,
@@ -165,11 +184,28 @@ def _print_column(column: ColumnAdvice) -> None:
     if column.methods:
         print(f"\n{METHODS_HEAD}:")
         print_table(*methods_table(column))
-        print_paragraph(methods_sentence())
+        print_paragraph(methods_sentence(column))
+        print()
+    if column.costs:
+        print("What a bound on the odds costs:")
+        print_table(*costs_table(column))
+        print_paragraph(costs_sentence(column))
         print()
     print_paragraph(f"Recommendation: {recommended(column)}")
     for sentence in (column.larger, *column.notes):
         print_paragraph(sentence, bullet="- ")
+    print()
+
+
+def _print_pair(pair: PairAdvice) -> None:
+    from countveil.publishing.advise.pairs.advice import pair_head, pair_sentences, pair_table
+
+    print(visible(f"{pair_head(pair)}:"))
+    print_table(*pair_table(pair))
+    about, recommended = pair_sentences(pair)
+    print_paragraph(about)
+    print()
+    print_paragraph(recommended)
     print()
 
 
@@ -229,5 +265,8 @@ def _print_csv(columns: list[ColumnAdvice]) -> None:
 
 
 def _method_fields(line: MethodFigures) -> dict[str, object]:
-    names = ("method", "published_belief", "largest_belief", "mean_belief", "error", "distance")
+    names = (
+        "method", "published_belief", "largest_belief", "mean_belief", "error", "distance",
+        "odds", "gamma", "epsilon",
+    )  # fmt: skip
     return {name: getattr(line, name) for name in names}

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 _GRID = 1 << 24
 
@@ -53,6 +54,27 @@ def gamma_for(odds: float, values: int, ell: int, *, different: bool = True) -> 
         else:
             low = middle
     return high / _GRID
+
+
+@dataclass(frozen=True, slots=True)
+class OddsCost:
+    """What a bound K costs: gamma and epsilon, and by how much errors grow.
+
+    Estimates divide by 1 - gamma, so errors grow by about 1 / (1 - gamma), and a little more for
+    small counts in large selections, to which noise adds rows of its own.
+    """
+
+    odds: float
+    gamma: float
+    epsilon: float
+    error_times: float
+
+
+def cost_of(odds: float, values: int, ell: int, *, different: bool = True) -> OddsCost:
+    """The cost of a bound, for so many declared values and this ell."""
+    gamma = gamma_for(odds, values, ell, different=different)
+    times = 1 / (1 - gamma) if gamma < 1 else math.inf
+    return OddsCost(odds, gamma, epsilon_of(gamma, values), times)
 
 
 def noised_guarantee(

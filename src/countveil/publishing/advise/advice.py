@@ -13,8 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from countveil.display import text_table, visible
 from countveil.errors import option
+from countveil.maths.guarantees.odds import OddsCost
 from countveil.publishing.advise.figures import EllFigures, share_text
-from countveil.publishing.advise.methods import COMMON, MIXED, RANDOM, MethodFigures
+from countveil.publishing.advise.methods import (
+    BOUNDED,
+    COMMON,
+    IN_WORDS,
+    METHODS,
+    RANDOM,
+    MethodFigures,
+    groups_of,
+)
+from countveil.publishing.advise.pairs.advice import pair_head, pair_sentences, pair_table
+from countveil.publishing.advise.pairs.compare import TOGETHER, PairAdvice
 from countveil.publishing.advise.recommend import Recommendation
 
 if TYPE_CHECKING:
@@ -30,7 +41,8 @@ class ColumnAdvice:
     """One column: a line per feasible ell, one per method and ell, and what to do.
 
     `choices` has the ell that each method would take. `agreement` is how likely two random rows
-    have the same one of the `values`.
+    have the same one of the `values`. `costs` are those of several bounds on the odds,
+    `odds` is the one that was asked for.
     """
 
     column: str
@@ -46,6 +58,8 @@ class ColumnAdvice:
     wished_share: float | None = None
     values: int = 0
     agreement: float = 0.0
+    costs: Sequence[OddsCost] = ()
+    odds: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values."""
@@ -56,22 +70,26 @@ class ColumnAdvice:
 class Advice:
     """The advice for each sensitive column, and for each question that was given; print it.
 
-    `left_out` are the columns that would stop a publication.
+    `left_out` are the columns that would stop a publication. `pairs` compares two columns apart and
+    together.
     """
 
     columns: Mapping[str, ColumnAdvice]
     questions: Sequence[QuestionAdvice] = ()
     left_out: Sequence[str] = ()
+    pairs: Sequence[PairAdvice] = ()
 
     def __getitem__(self, column: str) -> ColumnAdvice:
         return self.columns[column]
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values."""
-        columns = {name: column.as_dict() for name, column in self.columns.items()}
-        if not self.questions:
-            return columns
-        return {**columns, "questions": [asdict(question) for question in self.questions]}
+        told: dict[str, Any] = {name: column.as_dict() for name, column in self.columns.items()}
+        if self.questions:
+            told["questions"] = [asdict(question) for question in self.questions]
+        if self.pairs:
+            told["pairs"] = [asdict(pair) for pair in self.pairs]
+        return told
 
     def publish_line(
         self, table: str, command: str = "countveil", options: Sequence[str] = ()
@@ -80,54 +98,75 @@ class Advice:
 
         Empty if a column has no recommendation.
         """
-        chosen = self._chosen()
+        chosen = self.arguments()
         if not chosen:
             return ""
         words = [command, "publish", shlex.quote(table), *map(shlex.quote, options)]
-        for name, each in chosen.items():
-            words += ["-s", shlex.quote(f"{name}:{each.ell}")]
-        methods = {each.method for each in chosen.values()}
-        if methods == {RANDOM}:
-            words += ["--groups", "random"]
-        elif methods == {COMMON}:
-            words += ["--common", "auto"]
-        else:
-            for name, each in chosen.items():
-                words += ["--common", shlex.quote(f"{name}=auto")] * (each.method == COMMON)
-        for name in self.left_out:
+        for name, ell in chosen["sensitive"].items():
+            words += ["-s", shlex.quote(f"{name}:{ell}")]
+        words += ["--groups", chosen["groups"]] if "groups" in chosen else []
+        common = chosen.get("common", {})
+        each = ["auto"] if common == "auto" else [shlex.quote(f"{name}=auto") for name in common]
+        words += [word for text in each for word in ("--common", text)]
+        words += ["--odds", f"{chosen['odds']:g}"] if "odds" in chosen else []
+        for names in chosen.get("together", ()):
+            words += ["--together", shlex.quote(",".join(names))]
+        for name in chosen.get("drop", ()):
             words += ["--drop", shlex.quote(name)]
         return " ".join([*words, "--to", "release"])
 
     def publish_call(self) -> str:
         """The same in Python, without the options that the advice was asked for with."""
-        chosen = self._chosen()
+        chosen = self.arguments()
         if not chosen:
             return ""
-        methods = {each.method for each in chosen.values()}
-        some = {name: "auto" for name, each in chosen.items() if each.method == COMMON}
-        common: object = "auto" if methods == {COMMON} else some
-        parts = ["table", repr({name: each.ell for name, each in chosen.items()}), "'release'"]
-        parts += ["groups='random'"] * (methods == {RANDOM})
-        parts += [f"common={common!r}"] * (COMMON in methods)
-        parts += [f"drop={list(self.left_out)!r}"] * bool(self.left_out)
+        parts = ["table", repr(chosen.pop("sensitive")), "'release'"]
+        parts += [f"{name}={value!r}" for name, value in chosen.items()]
         return f"countveil.publish({', '.join(parts)})"
 
-    def _chosen(self) -> dict[str, Recommendation]:
-        """What each column takes. Random groups are for all columns of a release, or for none."""
-        columns = self.columns.values()
-        random = any(column.recommendation.method == RANDOM for column in columns)
-        chosen = {
-            column.column: column.choices.get(RANDOM, column.recommendation)
-            if random
-            else column.recommendation
-            for column in columns
+    def arguments(self) -> dict[str, Any]:
+        """What is recommended, as arguments of `publish`; nothing if a column has no advice.
+
+        Random groups and a bound on the odds are for all columns of a release, or for none; a bound
+        is for columns that are apart.
+        """
+        bounded = [column for column in self.columns.values() if column.costs]
+        sets = [] if bounded else self._together()
+        joined = {name: ell for names, ell in sets for name in names}
+        alone = [column for name, column in self.columns.items() if name not in joined]
+        random = any(groups_of(each.recommendation.method) == RANDOM for each in alone)
+        taken = {
+            column.column: _with_random(column) if random else column.recommendation
+            for column in alone
         }
-        possible = all(each.ell is not None for each in chosen.values())
-        return (
-            chosen
-            if possible and len({each.method == RANDOM for each in chosen.values()}) == 1
-            else {}
-        )
+        methods = {groups_of(each.method) for each in taken.values()}
+        if any(each.ell is None for each in taken.values()) or (random and len(methods) > 1):
+            return {}
+        ells = {name: joined.get(name) or taken[name].ell for name in self.columns}
+        chosen: dict[str, Any] = {"sensitive": ells}
+        common = [name for name, each in taken.items() if groups_of(each.method) == COMMON]
+        if methods == {RANDOM}:
+            chosen["groups"] = RANDOM
+        elif common:
+            everywhere = methods == {COMMON} and not joined
+            chosen["common"] = "auto" if everywhere else dict.fromkeys(common, "auto")
+        if bounded:
+            chosen["odds"] = bounded[0].odds
+        if sets:
+            chosen["together"] = [list(names) for names, _ in sets]
+        return {**chosen, **({"drop": list(self.left_out)} if self.left_out else {})}
+
+    def _together(self) -> list[tuple[tuple[str, ...], int]]:
+        """The sets of columns that should share a draw, each with its ell."""
+        sets: list[tuple[set[str], int]] = []
+        for pair in self.pairs:
+            chosen = pair.recommendation
+            if chosen.method == TOGETHER and chosen.ell is not None:
+                touching = [one for one in sets if one[0] & {*pair.columns}]
+                names = set(pair.columns).union(*(one for one, _ in touching))
+                ell = min([chosen.ell, *(one for _, one in touching)])
+                sets = [one for one in sets if one not in touching] + [(names, ell)]
+        return [(tuple(name for name in self.columns if name in names), ell) for names, ell in sets]
 
     def to_html(self, publish: str = "") -> str:
         """A page with tables and a chart per column; `publish` is the command to copy."""
@@ -142,10 +181,25 @@ class Advice:
             call
         )
         columns = [advice_text(column) for column in self.columns.values()]
-        return "\n".join([*columns, *asked, *publish])
+        pairs = [pair_text(pair) for pair in self.pairs]
+        return "\n".join([*columns, *pairs, *asked, *publish])
 
     def __repr__(self) -> str:
         return str(self)
+
+
+def _with_random(column: ColumnAdvice) -> Recommendation:
+    """The same column with random groups, with noise if there is to be any."""
+    names = BOUNDED if column.costs else METHODS
+    random = next(name for name in names if groups_of(name) == RANDOM)
+    return column.choices.get(random, column.recommendation)
+
+
+def pair_text(advice: PairAdvice) -> str:
+    """Everything about two columns."""
+    table = text_table(*pair_table(advice))
+    said = "".join(f"{visible(sentence)}\n" for sentence in pair_sentences(advice))
+    return f"{visible(pair_head(advice))}\n{table}{said}"
 
 
 def question_table(advice: QuestionAdvice) -> tuple[list[str], list[list[Any]]]:
@@ -218,7 +272,8 @@ def methods_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
     share = advice.wished_share
     error_name = "error" if share is None else f"error at {share_text(share)}"
     names = ["ell", "groups", error_name, "published", "at most", "mean belief", "over bound"]
-    ells = {line.ell for line in advice.methods if line.method != MIXED}
+    names += ["gamma", "epsilon"] if advice.costs else []
+    ells = {line.ell for line in advice.methods if line.method in (COMMON, RANDOM)}
     ells |= {each.ell for each in advice.choices.values() if each.ell is not None}
 
     def percent(number: float | None) -> str | None:
@@ -227,12 +282,17 @@ def methods_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
     rows: list[list[Any]] = [
         [
             line.ell,
-            line.method,
+            line.method.replace(" after ", "+"),
             percent(None if share is None else line.errors.get(share)),
             percent(line.published_belief),
             percent(line.largest_belief),
             percent(line.mean_belief),
             None if line.distance is None else f"{line.distance:,.2f}",
+            *(
+                [None if n is None else f"{n:.3g}" for n in (line.gamma, line.epsilon)]
+                if advice.costs
+                else []
+            ),
         ]
         for line in advice.methods
         if line.ell in ells
@@ -240,15 +300,44 @@ def methods_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
     return names, rows
 
 
-def methods_sentence() -> str:
+def methods_sentence(advice: ColumnAdvice) -> str:
     """What the columns of the table of methods mean."""
+    noise = (
+        f" +noise: the same after noise that bounds the odds by K = {advice.odds:g}, with its "
+        f"gamma and epsilon."
+        if advice.odds is not None
+        else ""
+    )
     return (
         f"groups: mixed (different values), common (mixed, but frequent values may repeat: "
         f"{option('common', 'auto')}), random (any rows: {option('groups', 'random')}). published: "
         f"how likely a published value is the true one, on average; at most: for the value where "
         f"it is highest. mean belief: in the true value, by someone who knows the shares of the "
         f"table and links a row. over bound: the variance of unbiased counts, over the least that "
-        f"any method could have at this mean belief (- where it is not known)."
+        f"any method could have at this mean belief (- where it is not known).{noise}"
+    )
+
+
+def costs_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
+    """What several bounds on the odds cost, with the recommended groups and ell."""
+    names = ["K", "gamma", "epsilon", "errors times"]
+    rows: list[list[Any]] = [
+        [f"{c.odds:,g}", f"{c.gamma:.3g}", f"{c.epsilon:.3g}", f"{c.error_times:,.2f}"]
+        for c in advice.costs
+    ]
+    return names, rows
+
+
+def costs_sentence(advice: ColumnAdvice) -> str:
+    """What the table of bounds means."""
+    ell = advice.recommendation.ell
+    return (
+        f"A bound on the odds, {option('odds', 'K')}: noise over the declared values before the "
+        f"groups. gamma: how many rows take a value at random; epsilon: of local differential "
+        f"privacy of the whole release in one row's value; errors times: by how much errors of "
+        f"counts grow, about, with ell = {ell}. What is promised holds if the declared values, K "
+        f"and ell are fixed without looking at the table, so choose them on an older table, or on "
+        f"none. Fewer declared values cost less: merge rare ones."
     )
 
 
@@ -278,9 +367,7 @@ def recommended(advice: ColumnAdvice) -> str:
     chosen = advice.recommendation
     if chosen.ell is None or not chosen.why:
         return chosen.reason
-    written = {
-        MIXED: "mixed groups", COMMON: "mixed groups with common values", RANDOM: "random groups",
-    }[chosen.method]  # fmt: skip
+    written = IN_WORDS[chosen.method].replace("common values", "mixed groups with common values")
     return f"{written}, ell = {chosen.ell}. {chosen.reason} {chosen.why}"
 
 
@@ -296,6 +383,9 @@ def advice_text(advice: ColumnAdvice) -> str:
     if advice.methods:
         parts.append(METHODS_HEAD)
         parts.append(text_table(*methods_table(advice)))
-        parts.append(f"{methods_sentence()}\n")
+        parts.append(f"{methods_sentence(advice)}\n")
+    if advice.costs:
+        parts.append(text_table(*costs_table(advice)))
+        parts.append(f"{costs_sentence(advice)}\n")
     sentences = [f"Recommendation: {recommended(advice)}", advice.larger, *advice.notes]
     return "\n".join(parts) + "".join(f"{visible(sentence)}\n" for sentence in sentences)

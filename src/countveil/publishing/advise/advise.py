@@ -16,21 +16,28 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from countveil.errors import SettingsError, option
-from countveil.maths.groups import largest_ell
+from countveil.maths.groups import ColumnSettings, largest_ell
+from countveil.maths.guarantees.odds import OddsCost, cost_of
 from countveil.publishing.advise.advice import Advice, ColumnAdvice
 from countveil.publishing.advise.choice import about_waste, choose, per_method
 from countveil.publishing.advise.figures import SHARES, figures_of
 from countveil.publishing.advise.methods import (
+    BOUNDED,
     COMMON,
     METHODS,
     MIXED,
     RANDOM,
+    Bound,
     compared,
+    groups_of,
     repeating,
     settings_of,
+    tried_ells,
 )
+from countveil.publishing.advise.pairs.columns import Together, checked_sets, compare_pairs
+from countveil.publishing.advise.pairs.compare import PairAdvice
 from countveil.publishing.advise.predicates import askable, find_predicates
-from countveil.publishing.advise.recommend import Goal, usual_goal
+from countveil.publishing.advise.recommend import Goal, Recommendation, usual_goal
 from countveil.publishing.advise.remedies import (
     about_frequent_values,
     about_rare_values,
@@ -79,6 +86,8 @@ def advise(
     questions: Sequence[str] | str | os.PathLike[str] | None = None,
     groups: str | None = None,
     common: str | None = None,
+    odds: float | None = None,
+    together: bool | Sequence[str] | Sequence[Sequence[str]] = False,
     drop: Sequence[str] | str = (),
     bins: Mapping[str, object] | None = None,
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
@@ -90,7 +99,10 @@ def advise(
     """Which method and ell for a table: they are tried out on it. Print what comes back.
 
     Mixed groups, common values and random groups are compared; `groups="mixed"`, `groups="random"`
-    or `common="auto"` asks for one of them. Goals: `accuracy=(0.01, 0.1)` asks for counts of 1% of
+    or `common="auto"` asks for one of them. `odds=20` tries all of them with noise that bounds the
+    odds too, beside those without; `domain` declares the values. Several columns are compared apart
+    and together, two at a time; with `together=True` only together.
+    Goals: `accuracy=(0.01, 0.1)` asks for counts of 1% of
     the table within 10%, `hide=20` for counts up to 20 hidden. `questions` are your own, in SQL (a
     list, or a file with semicolons between them): each is answered by trial releases with every ell
     and compared with the truth.
@@ -109,6 +121,8 @@ def advise(
         seed=seed,
         questions=questions,
         methods=chosen_methods(groups, common),
+        odds=odds,
+        together=together,
     )
 
 
@@ -142,6 +156,8 @@ def run_advise(
     seed: int | None = None,
     questions: Sequence[str] | str | os.PathLike[str] | None = None,
     methods: Sequence[str] = METHODS,
+    odds: float | None = None,
+    together: Together = False,
 ) -> Advice:
     """Try every method and ell."""
     reading, shaping = reading or Reading(), (shaping or Shaping()).seeded(seed)
@@ -152,6 +168,7 @@ def run_advise(
     asked = _read_questions(questions)
     progress("reading", 0, 0)
     names = list(dict.fromkeys(sensitive))
+    sets = checked_sets(together, names, methods, odds)
     prepared = shape(open_table(table, reading, shaping, names), names, shaping)
     published = [column.name for column in prepared.roles.published]
     sample = prepared.source.sample(_MOST_ROWS, published)
@@ -163,10 +180,16 @@ def run_advise(
         histogram = prepared.source.histogram(name)
         check_number_of_values(name, histogram)
         task = _task(histogram, sample[name], plain, randomness)
-        columns[name] = _advise(name, histogram, task, goal, randomness, progress, methods)
+        bound = None if odds is None else _bound(name, odds, prepared, histogram, shaping)
+        columns[name] = _advise(name, histogram, task, goal, randomness, progress, methods, bound)
         columns[name] = replace(columns[name], asked_about=tuple(plain))
+    pairs: Sequence[PairAdvice] = ()
+    if len(names) > 1 and odds is None:
+        pairs = compare_pairs(
+            names, sets, sample, plain, prepared.source.rows, goal, randomness, progress
+        )
     answered = _on_questions(prepared, asked, goal, randomness, progress, methods)
-    return Advice(columns, answered, sorted(left_out))
+    return Advice(columns, answered, sorted(left_out), pairs)
 
 
 def _read_questions(
@@ -217,6 +240,7 @@ class _Attempts:
     shares: Sequence[float]
     randomness: Randomness
     progress: Progress
+    bound: Bound | None = None
 
     def __call__(self, method: str, ell: int) -> Trial | None:
         """One method at one ell; None if there is nothing to ask about."""
@@ -230,6 +254,10 @@ class _Attempts:
             stream = self.randomness.stream("try", self.name, str(ell))
             return try_out(task, ell, releases, self.shares, stream, more)
         stream = self.randomness.stream("try", method, self.name, str(ell))
+        if method in BOUNDED and self.bound is not None:
+            settings = settings_of(method, ell, self.bound.odds)
+            task = replace(task, counts=self.bound.declared(task.counts))
+            return try_out(task, ell, _FEWER_RELEASES, self.shares, stream, _FEWER_MORE, settings)
         settings, common = settings_of(method, ell), repeating(method, task.counts, ell)
         return try_out(task, ell, releases, self.shares, stream, _FEWER_MORE, settings, common)
 
@@ -242,15 +270,16 @@ def _advise(
     randomness: Randomness,
     progress: Progress,
     methods: Sequence[str],
+    bound: Bound | None,
 ) -> ColumnAdvice:
     counts, name_value = histogram.counts, value_namer(histogram)
     shares = sorted({*SHARES, *(goal.accuracy[:1] if goal.accuracy else ())})
-    attempt = _Attempts(name, task, shares, randomness, progress)
+    attempt = _Attempts(name, task, shares, randomness, progress, bound)
     ells = feasible_ells(largest_ell(counts), counts.size) if MIXED in methods else []
     tried = [(ell, attempt(MIXED, ell)) for ell in ells]
     lines = [figures_of(counts, ell, trial, shares) for ell, trial in tried]
     others = [method for method in methods if method != MIXED]
-    by_method = compared(counts, tried, others, attempt, shares)
+    by_method = compared(counts, tried, others, attempt, shares, bound)
     choices = per_method(by_method, goal)
     chosen = choose(by_method, choices, goal)
     notes = about_frequent_values(counts, name_value) + about_waste(by_method, counts, name_value)
@@ -270,7 +299,39 @@ def _advise(
         wished_share=wanted.accuracy[0] if wanted is not None and wanted.accuracy else None,
         values=int(np.count_nonzero(counts)),
         agreement=float(((counts / counts.sum()) ** 2).sum()),
+        costs=() if bound is None else _costs(bound, chosen),
+        odds=None if bound is None else bound.odds,
     )
+
+
+# The bounds whose cost is shown beside the one that was asked for.
+_USUAL_BOUNDS = (10.0, 20.0, 50.0, 200.0, 1_000.0)
+
+
+def _costs(bound: Bound, chosen: Recommendation) -> tuple[OddsCost, ...]:
+    """What other bounds would cost, with the method and ell that are recommended."""
+    if chosen.ell is None:
+        return ()
+    different = groups_of(chosen.method) == MIXED
+    bounds = sorted({*_USUAL_BOUNDS, bound.odds})
+    return tuple(cost_of(k, bound.values, chosen.ell, different=different) for k in bounds)
+
+
+def _bound(
+    name: str,
+    odds: float,
+    prepared: LocalPreparedTable,
+    histogram: Histogram,
+    shaping: Shaping,
+) -> Bound:
+    """The bound for one column; an error unless all its values are declared."""
+    from countveil.publishing.bounded_odds import check_all_declared, gamma_of
+
+    # Of all settings that are tried, these need the least noise.
+    easiest = ColumnSettings(tried_ells(histogram.counts)[-1], RANDOM, odds=odds)
+    declared = check_all_declared(name, prepared, histogram, shaping)
+    gamma_of(easiest, len(declared))
+    return Bound(float(odds), len(declared))
 
 
 def stopping_columns(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from countveil.errors import option
 from countveil.publishing.advise.figures import share_text
 from countveil.publishing.advise.methods import (
+    BOUNDED,
     COMMON,
     IN_WORDS,
     METHODS,
@@ -50,7 +51,7 @@ Figures = Mapping[str, MethodFigures]
 def per_method(lines: Sequence[MethodFigures], goal: Goal) -> dict[str, Recommendation]:
     """For each method that is possible, the ell that it would take."""
     chosen = {}
-    for method in METHODS:
+    for method in (*METHODS, *BOUNDED):
         its = [line for line in lines if line.method == method]
         if its:
             found = recommend(its, goal, FEASIBLE if method == MIXED else TRIED)
@@ -61,7 +62,11 @@ def per_method(lines: Sequence[MethodFigures], goal: Goal) -> dict[str, Recommen
 def choose(
     lines: Sequence[MethodFigures], each: Mapping[str, Recommendation], goal: Goal
 ) -> Recommendation:
-    """The method to take, with its ell, the reason for the ell, and why this method."""
+    """The method to take, with its ell, the reason for the ell, and why this method.
+
+    If odds are to be bounded, that is part of the wish: only methods that do it are taken.
+    """
+    each = {m: one for m, one in each.items() if m in BOUNDED} or each
     wanted = goal if goal.accuracy or goal.hide else usual_goal(lines)
     at = {
         line.method: line
@@ -165,6 +170,12 @@ def _nearest(method: str, at: Figures, wanted: Goal | None) -> str:
 
 def _promise(line: MethodFigures) -> str:
     """What is given up against mixed groups, in a sentence."""
+    if line.odds is not None:
+        return (
+            f"The noise bounds the odds by K = {line.odds:g} (epsilon = {line.epsilon:.3g}, gamma "
+            f"= {line.gamma:.3g}); the most believed published value is believed at "
+            f"{line.largest_belief:.2f}."
+        )
     if line.method == MIXED:
         return f"No published value is believed above 1/{line.ell}."
     known = ""

@@ -8,14 +8,13 @@ docs/theory/frontier.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.maths.channel import design_channel
+from countveil.errors import IneligibleError, SettingsError
 from countveil.maths.channel.common import (
-    Copies,
     beliefs_without_common,
     common_belief,
     eligible_with,
@@ -23,14 +22,20 @@ from countveil.maths.channel.common import (
     random_belief,
     random_belief_without,
 )
+from countveil.maths.channel.whole import expected_after, whole_channel
 from countveil.maths.groups import ColumnSettings, largest_ell
 from countveil.maths.guarantees.frontier import Standing, least_variance, standing
+from countveil.maths.guarantees.odds import epsilon_of
 from countveil.publishing.advise.figures import MOST_DECOMPOSED
 from countveil.publishing.advise.trials import Trial
 
 MIXED, COMMON, RANDOM = "mixed", "common", "random"
 METHODS = (MIXED, COMMON, RANDOM)
+# The same after noise that bounds the odds.
+_BOUNDED = " after noise"
+BOUNDED = tuple(f"{method}{_BOUNDED}" for method in METHODS)
 IN_WORDS = {MIXED: "mixed groups", COMMON: "common values", RANDOM: "random groups"}
+IN_WORDS |= {f"{method}{_BOUNDED}": f"{words} after noise" for method, words in IN_WORDS.items()}
 # Standard errors beside the bound are those of counts among this many rows.
 ASKED_ROWS = 1_000
 # Neighbouring ells differ little, and each takes a second or more to try out.
@@ -52,7 +57,8 @@ class MethodFigures:
     `error`: the root of the mean variance of the counts of all
     values among 1,000 rows like the table, by the best unbiased estimate; `distance` is how many
     times the least variance at that mean belief it has. None where it takes too long to compute, or
-    where there is no unbiased estimate.
+    where there is no unbiased estimate. `odds` is the bound K that noise before the groups keeps,
+    with `gamma` and `epsilon`; None without noise.
     """
 
     method: str
@@ -66,11 +72,34 @@ class MethodFigures:
     mean_belief: float | None
     error: float | None
     distance: float | None
+    odds: float | None = None
+    gamma: float | None = None
+    epsilon: float | None = None
 
 
-def settings_of(method: str, ell: int) -> ColumnSettings:
+def groups_of(method: str) -> str:
+    """`mixed`, `common` or `random`, with noise or without."""
+    return method.removesuffix(_BOUNDED)
+
+
+def settings_of(method: str, ell: int, odds: float | None = None) -> ColumnSettings:
     """As a publisher chooses them."""
-    return ColumnSettings(ell, RANDOM if method == RANDOM else MIXED, common_auto=method == COMMON)
+    groups = groups_of(method)
+    bound = odds if method in BOUNDED else None
+    random = RANDOM if groups == RANDOM else MIXED
+    return ColumnSettings(ell, random, common_auto=groups == COMMON, odds=bound)
+
+
+def noise_of(method: str, ell: int, odds: float | None, values: int) -> float | None:
+    """Gamma of a method that bounds the odds; None if no noise keeps the bound at this ell."""
+    if method not in BOUNDED or odds is None:
+        return 0.0
+    from countveil.publishing.bounded_odds import gamma_of
+
+    try:
+        return gamma_of(settings_of(method, ell, odds), values)
+    except SettingsError:
+        return None
 
 
 def repeating(method: str, counts: Counts, ell: int) -> tuple[int, ...]:
@@ -107,24 +136,75 @@ def compared(
     others: Sequence[str],
     attempt: Callable[[str, int], Trial | None],
     shares: Sequence[float],
+    bound: Bound | None = None,
 ) -> list[MethodFigures]:
-    """All methods, ell by ell: mixed groups as they were tried, the `others` tried out now."""
+    """All methods, ell by ell: mixed groups as they were tried, the `others` tried out now.
+
+    With a `bound` on the odds they are tried with noise too.
+    """
     lines = [method_figures(MIXED, counts, ell, trial, shares) for ell, trial in mixed]
     for method in others:
         for ell in tried_ells(counts):
             if is_possible(method, counts, ell):
                 trial = attempt(method, ell)
                 lines.append(method_figures(method, counts, ell, trial, shares))
-    return sorted(lines, key=lambda line: (line.ell, METHODS.index(line.method)))
+    for method in BOUNDED if bound is not None else ():
+        for ell in tried_ells(counts):
+            found = None if bound is None else bound.figures(method, counts, ell, attempt, shares)
+            lines += [] if found is None else [found]
+    order = (*METHODS, *BOUNDED)
+    return sorted(lines, key=lambda line: (line.ell, order.index(line.method)))
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound K on the odds, for a column with so many declared values."""
+
+    odds: float
+    values: int
+
+    def declared(self, counts: Counts) -> Counts:
+        """The counts of all declared values; those that nobody has come last."""
+        return np.append(counts, np.zeros(max(0, self.values - counts.size), np.int64))
+
+    def figures(
+        self,
+        method: str,
+        counts: Counts,
+        ell: int,
+        attempt: Callable[[str, int], Trial | None],
+        shares: Sequence[float],
+    ) -> MethodFigures | None:
+        """One method after noise at one ell; None if it is not possible."""
+        whole = self.declared(counts)
+        gamma = noise_of(method, ell, self.odds, whole.size)
+        if gamma is None or not is_possible(groups_of(method), expected_after(whole, gamma), ell):
+            return None
+        try:
+            trial = attempt(method, ell)
+        except (IneligibleError, SettingsError, ValueError):
+            # The noise left a value too frequent, by chance.
+            return None
+        line = method_figures(method, whole, ell, trial, shares, gamma)
+        epsilon = epsilon_of(gamma, whole.size)
+        return replace(line, odds=self.odds, gamma=gamma, epsilon=epsilon)
 
 
 def method_figures(
-    method: str, counts: Counts, ell: int, trial: Trial | None, shares: Sequence[float]
+    method: str,
+    counts: Counts,
+    ell: int,
+    trial: Trial | None,
+    shares: Sequence[float],
+    gamma: float = 0.0,
 ) -> MethodFigures:
-    """Everything about one method at one ell."""
-    counts = counts[counts > 0]
-    common = repeating(method, counts, ell)
-    published, largest, place = _beliefs(method, counts, ell, common)
+    """Everything about one method at one ell; with noise, `counts` are those of all values."""
+    if gamma:
+        published, largest, place = _beliefs_after_noise(groups_of(method), counts, ell, gamma)
+    else:
+        counts = counts[counts > 0]
+        common = repeating(method, counts, ell)
+        published, largest, place = _beliefs(method, counts, ell, common)
     known = place is not None and np.isfinite(place.variance)
     variance = place.variance if place is not None and known else None
     measured = {share: trial.error_at(share) if trial else (None, 0) for share in shares}
@@ -136,7 +216,7 @@ def method_figures(
         hidden_up_to=trial.hidden_up_to() if trial else None,
         published_belief=published,
         largest_belief=largest,
-        without_common=_without_common(method, counts, ell),
+        without_common=None if gamma else _without_common(method, counts, ell),
         mean_belief=None if place is None else place.belief,
         error=None if variance is None else (ASKED_ROWS * variance / counts.size) ** 0.5,
         distance=None if place is None or variance is None else place.distance,
@@ -169,10 +249,24 @@ def _beliefs(
         believed = np.full(p.size, 1 / ell)
         believed[list(common)] = [common_belief(float(share), ell) for share in p[list(common)]]
         return float(p @ believed), float(believed.max()), None
-    whole = (
-        Copies.of(counts, ell, np.array(common, np.int64)).channel(ell)
-        if common
-        else design_channel(counts, ell)
-    )
+    return _of_channel(whole_channel(counts, ell, common=common), p)
+
+
+def _beliefs_after_noise(
+    groups: str, counts: Counts, ell: int, gamma: float
+) -> tuple[float, float, Standing | None]:
+    """The same where noise came first, in true values; some of them nobody may have."""
+    p, noised = counts / counts.sum(), expected_after(counts, gamma)
+    if counts.size > MOST_DECOMPOSED:
+        kept = 1 - gamma + gamma / counts.size
+        return kept / ell, kept, None
+    common = repeating(groups, noised, ell)
+    method = RANDOM if groups == RANDOM else MIXED
+    return _of_channel(whole_channel(counts, ell, method, common, gamma), p)
+
+
+def _of_channel(
+    whole: NDArray[np.float64], p: NDArray[np.float64]
+) -> tuple[float, float, Standing]:
     own = np.diag(whole)
     return float(p @ own), float((p * own / (p @ whole)).max()), standing(whole, p)

@@ -14,6 +14,8 @@ from countveil.publishing.advise.advice import (
     ColumnAdvice,
     accuracy_table,
     basis_sentence,
+    costs_sentence,
+    costs_table,
     methods_sentence,
     methods_table,
     protection_table,
@@ -21,7 +23,9 @@ from countveil.publishing.advise.advice import (
     question_table,
     recommended,
 )
-from countveil.publishing.advise.methods import ASKED_ROWS, IN_WORDS, METHODS
+from countveil.publishing.advise.methods import ASKED_ROWS, BOUNDED, IN_WORDS, METHODS
+from countveil.publishing.advise.pairs.advice import pair_head, pair_sentences, pair_table
+from countveil.publishing.advise.pairs.compare import WAYS, PairAdvice
 from countveil.report import Chart, Section, page
 from countveil.report.frontier_figure import Bound, Placed, frontier_chart
 
@@ -33,6 +37,11 @@ _WARNING = "For the publisher only: made from the true table."
 def advice_page(advice: Advice, publish: str) -> str:
     """Everything about all columns."""
     sections = [section for column in advice.columns.values() for section in _column(column)]
+    sections += [
+        Section(pair_head(pair), pair_sentences(pair), *pair_table(pair), charts=[pair_chart(pair)])
+        for pair in advice.pairs
+        if pair.lines
+    ]
     sections += [
         Section(asked.question, [question_sentence(asked)], *question_table(asked))
         for asked in advice.questions
@@ -54,9 +63,17 @@ def _column(column: ColumnAdvice) -> list[Section]:
         sections.append(
             Section(
                 f"{METHODS_HEAD}: {column.column}",
-                [methods_sentence()],
+                [methods_sentence(column)],
                 *methods_table(column),
                 charts=[methods_chart(column)],
+            )
+        )
+    if column.costs:
+        sections.append(
+            Section(
+                f"What a bound on the odds costs: {column.column}",
+                [costs_sentence(column)],
+                *costs_table(column),
             )
         )
     if column.lines:
@@ -78,13 +95,27 @@ def _column(column: ColumnAdvice) -> list[Section]:
 def methods_chart(column: ColumnAdvice) -> Chart:
     """The error of every method by its mean belief, a point per ell, with the bound as a line."""
     placed = []
-    for hue, method in enumerate(METHODS):
+    for hue, method in enumerate((*METHODS, *BOUNDED)):
         lines = [line for line in column.methods if line.method == method]
         known = [(line.mean_belief, line.error) for line in lines if line.mean_belief is not None]
         if known:
             beliefs = [belief for belief, _ in known]
             errors = [math.inf if error is None else error for _, error in known]
-            placed.append(Placed(IN_WORDS[method], beliefs, errors, hue, _SHAPES[hue]))
+            placed.append(Placed(IN_WORDS[method], beliefs, errors, hue, _SHAPES[hue % 3]))
     bound = Bound(column.agreement, column.values, ASKED_ROWS)
+    more = "Every point is an ell, the smallest at the right; the errors are of unbiased counts."
+    return frontier_chart(placed, bound, more)
+
+
+def pair_chart(pair: PairAdvice) -> Chart:
+    """The error of counts of pairs by the mean belief in the true pair, apart and together."""
+    placed = []
+    for hue, way in enumerate(WAYS):
+        lines = [line for line in pair.lines if line.way == way]
+        beliefs = [line.mean_belief for line in lines]
+        errors = [math.inf if line.error is None else line.error for line in lines]
+        if lines:
+            placed.append(Placed(way, beliefs, errors, hue, _SHAPES[hue]))
+    bound = Bound(pair.agreement, pair.values, ASKED_ROWS)
     more = "Every point is an ell, the smallest at the right; the errors are of unbiased counts."
     return frontier_chart(placed, bound, more)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import view_of_release
+from countveil.maths.channel.common import frequent_values
 from countveil.maths.estimate import shrunk_counts
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.mechanism import Dealer, PublishedTable, draw_published
@@ -126,17 +127,23 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """How a column is published; the values `common`, by number, may repeat in a group."""
+    """How a column is published; the values `common`, by number, may repeat in a group.
+
+    `gamma` is the chance that a row first took any of the values at random.
+    """
 
     settings: ColumnSettings
     common: tuple[int, ...]
     draw: Callable[[Stream], PublishedTable]
+    gamma: float = 0.0
 
     @classmethod
     def of(
         cls, counts: Codes, settings: ColumnSettings, common: tuple[int, ...], stream: Stream
     ) -> Groups:
         """Groups that serve for many draws; random ones are drawn anew every time."""
+        if settings.odds is not None:
+            return cls._after_noise(counts, settings, stream)
         if settings.groups == "random":
             from countveil.maths.mechanism.random_groups import draw_random_groups
 
@@ -145,6 +152,20 @@ class Groups:
             )
         groups = form_groups(counts, settings, stream, common=common)
         return cls(settings, common, lambda s: draw_published(groups, s))
+
+    @classmethod
+    def _after_noise(cls, counts: Codes, settings: ColumnSettings, stream: Stream) -> Groups:
+        """One draw of the noise; groups, and which values are common, follow from what it left."""
+        # Loaded only where odds are bounded.
+        from countveil.maths.mechanism.noise import after_noise, draw_noise
+        from countveil.publishing.bounded_odds import gamma_of
+
+        gamma = gamma_of(settings, counts.size)
+        noise = draw_noise(counts, gamma, stream)
+        noised = noise.published()
+        common = tuple(frequent_values(noised, settings.ell)) if settings.common_auto else ()
+        inner = cls.of(noised, replace(settings, odds=None), common, stream)
+        return cls(settings, common, lambda s: after_noise(noise, inner.draw(s), s), gamma)
 
 
 def try_out(
@@ -181,8 +202,9 @@ def _estimated(task: Task, groups: Groups, releases: int, stream: Stream) -> Tri
     true, estimates, chosen = task.true_counts(), [], groups.settings
     for _ in range(releases):
         drawn = groups.draw(stream)
+        noise = (groups.gamma, task.counts.size) if groups.gamma else None
         view = view_of_release(
-            drawn.published(), task.rows, chosen.ell, chosen.groups, groups.common
+            drawn.published(), task.rows, chosen.ell, chosen.groups, groups.common, noise
         )
         estimates.append(shrunk_counts(task.published(drawn, true, stream), [view]))
     return Trial(task.rows, true, np.array(estimates))

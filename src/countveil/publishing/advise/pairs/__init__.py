@@ -2,6 +2,7 @@
 
     association   figures from shares alone, for `inspect` and for a warning of `publish`
     trials        trial releases of pairs, with the default estimates
+    columns       which pairs are compared, and on which rows
     compare       both ways at several ells, and which one to take       -> `PairAdvice`
     advice        the same as tables and sentences
 

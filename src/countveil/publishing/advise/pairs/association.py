@@ -43,7 +43,8 @@ class WayFigures:
 
     `believed`, `largest` and `above` are about each of the two columns, None where it would take
     too long. `error`: mean relative error of unbiased counts of pairs of the stated share, in a
-    tenth of the table; None where there is no unbiased estimate.
+    tenth of the table; `variance`: of those of all pairs, per row, and `distance` how many times
+    the least possible one that is. None where there is no unbiased estimate.
     """
 
     mean_belief: float
@@ -52,6 +53,7 @@ class WayFigures:
     largest: tuple[float, float] | None
     above: tuple[float, float] | None
     error: float | None
+    variance: float | None
     distance: float | None
 
     @classmethod
@@ -61,7 +63,7 @@ class WayFigures:
         """Of a way to publish; `rows` are those that the error is about."""
         each = standing.columns
         error = None if share is None else standing.error(shares, share, rows)
-        distance = standing.distance
+        variance, distance = float(standing.variance.sum()), standing.distance
         return cls(
             standing.mean,
             standing.largest,
@@ -69,6 +71,7 @@ class WayFigures:
             None if each is None else (each[0].largest, each[1].largest),
             None if each is None else (each[0].above, each[1].above),
             error if error is not None and np.isfinite(error) else None,
+            variance if np.isfinite(variance) else None,
             distance if np.isfinite(distance) else None,
         )
 
@@ -77,12 +80,13 @@ class WayFigures:
 class PairFigures:
     """Two columns: how strongly they are associated, and both ways to publish them.
 
-    `ells` are those apart; together they share the larger one. `share` is that of the pairs whose
-    error is measured, None if no pair is of such a size.
+    `ells` are those apart; together they share the larger one. `values` is how many pairs there
+    are. `share` is that of the pairs whose error is measured, None if no pair is of such a size.
     """
 
     columns: tuple[str, str]
     ells: tuple[int, int]
+    values: int
     strength: float
     share: float | None
     apart: WayFigures
@@ -153,6 +157,7 @@ def figures_of_pair(
     return PairFigures(
         names,
         ells,
+        int(np.count_nonzero(counts)),
         association(counts.astype(np.float64)),
         share,
         WayFigures.of(apart(shares, channels[0], channels[1]), shares, share, asked),
