@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import countveil as cv
-from countveil.errors import QueryError, ReleaseError, SettingsError
+from countveil.errors import QueryError, ReleaseError, SettingsError, UnsafeError
 from countveil.release import Manifest
 from tests.strategies import examples
 
@@ -217,3 +217,20 @@ def test_rows_publish_vectors_of_rows(
     left_out = len(vectors) % ell if residue == "drop" else 0
     assert len(rows) == len({row["row"] for row in rows}) == len(vectors) - left_out
     assert {(row["a"], row["b"], row["c"]) for row in rows} <= set(vectors)
+
+
+def test_columns_that_determine_each_other_are_no_harm_in_one_draw(tmp_path: Path) -> None:
+    """A code beside its name stops a publication apart, and says how both can be published."""
+    jobs = [f"job {n % 7}" for n in range(700)]
+    table = pa.table(
+        {"job": jobs, "code": [f"c{job[-1]}" for job in jobs], "sex": ["F", "M"] * 350}
+    )
+    ells = {"job": 3, "code": 3}
+    with pytest.raises(UnsafeError, match=r"together=\['job', 'code'\]"):
+        cv.publish(table, ells, tmp_path / "r")
+    release = cv.publish(table, ells, tmp_path / "r", together=True, seed=1)
+    assert release.manifest.together == (("job", "code"),)
+    # Another column that tells the code still stops.
+    more = table.append_column("label", pa.array([f"L{job[-1]}" for job in jobs]))
+    with pytest.raises(UnsafeError, match="'label' gives"):
+        cv.publish(more, ells, tmp_path / "s", together=True, seed=1)

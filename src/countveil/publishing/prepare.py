@@ -42,7 +42,7 @@ from countveil.tables.classes import class_values
 from countveil.tables.encoded.survey import CodedColumn, Histogram, Repeats
 from countveil.tables.labels import has_all_labels, labelled
 from countveil.tables.levels import MergedValues, at_level, merge_rare
-from countveil.tables.recode import declared_values, merge_values, value_text
+from countveil.tables.recode import confirmed_values, declared_values, merge_values, value_text
 
 # A numeric sensitive column with more values than this is a measurement, not a category.
 MOST_NUMBERS = 100
@@ -100,15 +100,20 @@ LocalPreparedTable = PreparedTable[LocalTable]
 
 
 def prepare(
-    source: Table, sensitive: Sequence[str] | Mapping[str, int], shaping: Shaping
+    source: Table,
+    sensitive: Sequence[str] | Mapping[str, int],
+    shaping: Shaping,
+    together: Sequence[Sequence[str]] = (),
 ) -> PreparedTable[Table]:
     """Shape a table, and stop if publishing it would harm people.
 
-    With an ell for each sensitive column, values that are too fine at this ell stop it too.
+    With an ell for each sensitive column, values that are too fine at this ell stop it too. What
+    columns `together` say about each other does no harm: they are published in one draw.
     """
     names, ells = list(sensitive), sensitive if isinstance(sensitive, Mapping) else {}
     shaped = shape(source, names, shaping)
     concerns, odd = _look(shaped.source, shaped.roles.published, names, shaping.keep)
+    concerns = concerns.outside(together) if together else concerns
     if shaping.weight is not None:
         concerns = _without_weight(concerns, shaped.source, shaping.weight, shaping)
     fineness = {
@@ -137,8 +142,7 @@ def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> Prepared
     domains: dict[str, Sequence[Any]] = {
         name: column_classes.labels for name, column_classes in recoded.classes.items()
     }
-    domains.update(_declared(source, shaping))
-    domains.update(_confirmed(source, shaping, domains))
+    domains.update(_declared(source, shaping, domains))
     _check_not_measured(source, roles, domains)
     numbers = {
         name: class_values(name, recoded.classes[name], given)
@@ -315,24 +319,16 @@ def _classify(source: SourceTable, shaping: Shaping) -> dict[str, Classes]:
     return classes
 
 
-def _declared(source: SourceTable, shaping: Shaping) -> dict[str, Sequence[Any]]:
-    types = {column.name: column.type for column in source.facts.columns}
-    return {
-        name: declared_values(name, texts, source.histogram(name).values, types[name])
-        for name, texts in shaping.domain.items()
-    }
-
-
-def _confirmed(
+def _declared(
     source: SourceTable, shaping: Shaping, classes: Mapping[str, Sequence[Any]]
 ) -> dict[str, Sequence[Any]]:
-    """The values that occur, the missing one first; all classes of a column that was classed."""
-    domains: dict[str, Sequence[Any]] = {}
-    for name in shaping.public:
-        values = source.histogram(name).values
-        missing = [None] * (None in values)
-        domains[name] = [*missing, *classes[name]] if name in classes else list(values)
-    return domains
+    types = {column.name: column.type for column in source.facts.columns}
+    values = {name: source.histogram(name).values for name in (*shaping.domain, *shaping.public)}
+    public = {name: confirmed_values(values[name], classes.get(name)) for name in shaping.public}
+    return public | {
+        name: declared_values(name, texts, values[name], types[name])
+        for name, texts in shaping.domain.items()
+    }
 
 
 def check_persons(repeats: Repeats, person: str) -> None:

@@ -99,7 +99,7 @@ def run_publish(
         stages("reading", 0, 0)
         reading = _with_spill(replace(reading, progress=stages), engine, draft)
         source = engine.open_source(table, reading, shaping, protecting.names)
-        prepared = prepare(source, protecting.ell_unless_bounded, shaping)
+        prepared = prepare(source, protecting.ell_unless_bounded, shaping, protecting.together)
         columns = prepared.roles.published
         linkability = None if k is None else _linkability(prepared, shaping, k)
         if not writing.plain:

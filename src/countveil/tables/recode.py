@@ -119,6 +119,12 @@ def declared_values(
     return [*([None] * (None in allowed)), *typed]
 
 
+def confirmed_values(occurring: Sequence[Any], classes: Sequence[str] | None) -> list[Any]:
+    """The values that occur, or all classes that they were put into; the missing one first."""
+    known = [value for value in occurring if value is not None] if classes is None else classes
+    return [*([None] * (None in occurring)), *known]
+
+
 def value_text(value: Any) -> str:
     """A value as it is written in a file."""
     if isinstance(value, bool):

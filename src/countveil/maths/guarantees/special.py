@@ -280,7 +280,8 @@ def together(names: Sequence[str], ell: int, rows: int) -> str:
     listed = _listed(list(names))
     return (
         f"Columns together. {listed} have the same groups and one draw: the values that a row "
-        f"publishes in them are all those of one row of its group. So what holds exactly is said "
+        f"publishes in them are all those of one row of its group, with probability 1/ell = "
+        f"{1 / ell:.2f} its own. So what holds exactly is said "
         f"of the values of these columns together: exchanging the value of a single one of them "
         f"between two rows would not leave the release as likely. A published combination of "
         f"values is that of a real row, though of {ell} rows or more nobody can say which. "

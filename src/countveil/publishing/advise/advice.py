@@ -71,13 +71,14 @@ class Advice:
     """The advice for each sensitive column, and for each question that was given; print it.
 
     `left_out` are the columns that would stop a publication. `pairs` compares two columns apart and
-    together.
+    together. `kept` are protected columns that say too much about others unless these share a draw.
     """
 
     columns: Mapping[str, ColumnAdvice]
     questions: Sequence[QuestionAdvice] = ()
     left_out: Sequence[str] = ()
     pairs: Sequence[PairAdvice] = ()
+    kept: Sequence[str] = ()
 
     def __getitem__(self, column: str) -> ColumnAdvice:
         return self.columns[column]
@@ -111,8 +112,9 @@ class Advice:
         words += ["--odds", f"{chosen['odds']:g}"] if "odds" in chosen else []
         for names in chosen.get("together", ()):
             words += ["--together", shlex.quote(",".join(names))]
-        for name in chosen.get("drop", ()):
-            words += ["--drop", shlex.quote(name)]
+        for option_name in ("keep", "drop"):
+            for name in chosen.get(option_name, ()):
+                words += [f"--{option_name}", shlex.quote(name)]
         return " ".join([*words, "--to", "release"])
 
     def publish_call(self) -> str:
@@ -154,7 +156,9 @@ class Advice:
             chosen["odds"] = bounded[0].odds
         if sets:
             chosen["together"] = [list(names) for names, _ in sets]
-        return {**chosen, **({"drop": list(self.left_out)} if self.left_out else {})}
+        kept = [name for name in self.kept if name not in joined]
+        more = {"keep": kept, "drop": list(self.left_out)}
+        return {**chosen, **{name: names for name, names in more.items() if names}}
 
     def _together(self) -> list[tuple[tuple[str, ...], int]]:
         """The sets of columns that should share a draw, each with its ell."""

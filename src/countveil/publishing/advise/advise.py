@@ -189,7 +189,10 @@ def run_advise(
             names, sets, sample, plain, prepared.source.rows, goal, randomness, progress
         )
     answered = _on_questions(prepared, asked, goal, randomness, progress, methods)
-    return Advice(columns, answered, sorted(left_out), pairs)
+    protected = [column for column in prepared.roles.published if column.name not in left_out]
+    found = concerns_of(prepared.source, protected, names, shaping.keep)
+    kept = sorted(to_leave_out(found, shaping.keep) & {*names})
+    return Advice(columns, answered, sorted(left_out), pairs, kept)
 
 
 def _read_questions(
@@ -345,6 +348,8 @@ def stopping_columns(
     while True:
         published = [c for c in prepared.roles.published if c.name not in left_out]
         more = to_leave_out(concerns_of(prepared.source, published, sensitive, keep), keep)
+        # What is protected is not left out.
+        more -= set(sensitive)
         if more <= left_out:
             return left_out
         left_out |= more

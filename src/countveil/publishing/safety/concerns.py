@@ -56,6 +56,16 @@ class Concerns:
     slices: Sequence[SliceGiveaway] = field(default=())
     rows: int = 0
 
+    def outside(self, together: Sequence[Sequence[str]]) -> Concerns:
+        """Without what columns say about each other that publish the values of one row anyway."""
+        sets = [{*names} for names in together]
+        giveaways = [
+            one
+            for one in self.giveaways
+            if not any({one.sensitive, *one.columns} <= names for names in sets)
+        ]
+        return replace(self, giveaways=giveaways)
+
 
 def sample_size(n_columns: int) -> int:
     """How many rows to look at in a table with this many columns."""
@@ -181,7 +191,7 @@ def check_safe(
     ]
     warnings = []
     found: list[tuple[Giveaway | SliceGiveaway, str]] = [
-        *((one, giveaway_sentence(one)) for one in concerns.giveaways),
+        *((one, _with_remedy(one, fineness or {})) for one in concerns.giveaways),
         *((one, slice_sentence(one)) for one in concerns.slices),
     ]
     for giveaway, sentence in found:
@@ -197,6 +207,15 @@ def check_safe(
     if stops or too_fine:
         raise UnsafeError(_refusal(stops, too_fine, sorted(to_name)))
     return warnings
+
+
+def _with_remedy(giveaway: Giveaway, protected: Collection[str]) -> str:
+    """What a column gives away; if it is protected too, there is a way to publish both."""
+    sentence = giveaway_sentence(giveaway)
+    if not giveaway.stops or not set(giveaway.columns) <= set(protected):
+        return sentence
+    written = option("together", [giveaway.sensitive, *giveaway.columns])
+    return f"{sentence} (in one draw for all of them, {written}, this would be no concern)"
 
 
 def to_leave_out(concerns: Concerns, keep: Collection[str]) -> set[str]:

@@ -52,7 +52,9 @@ def test_both_ways_have_a_line_for_every_ell(advice: Advice) -> None:
             assert line.distance == pytest.approx(1.0)
             assert line.above == (0.0, 0.0)
     table = workers()
-    codes = [np.unique(table[n].to_pylist(), return_inverse=True)[1] for n in pair.columns]
+    codes = [
+        np.unique(np.array(table[n].to_pylist()), return_inverse=True)[1] for n in pair.columns
+    ]
     counts = np.zeros((10, 5))
     np.add.at(counts, tuple(codes), 1)
     expected = together(counts / ROWS, 3)
