@@ -26,17 +26,7 @@ def sets_of_columns(
     given: bool | Sequence[str] | Sequence[Sequence[str]], columns: Mapping[str, ColumnSettings]
 ) -> tuple[tuple[str, ...], ...]:
     """The sets of columns that share one draw; SettingsError says what does not fit."""
-    if given is True:
-        listed: list[list[str]] = [list(columns)]
-    else:
-        assert not isinstance(given, bool)  # noqa: S101 - False names no set
-        if isinstance(given, str):
-            # As on the command line.
-            given = [name for name in given.split(",") if name]
-        several = [item for item in given if not isinstance(item, str)]
-        listed = [list(names) for names in several]
-        alone = [item for item in given if isinstance(item, str)]
-        listed += [alone] if alone else []
+    listed = [list(columns)] if given is True else _listed(given, columns)
     seen: set[str] = set()
     for names in listed:
         for name in names:
@@ -50,6 +40,23 @@ def sets_of_columns(
         seen |= set(names)
         _check_set(names, columns)
     return tuple(tuple(names) for names in listed)
+
+
+def _listed(
+    given: bool | Sequence[str] | Sequence[Sequence[str]], columns: Mapping[str, ColumnSettings]
+) -> list[list[str]]:
+    """The sets as they were written; names that stand alone are one set.
+
+    In a text, as on the command line and in a recipe, there are commas between columns.
+    """
+    assert not isinstance(given, bool)  # noqa: S101 - False names no set
+    sets, alone = [], []
+    for item in [given] if isinstance(given, str) else given:
+        if isinstance(item, str) and (item in columns or "," not in item):
+            alone.append(item)
+        else:
+            sets.append(item.split(",") if isinstance(item, str) else list(item))
+    return [*sets, *([alone] if alone else [])]
 
 
 def _check_set(names: Sequence[str], columns: Mapping[str, ColumnSettings]) -> None:

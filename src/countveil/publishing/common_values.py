@@ -54,7 +54,9 @@ def common_places(name: str, histogram: Histogram, settings: ColumnSettings) -> 
         None if value is None else value_text(value): place
         for place, value in enumerate(histogram.values)
     }
-    for value in settings.common:
+    # A recipe has no way to write a missing value but as an empty text.
+    wanted = [None if v == "" and "" not in places else v for v in settings.common]
+    for value in wanted:
         if value not in places:
             called = "missing value" if value is None else f"value {value!r}"
             texts = [text for text in places if text is not None]
@@ -62,4 +64,4 @@ def common_places(name: str, histogram: Histogram, settings: ColumnSettings) -> 
                 f"Column {name!r} has no {called}, so it cannot be a common one. "
                 f"{nearest(value or '', texts)}"
             )
-    return tuple(sorted(places[value] for value in settings.common))
+    return tuple(sorted(places[value] for value in wanted))

@@ -311,6 +311,8 @@ def _example(option: RecipeOption) -> str:
     """What the option would look like: its default, or what it takes."""
     if option.default is not None:
         return f" = {toml_value(option.default)}"
+    if FLAG in option.shapes:
+        return " = true"
     metavar = option.metavar or "N"
     if COLUMNS in option.shapes:
         return f".COLUMN = {toml_value(re.split('[=:]', metavar)[-1].strip('[]'))}"

@@ -18,6 +18,7 @@ from countveil.cli.options import (
     SensitiveOption,
     as_typed,
     reading_and_shaping,
+    with_common,
     with_table_options,
     with_together,
 )
@@ -77,9 +78,12 @@ def command(
         ),
     ] = None,
     common: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--common", metavar="auto", help="Only mixed groups in which frequent values repeat."
+            "--common",
+            metavar="auto|COL=VALUE",
+            help="Only mixed groups in which values repeat: the frequent ones are tried, at every "
+            "ell, whichever are named here.",
         ),
     ] = None,
     odds: Annotated[
@@ -128,7 +132,7 @@ def command(
     from countveil.report.whole_file import check_file, write_file
     from countveil.tables import input_files
 
-    goal, methods = Goal.of(accuracy, hide), chosen_methods(groups, common)
+    goal, methods = Goal.of(accuracy, hide), chosen_methods(groups, with_common(common))
     with progress_shown() as progress:
         reading, shaping = reading_and_shaping(source, recoding, progress)
         if report is not None:

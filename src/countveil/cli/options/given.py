@@ -261,12 +261,14 @@ ALL_TOGETHER = "*"
 
 
 def with_together(given: list[str] | None) -> bool | list[list[str]]:
-    """All columns, or lists of columns with commas between them."""
+    """All columns, or lists of columns with commas between them; without commas, one list."""
     if not given:
         return False
     if given == [ALL_TOGETHER]:
         return True
-    return [[name for name in text.split(",") if name] for text in given]
+    lists = [[name for name in text.split(",") if name] for text in given]
+    single = len(lists) > 1 and all(len(names) == 1 for names in lists)
+    return [[name for names in lists for name in names]] if single else lists
 
 
 def as_typed(given: Given) -> list[str]:

@@ -22,13 +22,22 @@ from typing import Any, get_args
 import typer
 
 from countveil import __version__
-from countveil.cli.options.given import EXACT, PARAMETERS, listed, pairs, with_ell
+from countveil.cli.options.given import (
+    ALL_TOGETHER,
+    EXACT,
+    PARAMETERS,
+    listed,
+    pairs,
+    with_common,
+    with_ell,
+)
 from countveil.cli.options.table_options import GROUPS
 from countveil.report.whole_file import check_file, write_file
 from countveil.tables import input_files
 from countveil.tables.recipe import (
     COLUMNS,
     COMMANDS,
+    FLAG,
     OF_A_RUN,
     Known,
     RecipeOption,
@@ -60,6 +69,11 @@ def _recipe_option(name: str, parameter: inspect.Parameter) -> RecipeOption:
     group = {**GROUPS["source"], **GROUPS["shaping"]}.get(name)
     if name == "sensitive":
         shapes |= {COLUMNS}
+    elif metavar.startswith("["):
+        # What follows the option may be left out.
+        shapes |= {FLAG}
+    elif group is None and "COL=" in metavar:
+        shapes |= {COLUMNS}
     elif group is not None and group.mark is not None:
         shapes = frozenset({COLUMNS})
     default = None if parameter.default is inspect.Parameter.empty else parameter.default
@@ -78,15 +92,28 @@ def defaults_from(path: Path, command: str) -> dict[str, Any]:
 
 def _as_typed(name: str, value: Any, command: str) -> Any:
     """A choice of a recipe as the command line would have it."""
-    declared = get_args(PARAMETERS[command][name].annotation)[1]
-    if name == "sensitive" and isinstance(value, Mapping):
-        return [f"{c}:{ell}" if "ELL" in declared.metavar else c for c, ell in value.items()]
+    kind, declared = get_args(PARAMETERS[command][name].annotation)[:2]
+    metavar = declared.metavar or ""
     if isinstance(value, Mapping):
-        return [EXACT + json.dumps([c, _joined(each)]) for c, each in value.items()]
-    several = re.match(r"list\b", str(get_args(PARAMETERS[command][name].annotation)[0]))
-    if several and isinstance(value, str):
+        return _columns_as_typed(name, value, metavar)
+    if isinstance(value, bool) and metavar.startswith("["):
+        return [ALL_TOGETHER] if value else None
+    if re.match(r"list\b", str(kind)) and isinstance(value, str):
         value = [value]
     return [_quoted(each) for each in value] if name == "columns" else value
+
+
+def _columns_as_typed(name: str, value: Mapping[str, Any], metavar: str) -> list[str]:
+    """What a recipe says about columns."""
+    if name == "sensitive":
+        return [f"{c}:{ell}" if "ELL" in metavar else c for c, ell in value.items()]
+    if "COL=VALUE" in metavar:
+        return [f"{c}={each}" for c, values in value.items() for each in _listed(values)]
+    return [EXACT + json.dumps([c, _joined(each)]) for c, each in value.items()]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _joined(value: Any) -> str:
@@ -188,4 +215,13 @@ def _for_recipe(name: str, value: Any, option: RecipeOption, ell: int | None) ->
         return listed(value)
     if name == "sensitive" and "ELL" in option.metavar:
         return with_ell(value, ell)
+    if value == [ALL_TOGETHER]:
+        return True
+    if "COL=VALUE" in option.metavar:
+        common = with_common(value)
+        return (
+            common
+            if not isinstance(common, Mapping)
+            else {c: [each or "" for each in _listed(v)] for c, v in common.items()}
+        )
     return str(value) if isinstance(value, Path) else value

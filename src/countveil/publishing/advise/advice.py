@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from countveil.display import text_table, visible
@@ -135,30 +135,18 @@ class Advice:
         bounded = [column for column in self.columns.values() if column.costs]
         sets = [] if bounded else self._together()
         joined = {name: ell for names, ell in sets for name in names}
-        alone = [column for name, column in self.columns.items() if name not in joined]
-        random = any(groups_of(each.recommendation.method) == RANDOM for each in alone)
-        taken = {
-            column.column: _with_random(column) if random else column.recommendation
-            for column in alone
-        }
-        methods = {groups_of(each.method) for each in taken.values()}
-        if any(each.ell is None for each in taken.values()) or (random and len(methods) > 1):
+        taken = _alike([c for name, c in self.columns.items() if name not in joined])
+        if any(each.ell is None for each in taken.values()):
             return {}
-        ells = {name: joined.get(name) or taken[name].ell for name in self.columns}
-        chosen: dict[str, Any] = {"sensitive": ells}
-        common = [name for name, each in taken.items() if groups_of(each.method) == COMMON]
-        if methods == {RANDOM}:
-            chosen["groups"] = RANDOM
-        elif common:
-            everywhere = methods == {COMMON} and not joined
-            chosen["common"] = "auto" if everywhere else dict.fromkeys(common, "auto")
-        if bounded:
-            chosen["odds"] = bounded[0].odds
-        if sets:
-            chosen["together"] = [list(names) for names, _ in sets]
-        kept = [name for name in self.kept if name not in joined]
-        more = {"keep": kept, "drop": list(self.left_out)}
-        return {**chosen, **{name: names for name, names in more.items() if names}}
+        chosen: dict[str, Any] = {
+            "sensitive": {name: joined.get(name) or taken[name].ell for name in self.columns},
+            **_groups_and_common(taken, alone=not joined),
+            "odds": bounded[0].odds if bounded else None,
+            "together": [list(names) for names, _ in sets],
+            "keep": [name for name in self.kept if name not in joined],
+            "drop": list(self.left_out),
+        }
+        return {name: value for name, value in chosen.items() if value}
 
     def _together(self) -> list[tuple[tuple[str, ...], int]]:
         """The sets of columns that should share a draw, each with its ell."""
@@ -192,11 +180,27 @@ class Advice:
         return str(self)
 
 
-def _with_random(column: ColumnAdvice) -> Recommendation:
-    """The same column with random groups, with noise if there is to be any."""
-    names = BOUNDED if column.costs else METHODS
-    random = next(name for name in names if groups_of(name) == RANDOM)
-    return column.choices.get(random, column.recommendation)
+def _alike(columns: Sequence[ColumnAdvice]) -> dict[str, Recommendation]:
+    """What each column takes. If one has random groups all have, with noise if there is any."""
+    random = [each for each in columns if groups_of(each.recommendation.method) == RANDOM]
+    taken = {}
+    for column in columns:
+        names = BOUNDED if column.costs else METHODS
+        instead = next(name for name in names if groups_of(name) == RANDOM)
+        chosen = column.choices.get(instead) if random else column.recommendation
+        taken[column.column] = chosen or replace(column.recommendation, ell=None)
+    return taken
+
+
+def _groups_and_common(taken: Mapping[str, Recommendation], *, alone: bool) -> dict[str, Any]:
+    """The options that say how groups are formed; `alone`: no column shares a draw."""
+    methods = {groups_of(each.method) for each in taken.values()}
+    if methods == {RANDOM}:
+        return {"groups": RANDOM}
+    if methods == {COMMON} and alone:
+        return {"common": "auto"}
+    common = [name for name, each in taken.items() if groups_of(each.method) == COMMON]
+    return {"common": dict.fromkeys(common, "auto")}
 
 
 def pair_text(advice: PairAdvice) -> str:

@@ -85,7 +85,7 @@ def advise(
     hide: int | None = None,
     questions: Sequence[str] | str | os.PathLike[str] | None = None,
     groups: str | None = None,
-    common: str | None = None,
+    common: Mapping[str, object] | str | None = None,
     odds: float | None = None,
     together: bool | Sequence[str] | Sequence[Sequence[str]] = False,
     drop: Sequence[str] | str = (),
@@ -126,7 +126,9 @@ def advise(
     )
 
 
-def chosen_methods(groups: str | None, common: str | None) -> tuple[str, ...]:
+def chosen_methods(
+    groups: str | None, common: Mapping[str, object] | str | None
+) -> tuple[str, ...]:
     """The methods that are compared: all, or the one that was asked for."""
     if groups not in (None, MIXED, RANDOM):
         raise SettingsError(
@@ -134,7 +136,7 @@ def chosen_methods(groups: str | None, common: str | None) -> tuple[str, ...]:
         )
     if common is None:
         return METHODS if groups is None else (groups,)
-    if common != "auto":
+    if isinstance(common, str) and common != "auto":
         raise SettingsError(
             f"Advice is about the frequent values of a column as common ones: write "
             f"{option('common', 'auto')}. Got {common!r}."
