@@ -135,7 +135,12 @@ def run_publish(
                 page = drawing.private_page(written, trial=True)
             write_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
     dropped = int(counted.left_out.size)
-    odds = [f"{fineness_sentence(*item)}." for item in prepared.fineness.items()]
+    # Where values may repeat in a group, the statement says what one is worth.
+    odds = [
+        f"{fineness_sentence(name, fine)}."
+        for name, fine in prepared.fineness.items()
+        if not protecting.columns[name].repeats
+    ]
     return Publication(
         writing.to, counted.rows, dropped, protecting.ell, seeded,
         [*prepared.warnings, *associated], manifest, odds, prepared.recoded.merged, linkability,
