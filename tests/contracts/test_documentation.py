@@ -104,6 +104,33 @@ def test_the_guide_to_skewed_columns_runs_and_says_what_comes_out(
         assert [cell.strip() for cell in cells.split("|")] == said
 
 
+def test_the_guide_to_columns_together_runs_and_says_what_comes_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    for block in blocks("docs/guides/columns-together.md", "python"):
+        exec(block, found)
+    pair = found["pair"]
+    page = (ROOT / "docs/guides/columns-together.md").read_text()
+    assert f"# {pair.strength:.2f}: Cram" in page
+    ways = pair.apart, pair.together
+    at = pair.columns.index("occupation")
+    for what, figures in {
+        "mean belief in the true pair": [f"{way.mean_belief:.3f}" for way in ways],
+        "largest belief in a published pair": [f"{way.largest_belief:.2f}" for way in ways],
+        "largest belief in an occupation": [f"{way.largest[at]:.2f}" for way in ways],
+        "largest belief in a salary": [f"{way.largest[1 - at]:.2f}" for way in ways],
+        "rows about which a value is believed half as much again as its column alone allows": [
+            f"{max(way.above):.1%}" for way in ways
+        ],
+        "variance of unbiased counts of pairs, over the least possible at this mean belief": [
+            f"{way.distance:.2f}" for way in ways
+        ],
+    }.items():
+        assert f"| {what} | {' | '.join(figures)} |" in page
+
+
 def test_the_guide_to_recipes_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}

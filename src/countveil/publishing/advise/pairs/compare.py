@@ -40,6 +40,8 @@ APART, TOGETHER = "apart", "together"
 WAYS = (APART, TOGETHER)
 # Neighbouring ells differ little, and each takes seconds to try out.
 _ELLS = (2, 3, 5, 8)
+# Hardly any pair has a larger share of a table.
+_SHARES = SHARES[:-1]
 # Pairs of values that are estimated; of more, only what follows from shares is known.
 _MOST_CELLS = 40_000
 
@@ -99,7 +101,7 @@ def compare_pair(
     counts = task.counts()
     if max(counts.shape) > MOST_DECOMPOSED or min(counts.shape) < 2:
         return None
-    shares = sorted({*SHARES, *(goal.accuracy[:1] if goal.accuracy else ())})
+    shares = sorted({*_SHARES, *(goal.accuracy[:1] if goal.accuracy else ())})
     lines: list[PairLine] = []
     found: list[PairFigures] = []
     for ell in [ell for ell in _ELLS if 2 * ell <= counts.sum()]:
