@@ -188,7 +188,7 @@ def run_advise(
     pairs: Sequence[PairAdvice] = ()
     if len(names) > 1 and odds is None:
         pairs = compare_pairs(
-            names, sets, sample, plain, prepared.source.rows, goal, randomness, progress
+            names, sets, sample, plain, prepared.source.facts.rows, goal, randomness, progress
         )
     answered = _on_questions(prepared, asked, goal, randomness, progress, methods)
     protected = [column for column in prepared.roles.published if column.name not in left_out]
