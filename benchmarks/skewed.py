@@ -348,7 +348,7 @@ def cost(rows: int, times: int) -> None:
         run([*COMMAND, "generate", "--rows", str(rows), "--seed", "1", "--to", source])
         listed = place / "occupations.txt"
         values = cv.generate(10_000, seed=1)["occupation"].unique().to_pylist()
-        listed.write_text("\n".join(sorted(values)))
+        listed.write_text("\n".join(sorted(map(str, values))))
         targets = [place / str(number) for number in range(len(WAYS))]
         pairs = list(zip(WAYS.values(), targets, strict=True))
         spent = best(times, *(partial(_publish, source, *pair) for pair in pairs))

@@ -24,7 +24,7 @@ def pair_table(advice: PairAdvice) -> tuple[list[str], list[list[Any]]]:
     """A line for every way and ell."""
     shares = list(advice.lines[0].errors) if advice.lines else []
     names = ["ell", "way", *(share_text(share) for share in shares)]
-    names += ["hidden", "pair", "at most", "above", "bound"]
+    names += ["hidden", "pair", "most", "above", "bound"]
 
     def percent(number: float | None) -> str | None:
         return None if number is None else f"{number:.1%}"
@@ -60,7 +60,7 @@ def pair_sentences(advice: PairAdvice) -> list[str]:
         f"table, by the default estimate in trial releases.{sampled} hidden: the largest count of "
         f"a pair whose answer is off by more than 30% in half of the cases or more; pair: mean "
         f"belief in the true one, by someone who knows whose row it is and how many rows have each "
-        f"pair; at most: in a published pair; above: rows about which some value is believed half "
+        f"pair; most: in a published pair at most; above: rows about which some value is believed half "
         f"as much again as its column alone allows; bound: the variance of unbiased counts of "
         f"pairs, over the least that any method could have at this mean belief.{_groups(advice)}"
     )
