@@ -11,7 +11,6 @@ from typing import Unpack
 
 from countveil.comparing import Comparison
 from countveil.comparing.comparer import run_compare
-from countveil.errors import SettingsError
 from countveil.publishing.settings import Protecting
 from countveil.tables import SourceOptions, table_options
 from countveil.tables.progress import Progress
@@ -25,6 +24,8 @@ def compare(
     *,
     recipe: str | os.PathLike[str] | None = None,  # noqa: ARG001 - read by takes_recipe
     ell: int | None = None,
+    together: bool | Sequence[str] = False,
+    odds: float | None = None,
     epsilon: float = 0.05,
     queries: int = 100,
     releases: int = 5,
@@ -36,29 +37,26 @@ def compare(
     progress: Progress | None = None,
     **options: Unpack[SourceOptions],
 ) -> Comparison:
-    """Compare ways to publish one sensitive column: errors by selectivity, and what is given away.
+    """Compare ways to publish a sensitive column: errors by selectivity, and what is given away.
+
+    Several columns are compared `together`, each of their combinations as one value, beside the
+    columns apart. With `odds`, noise over the declared values comes first, so that no row changes
+    the odds of a value by more than this.
 
     Every method publishes `releases` times and is asked the same predicates. `epsilon` is the whole
     budget of differential privacy for `queries` predicates. The other options bring the table into
     shape as `publish` does. What comes back has `.methods`, `.table()` and `.to_html()`; print it.
     """
-    ells = Protecting.of(sensitive or (), ell).ell
-    if len(ells) != 1:
-        raise SettingsError(
-            f"Methods are compared on one sensitive column at a time; {len(ells)} were named."
-        )
-    ((column, number),) = ells.items()
+    protecting = Protecting.of(sensitive or (), ell, seed=seed, odds=odds, together=together)
     reading, shaping = table_options(
         drop=drop, bins=bins, merge=merge, domain=domain, progress=progress, **options
     )
     return run_compare(
         table,
-        column,
-        number,
+        protecting,
         epsilon=epsilon,
         queries=queries,
         releases=releases,
         reading=reading,
         shaping=shaping,
-        seed=seed,
     )

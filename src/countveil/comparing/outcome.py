@@ -18,7 +18,7 @@ PROTECTION = "What a linked row reveals, and how often small counts are off:"
 FRONTIER = "Mean belief and accuracy, beside the best that any method could do:"
 
 
-_PLACE = ("mean_belief", "error", "least_error", "distance")
+_PLACE = ("mean_belief", "error", "least_error", "distance", "odds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,10 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All methods on one column; print it.
+    """All methods on one column, or on several `together`; print it.
 
-    `agreement` is how likely two random rows have the same one of the `values`.
+    `agreement` is how likely two random rows have the same one of the `values`, which are
+    combinations of values of columns together. `odds`: the bound that ours keeps, if any.
     """
 
     column: str
@@ -48,6 +49,8 @@ class Comparison:
     notes: Sequence[str] = ()
     values: int = 0
     agreement: float = 0.0
+    together: Sequence[str] = ()
+    odds: float | None = None
 
     def __getitem__(self, method: str) -> Compared:
         return next(line for line in self.methods if line.method == method)
@@ -81,6 +84,7 @@ class Comparison:
     def frontier_table(self) -> tuple[list[str], list[list[Any]]]:
         """The mean belief, and how far from the bound on accuracy a method is."""
         names = ["method", "mean belief", "error", "least error", "over the bound"]
+        names += ["odds"] * (self.odds is not None)
         rows: list[list[Any]] = []
         for line in self.methods:
             place = None if line.figures is None else line.figures.frontier
@@ -92,6 +96,7 @@ class Comparison:
                 _number(place.error, ",.1f"),
                 _number(place.least_error, ",.1f"),
                 _number(place.distance, ",.3f"),
+                *([] if self.odds is None else [_number(place.odds, ",.4g")]),
             ])  # fmt: skip
         return names, rows
 
@@ -127,7 +132,13 @@ class Comparison:
     def head(self) -> str:
         """What was compared."""
         some = f" ({self.rows:,} of them, spread evenly)" if self.rows < self.of_rows else ""
-        return f"{self.column}: {self.of_rows:,} rows{some}, ell = {self.ell}"
+        together = " together" if self.together else ""
+        bound = "" if self.odds is None else f", odds at most {self.odds:g}"
+        return f"{self.column}{together}: {self.of_rows:,} rows{some}, ell = {self.ell}{bound}"
+
+    @property
+    def _of_what(self) -> str:
+        return "combination of values" if self.together else "value"
 
     def basis(self) -> str:
         """What the figures rest on."""
@@ -135,29 +146,36 @@ class Comparison:
         return (
             f"Means over {self.releases} publications by each method{spread}; every one was "
             f"asked the same {self.predicates} predicates of one to three other columns, for each "
-            f"value (- where the table has too few counts of that size)."
+            f"{self._of_what} (- where the table has too few counts of that size)."
         )
 
     def terms(self) -> str:
         """What the columns of the second table mean."""
+        values = "combinations" if self.together else "values"
         return (
-            "'belief': in the true value of a row, by somebody who links it to its person and "
-            "knows of the person only that, on average over the rows; 'top 1%': at least this much "
-            "for the 1% most exposed rows; 'candidates': among how many values the true one "
-            "hides, for half of the rows; 'small counts': how likely a count of 1 to 10 is off by "
-            "more than 30%."
+            f"'belief': in the true {self._of_what} of a row, by somebody who links it to its "
+            f"person and knows of the person only that, on average over the rows; 'top 1%': at "
+            f"least this much for the 1% most exposed rows; 'candidates': among how many {values} "
+            f"the true one hides, for half of the rows; 'small counts': how likely a count of 1 to "
+            f"10 is off by more than 30%."
         )
 
     def frontier_terms(self) -> str:
         """What the columns of the third table mean."""
+        odds = ""
+        if self.odds is not None:
+            odds = (
+                " 'odds': the largest factor by which the published value of a linked row changes "
+                "the odds that it is the true one, against the other values by their shares."
+            )
         return (
-            f"'mean belief': in the true value, by somebody who knows which share of the table has "
-            f"each value and links a row. 'error': the root of the mean variance of the counts of "
-            f"all values among {ASKED_ROWS:,} rows like the table, by the best unbiased estimate. "
-            f"'least error': what no way to publish rows one by one gets below at that belief; "
-            f"'over the bound': the ratio of the two variances. All of these are computed, not "
-            f"measured (- where there is no unbiased estimate, or no rows are published: the mean "
-            f"belief is then the measured one)."
+            f"'mean belief': in the true {self._of_what}, by somebody who knows which share of the "
+            f"table has each one and links a row. 'error': the root of the mean variance of the "
+            f"counts of all of them among {ASKED_ROWS:,} rows like the table, by the best unbiased "
+            f"estimate. 'least error': what no way to publish rows one by one gets below at that "
+            f"belief; 'over the bound': the ratio of the two variances. All of these are computed, "
+            f"not measured (- where there is no unbiased estimate, or no rows are published: the "
+            f"mean belief is then the measured one).{odds}"
         )
 
     def abouts(self) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from countveil.comparing.baselines.measure import ASKED_ROWS, QUANTILES, Mean
-from countveil.comparing.outcome import Comparison
+from countveil.comparing.outcome import Comparison, bin_text
 from countveil.report import Chart, Line, Section, page
 from countveil.report.frontier_figure import Bound, Placed, frontier_chart
 
@@ -36,7 +36,7 @@ def comparison_page(comparison: Comparison) -> str:
             "How much accuracy a belief buys",
             [comparison.frontier_terms()],
             *comparison.frontier_table(),
-            charts=[place_chart(comparison)],
+            charts=[place_chart(comparison), measured_chart(comparison)],
         ),
         Section("The methods", comparison.abouts()),
     ]
@@ -100,6 +100,37 @@ def place_chart(comparison: Comparison) -> Chart:
             placed.append(Placed(line.method, [place.mean_belief], [error], hue, _dash(hue)))
     bound = Bound(comparison.agreement, comparison.values, ASKED_ROWS)
     return frontier_chart(placed, bound)
+
+
+def measured_chart(comparison: Comparison) -> Chart:
+    """The measured error of every method by its mean belief: shrunk estimates and Laplace too."""
+    place = _most_asked(comparison)
+    lines, outside = [], []
+    for hue, line in enumerate(comparison.methods):
+        if line.figures is None or line.figures.frontier is None:
+            continue
+        error = line.figures.errors[place]
+        if error is None or error.value > _MOST_DRAWN:
+            outside.append(line.method)
+            continue
+        belief = 100 * line.figures.frontier.mean_belief
+        dot = Line(line.method, [belief], [error.value], hue=hue, dash=_dash(hue), joined=False)
+        lines.append(dot)
+    beyond = f" Not drawn (beyond 100%, or no such counts): {'; '.join(outside)}." * bool(outside)
+    return Chart(
+        f"Measured error of counts of {bin_text(*comparison.bins[place])} of the rows",
+        "mean belief in the true value (%)",
+        "average relative error",
+        lines,
+        f"Further left less is given away, further down counts are nearer to the truth. Estimates "
+        f"that shrink may lie below what the unbiased ones of the picture above allow.{beyond}",
+    )
+
+
+def _most_asked(comparison: Comparison) -> int:
+    """The second class of counts, or the first if the table has none of those."""
+    known = [line.figures.errors for line in comparison.methods if line.figures is not None]
+    return int(any(errors[1] is not None for errors in known))
 
 
 def _line(name: str, hue: int, x: list[float], means: list[Mean]) -> Line:

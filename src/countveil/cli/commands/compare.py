@@ -13,11 +13,14 @@ from countveil.cli.options import (
     FormatOption,
     Given,
     InputArgument,
+    OddsOption,
     ProtectedOption,
     ReportOption,
+    TogetherOption,
     reading_and_shaping,
     with_ell,
     with_table_options,
+    with_together,
 )
 from countveil.cli.output import (
     Format,
@@ -27,7 +30,6 @@ from countveil.cli.output import (
     print_table,
     progress_shown,
 )
-from countveil.errors import SettingsError
 
 if TYPE_CHECKING:
     from countveil.comparing import Comparison
@@ -38,6 +40,8 @@ def command(
     table: InputArgument,
     sensitive: ProtectedOption,
     ell: EllOption = None,
+    together: TogetherOption = None,
+    odds: OddsOption = None,
     epsilon: Annotated[
         float, typer.Option("--epsilon", help="The whole budget of differential privacy.")
     ] = 0.05,
@@ -73,29 +77,30 @@ def command(
     The last table sets the mean belief in the true value of a row against accuracy, beside the best
     that any way to publish rows could do.
 
+    With --together several columns are compared at once: ours together and apart, the others on
+    their combinations. With --odds noise comes first: beside randomised response at the same bound.
+
     Laplace noise is OpenDP's: pip install '.[study]'. Without it that line is left out. The
     result comes from the true table and is for the publisher only.
 
     Example: countveil compare census.csv -s occupation --ell 5 --report compare.html
     """
     from countveil.comparing.comparer import run_compare
+    from countveil.publishing.settings import Protecting
     from countveil.report.whole_file import check_file, write_file
     from countveil.tables import input_files
 
-    if len(sensitive) > 1:
-        raise SettingsError(
-            f"Methods are compared on one sensitive column at a time; {len(sensitive)} were named. "
-            f"Name one; the others can stay as ordinary columns, or be left out with --drop."
-        )
-    ((column, number),) = with_ell(sensitive, ell).items()
+    protecting = Protecting.of(
+        with_ell(sensitive, ell), seed=seed, odds=odds, together=with_together(together)
+    )
     with progress_shown() as progress:
         reading, shaping = reading_and_shaping(source, recoding, progress)
         if report is not None:
             read = [*input_files(table), *shaping.files]
             check_file(report, "the report", force=force, inputs=read)
         comparison = run_compare(
-            table, column, number, epsilon=epsilon, queries=queries, releases=releases,
-            reading=reading, shaping=shaping, seed=seed,
+            table, protecting, epsilon=epsilon, queries=queries, releases=releases,
+            reading=reading, shaping=shaping,
         )  # fmt: skip
     if report is not None:
         write_file(report, comparison.to_html(), "the report", private=True)

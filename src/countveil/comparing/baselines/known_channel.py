@@ -24,6 +24,7 @@ from functools import cached_property
 import numpy as np
 
 from countveil.comparing.baselines.method import Belief, Codes, Floats, Rows, posterior, tallies
+from countveil.comparing.baselines.through import Through, through
 from countveil.errors import SettingsError
 from countveil.maths.paper import bayes_counts
 from countveil.maths.paper.iteration import PAPER_TOLERANCE
@@ -34,7 +35,7 @@ _LAST_WORD, _ROUNDING = np.uint64(2**64 - 1), 1e-15
 # Where the likelihood is flat, full convergence takes long and changes no figure.
 _TOLERANCE, _MOST_STEPS = 1e-6, 2_000
 _STILL = 1e-7
-_INVERTIBLE, _MIXED = 1e8, 0.01
+_MIXED = 0.01
 # The longest step, in rounds, and the share of itself below which it shrinks no count.
 _FURTHEST, _SHRINK = 1_000.0, 0.01
 
@@ -138,14 +139,16 @@ def most_likely(y: Floats, channel: Floats, shares: Floats) -> Floats:
     """
     n = y.sum(axis=1, keepdims=True)
     x: Floats = n * shares
-    if np.linalg.cond(channel) < _INVERTIBLE:
-        cut = np.maximum(np.linalg.solve(channel.T, y.T).T, 0.0)
+    ways = through(channel)
+    plain = ways.undone(y)
+    if plain is not None:
+        cut = np.maximum(plain, 0.0)
         cut *= n / np.maximum(cut.sum(axis=1, keepdims=True), 1e-300)
         x = (1 - _MIXED) * cut + _MIXED * x
     active = np.arange(len(y))
     for _ in range(_MOST_STEPS):
         before, published, rows = x[active], y[active], n[active]
-        after = _two_rounds(before, published, rows, channel)
+        after = _two_rounds(before, published, rows, ways)
         x[active] = after
         moved = np.abs(after - before) > _TOLERANCE * np.maximum(rows, 1.0)
         active = active[moved.any(axis=1)]
@@ -154,15 +157,15 @@ def most_likely(y: Floats, channel: Floats, shares: Floats) -> Floats:
     return x
 
 
-def _round(x: Floats, y: Floats, channel: Floats) -> Floats:
+def _round(x: Floats, y: Floats, channel: Through) -> Floats:
     """One round of Bayes: every published row counts for the values it may come from."""
-    expected = x @ channel
+    expected = channel.sent(x)
     ratio = np.divide(y, expected, out=np.zeros_like(expected), where=expected > 0)
-    after: Floats = x * (ratio @ channel.T)
+    after: Floats = x * channel.returned(ratio)
     return after
 
 
-def _two_rounds(x: Floats, y: Floats, n: Floats, channel: Floats) -> Floats:
+def _two_rounds(x: Floats, y: Floats, n: Floats, channel: Through) -> Floats:
     """Two rounds, extrapolated in their direction (SQUAREM).
 
     Lines that extrapolation would make less likely keep the result of the two rounds.
@@ -179,9 +182,9 @@ def _two_rounds(x: Floats, y: Floats, n: Floats, channel: Floats) -> Floats:
     return chosen
 
 
-def _likelihood(x: Floats, y: Floats, channel: Floats) -> Floats:
+def _likelihood(x: Floats, y: Floats, channel: Through) -> Floats:
     """The logarithm, up to what does not depend on x."""
-    logarithm: Floats = (y * np.log(np.maximum(x @ channel, 1e-300))).sum(axis=1)
+    logarithm: Floats = (y * np.log(np.maximum(channel.sent(x), 1e-300))).sum(axis=1)
     return logarithm
 
 

@@ -28,11 +28,13 @@ from countveil.comparing.baselines.method import (
     Rows,
     tallies,
 )
-from countveil.maths.guarantees.frontier import standing
+from countveil.maths.guarantees.frontier import largest_factor, standing
 from countveil.randomness import Randomness
 
 # Selectivities from (not included) to (included).
 BINS = ((0.001, 0.005), (0.005, 0.01), (0.01, 0.02), (0.02, 0.05))
+# Of combinations of several columns, which are rarer.
+JOINT_BINS = ((0.0005, 0.001), (0.001, 0.007), (0.007, 0.02), (0.02, 0.05))
 SMALL, OFF = 10, 0.3
 _LEAST_CELLS = 5
 # The quantiles of the rows at which beliefs are reported; the last are the most exposed.
@@ -76,13 +78,15 @@ class OnFrontier:
     `error` is the root of the mean variance of the counts of all values, among 1,000 rows with the
     shares of the table, by the best unbiased estimate; `least_error` the least that any way to
     publish rows one by one has at this belief, and `distance` the ratio of the two variances. None
-    where there is no unbiased estimate, or where no rows are published.
+    where there is no unbiased estimate, or where no rows are published. `odds`: the largest factor
+    by which a linked row changes the odds of a value; None where it may tell it for certain.
     """
 
     mean_belief: float
     error: float | None = None
     least_error: float | None = None
     distance: float | None = None
+    odds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +186,15 @@ def on_frontier(method: PublishingMethod, counts: Codes) -> OnFrontier | None:
     if chances is None:
         return None
     shares = counts / counts.sum()
-    place = standing(chances, shares)
+    place, factor = standing(chances, shares), largest_factor(chances, shares)
+    odds = factor if np.isfinite(factor) else None
     if not np.isfinite(place.variance):
-        return OnFrontier(place.belief)
+        return OnFrontier(place.belief, odds=odds)
     error, least = (
         typical_error(variance, int(np.count_nonzero(counts)))
         for variance in (place.variance, place.bound)
     )
-    return OnFrontier(place.belief, error, least, place.distance)
+    return OnFrontier(place.belief, error, least, place.distance, odds)
 
 
 def typical_error(variance: float, values: int) -> float:

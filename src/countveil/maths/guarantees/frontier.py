@@ -60,6 +60,28 @@ def standing(channel: Floats, shares: Floats) -> Standing:
     return Standing(belief, variance, least_variance(p, belief))
 
 
+def mean_belief(channel: Floats, shares: Floats) -> float:
+    """B alone, without the variance: for looking for the parameter of a method."""
+    joint = shares[:, None] * channel
+    outputs = joint.sum(axis=0)
+    there = outputs > 0
+    return float(((joint[:, there] ** 2).sum(axis=0) / outputs[there]).sum())
+
+
+def largest_factor(channel: Floats, shares: Floats) -> float:
+    """The largest factor by which an output changes the odds of a value, nobody's values included.
+
+    Against the other values in proportion to their shares, as somebody expects who knows them.
+    """
+    outputs = shares @ channel
+    there = outputs > 0
+    mine, rest = channel[:, there], outputs[there] - shares[:, None] * channel[:, there]
+    others = np.maximum(rest, 0.0) / np.maximum(1 - shares, 1e-300)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factors = np.where(mine > 0, mine / others, 0.0)
+    return float(factors.max())
+
+
 def least_variance(shares: Floats, belief: float) -> float:
     """The least total variance per row of any channel with this mean belief."""
     h = float(shares @ shares)
