@@ -42,7 +42,7 @@ class Measured(TypedDict):
 
 
 # What a result depends on; pictures, pages and commands are not among it.
-_MEASURING = ("maths", "comparing/baselines")
+_MEASURING = ("maths", "comparing")
 _OTHERS = re.compile(r"^from study\.experiments\.(\w+) import", re.MULTILINE)
 _table: StudyTable | None = None
 

@@ -16,10 +16,12 @@ from typing import Any
 from study.experiments import (
     alone,
     answering,
+    bounded_odds,
     by_ell,
     by_method,
     by_queries,
     by_rows,
+    crossed,
     errata,
     guarantees,
     pools,
@@ -41,12 +43,14 @@ class Experiment:
 
 
 _MODULES: Mapping[str, Any] = {
+    "crossed": crossed,
     "two_columns": two_columns,
     "by_ell": by_ell,
     "by_rows": by_rows,
     "by_method": by_method,
     "by_queries": by_queries,
     "skewed": skewed,
+    "bounded_odds": bounded_odds,
     "errata": errata,
     "pools": pools,
     "alone": alone,

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.comparing.baselines import DecoyGroups
+from countveil.comparing.baselines import Belief, DecoyGroups, PublishingMethod
+from countveil.comparing.baselines.measure import on_frontier
 from countveil.comparing.baselines.ours import DecoyTable
 from countveil.maths.groups import largest_ell
 from countveil.maths.paper.iteration import PAPER_TOLERANCE
@@ -100,3 +101,25 @@ def estimate_all(
 def labelled(found: Iterable[Row], /, **more: Any) -> list[Row]:
     """Rows with these columns in front."""
     return [{**more, **row} for row in found]
+
+
+def protection(belief: Belief, codes: NDArray[np.int64]) -> Row:
+    """Belief in the true value of a linked row, on average and over the most exposed 1%."""
+    sure = np.sort(belief.in_truth(codes))
+    return {
+        "kind": "protection",
+        "belief": float(sure.mean()),
+        "belief_top": float(sure[-max(1, codes.size // 100) :].mean()),
+    }
+
+
+def placed(method: PublishingMethod, counts: NDArray[np.int64]) -> Row:
+    """Mean belief, distance to the bound and largest odds, for those that publish rows."""
+    place = on_frontier(method, counts)
+    if place is None:
+        return {}
+    return {
+        "mean_belief": place.mean_belief,
+        "distance": place.distance,
+        "largest_odds": place.odds,
+    }

@@ -1,29 +1,25 @@
 """A sensitive column in which one value is very frequent, at ell = 5.
 
-Beyond the paper, whose groups hold different values. The column is occupation with one value,
-"none", for half of the people or for 83%: made up, more often for the young and the old, since the
-study's table has no such column of its own. Random groups and common values beside other methods:
-invariant PRAM and randomised response with the same mean belief in the true value as random groups,
-Laplace noise, and mixed groups and Anatomy after rows without an occupation were removed at random
-until groups of different values exist; who removes rows says how many, and answers are scaled up.
+Beyond the paper, whose groups hold different values. One column is occupation with one more value,
+"none", for half of the people or for 83%: made up, more often for the young and the old. The other
+is race as it is, with few values of which one has most of the people. Random groups and common
+values beside other methods: invariant PRAM and randomised response with the same mean belief in the
+true value as random groups, Laplace noise, and mixed groups and Anatomy after rows with the most
+frequent value were removed at random until groups of different values exist; who removes rows says
+how many, and answers are scaled up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.comparing.baselines import (
-    Anatomy,
-    DecoyGroups,
-    InvariantPram,
-    Laplace,
-    PublishingMethod,
-    RandomisedResponse,
-)
-from countveil.maths.guarantees.frontier import standing
+from countveil.comparing.baselines import Anatomy, DecoyGroups, Laplace, PublishingMethod
+from countveil.comparing.baselines.matching import pram_believed, response_believed
+from countveil.maths.groups import largest_ell
+from countveil.maths.guarantees.frontier import mean_belief
 from countveil.randomness import Stream
 from study.data import PLAIN, StudyTable
 from study.experiments.common import (
@@ -32,113 +28,89 @@ from study.experiments.common import (
     Row,
     Scale,
     labelled,
+    placed,
+    protection,
     randomness_of,
 )
 from study.measures import errors
 from study.pool import draw_pool
 
 Codes = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 SHARES = (0.5, 0.83)
+REAL = "Race"
 EPSILON, QUERIES = 0.05, 100
 # By how much more often the young and the old have none.
 _LEANING = 0.35
-_HALVINGS = 40
 
 
 def cells(scale: Scale) -> list[Parameters]:
-    """Both shares, so many pools; at most as many predicates as the noise is paid for."""
+    """All columns, so many pools; at most as many predicates as the noise is paid for."""
     return [
         {
             "rows": scale.rows,
+            "column": column,
             "share": share,
             "predicates": min(QUERIES, scale.predicates),
             "repetition": repetition,
         }
         for repetition in range(scale.two_repetitions)
-        for share in SHARES
+        for column, share in (*(("Occupation", share) for share in SHARES), (REAL, 0.0))
     ]
 
 
 def measure(
-    table: StudyTable, rows: int, share: float, predicates: int, repetition: int
+    table: StudyTable, rows: int, column: str, share: float, predicates: int, repetition: int
 ) -> list[Row]:
     """Every method on one pool: errors by selectivity, and what a linked row gives away."""
     table = table.first(rows)
-    label = "skewed", rows, share, repetition
+    label = "skewed", rows, column, share, repetition
     source = randomness_of(*label)
-    size = table.size("Occupation") + 1
-    codes = skewed(table, share, source.stream("none"))
-    pool = draw_pool(table, PLAIN, predicates, source.stream("pool"))
+    if column == REAL:
+        codes, size = table.columns[column], table.size(column)
+    else:
+        codes, size = skewed(table, share, source.stream("none")), table.size("Occupation") + 1
+    counts = np.bincount(codes, minlength=size)
+    asked = [name for name in PLAIN if name != column]
+    pool = draw_pool(table, asked, predicates, source.stream("pool"))
     true = pool.tallies(codes, size)
     found: list[Row] = []
-    for name, method in methods(np.bincount(codes, minlength=size)).items():
+    for name, method in methods(counts).items():
         kept = np.arange(rows)
         if name.endswith("-removed"):
             kept = eligible_rows(codes, DEFAULT_ELL, source.stream("removed"))
+        left = np.bincount(codes[kept], minlength=size)
+        if not is_eligible(left, DEFAULT_ELL) and name.endswith("-removed"):
+            continue
         published = method.publish(codes[kept], size, randomness_of(*label, name))
         place = np.full(rows, -1)
         place[kept] = np.arange(kept.size)
-        asked = [place[met][place[met] >= 0] for met in pool.predicates]
-        left = np.bincount(codes[kept], minlength=size)
-        grown = np.bincount(codes, minlength=size) / np.maximum(left, 1)
-        estimates = published.counts_of(asked) * grown
-        more = {"rows": rows, "ell": DEFAULT_ELL, "share": share, "repetition": repetition}
+        those = [place[met][place[met] >= 0] for met in pool.predicates]
+        estimates = published.counts_of(those) * (counts / np.maximum(left, 1))
+        more = {
+            "rows": rows, "ell": DEFAULT_ELL, "column": column,
+            "share": share or round(float(counts.max()) / rows, 2), "repetition": repetition,
+        }  # fmt: skip
         found += labelled(errors(true, estimates, rows), **more, method=name)
-        sure = np.sort(published.belief().in_truth(codes[kept]))
-        found.append(
-            {
-                **more,
-                "method": name,
-                "kind": "protection",
-                "belief": float(sure.mean()),
-                "belief_top": float(sure[-max(1, kept.size // 100) :].mean()),
-                "kept": kept.size / rows,
-            }
-        )
+        told = {**protection(published.belief(), codes[kept]), "kept": kept.size / rows}
+        whole = placed(method, left) if repetition == 0 else {}
+        found.append({**more, "method": name, **told, **whole})
     return found
 
 
 def methods(counts: Codes) -> Mapping[str, PublishingMethod]:
     """Every method by its short name; those with a parameter have the belief of random groups."""
     ours = DecoyGroups(DEFAULT_ELL, "random")
-    shares = counts / counts.sum()
-    whole = ours.chances(counts)
-    assert whole is not None
-    belief = standing(whole, shares).belief
+    belief = mean_belief(ours.chances(counts), counts / counts.sum())
     return {
         "random": ours,
         "common": DecoyGroups(DEFAULT_ELL, common=True),
-        "pram": InvariantPram(
-            matched(lambda alpha: InvariantPram(alpha).chances(counts), shares, belief, (0, 1))
-        ),
-        "response": RandomisedResponse(
-            matched(
-                lambda epsilon: RandomisedResponse(epsilon).chances(counts),
-                shares,
-                belief,
-                (1e-3, 30),
-            )
-        ),
+        "pram": pram_believed(counts, belief),
+        "response": response_believed(counts, belief),
         f"laplace-{EPSILON:g}": Laplace(EPSILON, QUERIES),
         "ours-removed": DecoyGroups(DEFAULT_ELL),
         "anatomy-removed": Anatomy(DEFAULT_ELL),
     }
-
-
-def matched(
-    chances: Callable[[float], Floats], shares: Floats, belief: float, ends: tuple[float, float]
-) -> float:
-    """The parameter at which the mean belief in the true value is this: it grows with it."""
-    low, high = ends
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if standing(chances(middle), shares).belief < belief:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
 
 
 def skewed(table: StudyTable, share: float, stream: Stream) -> Codes:
@@ -159,3 +131,8 @@ def eligible_rows(codes: Codes, ell: int, stream: Stream) -> Codes:
     mine = np.flatnonzero(codes == value)
     chosen = mine[stream.permutation(mine.size)[:most]]
     return np.sort(np.concatenate([np.flatnonzero(codes != value), chosen]))
+
+
+def is_eligible(counts: Codes, ell: int) -> bool:
+    """Whether groups of ell different values exist."""
+    return largest_ell(counts) >= ell
