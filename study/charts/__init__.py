@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from countveil.report import Chart, picture
-from study.charts import costs, errors, sensitive_alone, versus
+from study.charts import beyond, costs, errors, sensitive_alone, versus
 from study.results import Results
 
 Figure = Callable[[Results], Chart]
@@ -35,6 +35,11 @@ FIGURES: Mapping[str, Figure] = {
     "two-columns": errors.two_columns,
     "skewed-half": versus.skewed_half,
     "skewed-most": versus.skewed_most,
+    "crossed-two": beyond.crossed_two,
+    "crossed-three": beyond.crossed_three,
+    "crossed-belief": beyond.crossed_belief,
+    "odds-bound": beyond.odds_bound,
+    "odds-belief": beyond.odds_belief,
     "errata": errors.errata,
     "publishing-time": costs.publishing,
     "answering-time": costs.answering,

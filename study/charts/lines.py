@@ -29,6 +29,15 @@ NAMES = {
     "common": "common values",
     "ours-removed": "mixed groups, rows removed",
     "anatomy-removed": "Anatomy, rows removed",
+    "together": "together",
+    "together-unbiased": "together, unbiased",
+    "together-matched": "together, larger ell",
+    "apart": "apart",
+    "apart-unbiased": "apart, unbiased",
+    "noised": "countveil, bounded",
+    "noised-random": "random groups, bounded",
+    "response-odds": "randomised response, same K",
+    "laplace-odds": "Laplace, same K",
 }
 _NORMAL = 1.96
 

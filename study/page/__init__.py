@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from study.charts import FIGURES
-from study.page import about_errors, about_others, sections
+from study.page import about_errors, about_others, beyond, sections
 from study.page.captions import CAPTIONS
 from study.page.claims import Claim, Judged
 from study.page.numbers import Numbers
@@ -64,7 +64,9 @@ def study_page(results: Results) -> str:
         sections.promised(numbers),
         sections.lost(numbers),
         sections.protection(numbers),
-        sections.skewed(numbers),
+        beyond.skewed(numbers),
+        beyond.crossed(numbers),
+        beyond.bounded_odds(numbers),
         "## Figures\n\n" + sections.BARS,
         *figures,
         sections.method(numbers),

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from study.page.numbers import BANDS, Numbers, slashed, span
+from study.page import beyond
+from study.page.numbers import Numbers, slashed, span
 
 Caption = Callable[[Numbers], str]
 
@@ -227,25 +228,6 @@ def _rounds(n: Numbers) -> str:
     )
 
 
-def _skewed(share: float) -> Caption:
-    def caption(n: Numbers) -> str:
-        found = {
-            method: " / ".join(
-                n.if_any("skewed", kind="band", low=low, method=method, share=share)
-                for low, _ in BANDS
-            )
-            for method in ("random", "common", "pram", "response", "ours-removed")
-        }
-        return (
-            f"At 2-5% / 1-2% / 0.5-1% random groups have errors of {found['random']} and common "
-            f"values {found['common']}. At the same mean belief invariant PRAM has "
-            f"{found['pram']} and randomised response {found['response']}; removing rows until "
-            f"mixed groups exist gives {found['ours-removed']}."
-        )
-
-    return caption
-
-
 CAPTIONS: Mapping[str, Caption] = {
     "utility-guarantee": _utility,
     "privacy-guarantee": _privacy,
@@ -275,8 +257,7 @@ CAPTIONS: Mapping[str, Caption] = {
     "methods-close": _close,
     "queries": _queries,
     "two-columns": _two,
-    "skewed-half": _skewed(0.5),
-    "skewed-most": _skewed(0.83),
+    **beyond.CAPTIONS,
     "errata": _errata,
     "publishing-time": _publishing,
     "answering-time": _answering,

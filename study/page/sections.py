@@ -29,6 +29,11 @@ HEADINGS: Mapping[str, str] = {
     "two-columns": "Two sensitive attributes",
     "skewed-half": "A value that half of the rows have",
     "skewed-most": "A value that 83% of the rows have",
+    "crossed-two": "Two columns, together and apart",
+    "crossed-three": "Three columns, together and apart",
+    "crossed-belief": "Two columns: error by belief",
+    "odds-bound": "Error against the bound on the odds",
+    "odds-belief": "Bounds on the odds: error by belief",
     "errata": "What each of the paper's choices costs",
     "publishing-time": "Publishing time",
     "answering-time": "Query time",
@@ -269,53 +274,6 @@ candidates left (perplexity, median row); counts to 10 off by more than 30%.
 {text}
 
 Whoever knows more beforehand learns more; `countveil audit` measures that on a given table."""
-
-
-def skewed(n: Numbers) -> str:
-    """Columns that groups of different values cannot publish."""
-    shown = {
-        "random": "random groups",
-        "common": "common values",
-        "pram": "invariant PRAM, same mean belief",
-        "response": "randomised response, same mean belief",
-        "laplace-0.05": "Laplace, epsilon 0.05, 100 queries",
-        "ours-removed": "mixed groups, rows removed",
-        "anatomy-removed": "Anatomy, rows removed",
-    }
-    bands = (0.001, 0.005, 0.01, 0.02)
-    lines = []
-    for share in n.results.different("skewed", "share"):
-        for name, text in shown.items():
-            wanted = {"method": name, "share": share}
-            found = " | ".join(n.if_any("skewed", kind="band", low=low, **wanted) for low in bands)
-            belief = n.mean("skewed", "belief", kind="protection", **wanted)
-            top = n.mean("skewed", "belief_top", kind="protection", **wanted)
-            kept = n.mean("skewed", "kept", kind="protection", **wanted)
-            lines.append(
-                f"| {share:.0%} | {text} | {belief:.3f} | {top:.2f} | {kept:.0%} | {found} |"
-            )
-    text = "\n".join(lines)
-    return f"""## Columns with a very frequent value
-
-The paper's groups hold different values, so no value may have more than 1/ell of the rows. Here
-occupation has one more value, "none", for half of the people and for 83% (made up: the young and the
-old have it more often). At ell = 5 there are no groups of different values. Random groups and common
-values publish the column as it is; rows without an occupation can be removed until the others work.
-Invariant PRAM and randomised response have the parameter at which the mean belief in the true value is
-that of random groups, where somebody links a row and knows the shares. Mean relative errors by
-selectivity, belief in the true value on average and over the most exposed 1% of the rows, rows published:
-
-| "none" | method | belief | most exposed 1% | rows | 0.1-0.5% | 0.5-1% | 1-2% | 2-5% |
-|---|---|---|---|---|---|---|---|---|
-{text}
-
-Invariant PRAM is what random groups are seen from one row: own value or that of anybody, with the same
-probabilities. What groups add is that counts of the whole table stay nearly exact, since values are
-exchanged and not drawn anew; what the default estimate adds is the shrinking. Randomised response
-spends its noise alike on all values: at the same mean belief small counts are far off, and the most
-exposed are nearly certain. Removing rows hides best, from those that are left: the others are gone, and
-with them most of what a count of "none" within conditions could be estimated from; it is in the last
-two columns."""
 
 
 def method(n: Numbers) -> str:

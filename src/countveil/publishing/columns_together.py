@@ -8,6 +8,7 @@ goes. Theory: docs/theory/channel.md, "Columns together".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from countveil.maths.mechanism import PublishedTable, draw_column
 from countveil.maths.mechanism.draw import Tally
 from countveil.randomness import Randomness
 from countveil.tables.progress import Progress
+
+if TYPE_CHECKING:
+    from countveil.report.joined import PublishedVectors
 
 
 def sets_of_columns(
@@ -120,3 +124,14 @@ def margin(drawn: DrawnTogether, number: int) -> PublishedTable:
     tally = Tally(size)
     tally.add_counts(true * size + places[table.values], table.counts)
     return tally.table()
+
+
+def published_vectors(
+    drawn: DrawnTogether, values: Mapping[str, Sequence[Any]]
+) -> PublishedVectors:
+    """How many rows publish each vector; `values` are those of every column, by place."""
+    from countveil.report.joined import PublishedVectors
+
+    known = [values[name] for name in drawn.columns]
+    vectors = drawn.vectors
+    return PublishedVectors.of(drawn.columns, drawn.table.published(), vectors.columns, known)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.engines.drawn import DrawnTogether
 from countveil.engines.local.release_rows import StoredColumn, stored_columns
 from countveil.engines.local_table import LocalTable
 from countveil.errors import InputError
@@ -51,6 +52,8 @@ _MOST_CODES, _MOST_COLUMNS, _MOST_VALUES = 60_000_000, 6, 1_000
 _CELLS, _MOST_PREDICATES, _LEAST_PREDICATES = 30_000, 400, 20
 _SAMPLED_ROWS = 20_000
 _PROFILE_COLUMNS = 3
+# Of columns together: so many answers to each predicate.
+_MOST_COMBINATIONS = 20_000
 
 
 @dataclass(frozen=True)
@@ -76,24 +79,30 @@ def measured_columns(
     randomness: Randomness,
     common: Mapping[str, tuple[int, ...]],
     gammas: Mapping[str, float],
+    together: Sequence[DrawnTogether] = (),
 ) -> list[PrivateColumn]:
     """Every protected column as its publisher knows it, measured in the files that were written.
 
-    `common` has the positions of common values, `gammas` the noise of columns with any.
+    `common` has the positions of common values, `gammas` the noise of columns with any. Columns
+    that are published together are measured as one, too, and come first.
     """
     rows = int(next(iter(counted.values()))[0].counts.sum())
     files = ReleaseFiles(written[0].parent, [path.name for path in written], rows)
     measuring = Measuring(prepared, files, without)
-    columns = []
+    columns = [
+        _joined(joint, settings[joint.columns[0]].ell, counted, measuring, randomness)
+        for joint in together
+    ]
     for name, choice in settings.items():
         histogram, drawn = counted[name]
+        noise = (gammas[name], histogram.counts.size) if name in gammas else None
         pairs = zip(histogram.counts.tolist(), drawn.published().tolist(), strict=True)
         seen = partial(
             view_of_release,
             ell=choice.ell,
             groups=choice.groups,
             common=common.get(name, ()),
-            noise=(gammas[name], histogram.counts.size) if name in gammas else None,
+            noise=noise,
         )
         columns.append(
             PrivateColumn(
@@ -105,9 +114,45 @@ def measured_columns(
                 measuring.exposure(name, seen, randomness.stream("exposure", name)),
                 choice.groups,
                 _kept(histogram, seen, common.get(name, ())),
+                noise,
             )
         )
     return columns
+
+
+def _joined(
+    joint: DrawnTogether,
+    ell: int,
+    counted: Mapping[str, tuple[Histogram, PublishedTable]],
+    measuring: Measuring,
+    randomness: Randomness,
+) -> PrivateColumn:
+    """Columns together, as one column of combinations."""
+    # Loaded only where columns are published together.
+    from countveil.maths.channel.skewed_views import joint_view
+
+    names, vectors = joint.columns, joint.vectors
+    known = [counted[name][0].values for name in names]
+    places = zip(*(column.tolist() for column in vectors.columns), strict=True)
+    pairs = zip(vectors.counts.tolist(), joint.table.published().tolist(), strict=True)
+    counts = {
+        tuple(values[place] for values, place in zip(known, vector, strict=True)): pair
+        for vector, pair in zip(places, pairs, strict=True)
+    }
+    shape = tuple(map(len, known))
+
+    def seen(published: Codes, rows: int) -> ChannelView:
+        return joint_view(published.reshape(shape).astype(np.float64), rows, ell)
+
+    return PrivateColumn(
+        " and ".join(names),
+        ell,
+        largest_ell(vectors.counts),
+        counts,
+        measuring.answers(names, seen, randomness.stream("ask", *names)),
+        measuring.exposure(names, seen, randomness.stream("exposure", *names)),
+        "random",
+    )
 
 
 def _kept(histogram: Histogram, seen: SeenAs, common: Sequence[int]) -> dict[Any, float]:
@@ -134,14 +179,21 @@ class Measuring:
             there = {column.name for column in files.published if column.role == "plain"}
             self._plain = [name for name in self._plain if name in there]
 
-    def answers(self, name: str, seen: SeenAs, stream: Stream) -> MeasuredAnswers | None:
-        """Random predicates on one protected column; None if no other column can be used."""
-        values = len(self._source.histogram(name).values)
+    def answers(
+        self, name: str | Sequence[str], seen: SeenAs, stream: Stream
+    ) -> MeasuredAnswers | None:
+        """Random predicates on one protected column, or on several as one.
+
+        None if no other column can be used, or if there are too many combinations of values.
+        """
+        names, values = self._of(name)
+        if len(names) > 1 and values > _MOST_COMBINATIONS:
+            return None
         number = max(_LEAST_PREDICATES, min(_MOST_PREDICATES, _CELLS // max(values, 1)))
         predicates = find_predicates(self._askable, number, stream)
         if not predicates:
             return None
-        ours, theirs = self._coded([name])[name]
+        ours, theirs = self._values(names)
         codes = np.concatenate([ours, theirs])
         # The rows of the table come first, then those of the release.
         true = _tallies(codes, [rows[rows < self._rows] for rows in predicates], values)
@@ -151,13 +203,15 @@ class Measuring:
         estimate = np.clip(shrunk_counts(shown, [view]), interval.low, interval.high)
         return MeasuredAnswers(true, estimate, interval.low, interval.high, len(predicates))
 
-    def exposure(self, name: str, seen: SeenAs, stream: Stream) -> MeasuredExposure | None:
+    def exposure(
+        self, name: str | Sequence[str], seen: SeenAs, stream: Stream
+    ) -> MeasuredExposure | None:
         """What an informed adversary believes; None if there are too many values or rows."""
-        values = len(self._source.histogram(name).values)
+        names, values = self._of(name)
         codes = (len(self._plain) + 1) * self._rows * 2
         if values > WHOLE_DOMAIN_LIMIT or codes > _MOST_CODES:
             return None
-        ours, theirs = self._coded([name])[name]
+        ours, theirs = self._values(names)
         published = np.bincount(theirs, minlength=values)
         channel = published_chances(seen(published, theirs.size), published)
         keys, released_keys = self._keys
@@ -165,6 +219,20 @@ class Measuring:
         known = [column.known for column in self._profiled]
         found = measure_exposure(known, linked, channel, stream)
         return MeasuredExposure(found, self._profiles(found))
+
+    def _of(self, name: str | Sequence[str]) -> tuple[list[str], int]:
+        """The columns, and how many values or possible combinations they have."""
+        names = [name] if isinstance(name, str) else list(name)
+        return names, math.prod(len(self._source.histogram(each).values) for each in names)
+
+    def _values(self, names: Sequence[str]) -> tuple[Codes, Codes]:
+        """The rows of the table, and those of the release, by value or number of combination."""
+        coded = self._coded(names)
+        ours, theirs = coded[names[0]]
+        for each in names[1:]:
+            size = len(self._source.histogram(each).values)
+            ours, theirs = ours * size + coded[each][0], theirs * size + coded[each][1]
+        return ours, theirs
 
     @cached_property
     def _askable(self) -> Mapping[str, Codes]:

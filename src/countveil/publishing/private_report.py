@@ -30,7 +30,7 @@ def private_report(of: Drawing, written: Sequence[WrittenFile], *, trial: bool =
     pairs = {name: (histogram, of.drawn[name]) for name, histogram in counted.histograms.items()}
     columns = measured_columns(
         local, of.protecting.columns, pairs, counted.left_out, files, of.randomness, counted.common,
-        counted.gammas(),
+        counted.gammas(), of.together,
     )  # fmt: skip
     seconds["measuring"] = time.perf_counter() - started
     codebook = codebook_of(of.manifest, local.source.value_ranges(local.roles.plain))

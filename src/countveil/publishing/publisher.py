@@ -45,6 +45,7 @@ from countveil.tables.progress import Progress
 
 if TYPE_CHECKING:
     from countveil.publishing.advise.linkability import Linkability
+    from countveil.report.joined import PublishedVectors
 
 _PRIVATE_REPORT = "the private report"
 
@@ -124,7 +125,9 @@ def run_publish(
             files = [(file.path.name, file.rows) for file in _in_format(written, writing)]
             manifest = replace(manifest, files=draft.listed(files))
             plain = _plain_values(engine, prepared, counted)
-            report = draft.add_report(release_page(manifest, published, plain))
+            report = draft.add_report(
+                release_page(manifest, published, plain, drawing.combinations())
+            )
             with _pending_report(writing, private) as pending:
                 draft.commit(replace(manifest, report=report), before_commit, writing.sign)
                 if pending is not None:
@@ -166,6 +169,16 @@ class Drawing:
         apart = {name: table for name, table in self.drawn.items() if name not in joined}
         drawn = Drawn(apart, self.together, self.counted.left_out)
         return self.prepared.source.publish(columns, drawn, self.randomness, folder)
+
+    def combinations(self) -> Sequence[PublishedVectors]:
+        """Which combinations are published of columns that share one draw."""
+        if not self.together:
+            return ()
+        # Loaded only where columns are published together.
+        from countveil.publishing.columns_together import published_vectors
+
+        values = {name: histogram.values for name, histogram in self.counted.histograms.items()}
+        return [published_vectors(joint, values) for joint in self.together]
 
     def private_page(self, written: Sequence[WrittenFile], *, trial: bool = False) -> str:
         """The truth beside what is published, for the publisher alone."""

@@ -156,9 +156,12 @@ class ColumnValues(Protocol):
 def codebook_of(manifest: Manifest, plain: Mapping[str, ColumnValues]) -> list[CodebookEntry]:
     """Every column, in the order of the release; of a protected one, what the manifest lists."""
     entries = []
+    joined = {name for names in manifest.together for name in names}
     for column in manifest.columns:
         entry, known = manifest.sensitive.get(column.name), plain.get(column.name)
-        role = _protected_role(entry) if entry else _plain_role(manifest, column.name)
+        role = _plain_role(manifest, column.name)
+        if entry is not None:
+            role = _protected_role(entry, together=column.name in joined)
         values = ""
         if entry is not None:
             values = _domain_text(entry.domain, ordered=entry.classes is not None)
@@ -228,12 +231,15 @@ def _count(common: int) -> str:
     return "1 common value" if common == 1 else f"{common:,} common values"
 
 
-def _protected_role(entry: SensitiveColumn) -> str:
+def _protected_role(entry: SensitiveColumn, *, together: bool) -> str:
+    parts = ["protected", f"ell = {entry.ell}"]
     if entry.groups == "random":
-        return f"protected, ell = {entry.ell}, random groups"
-    if entry.common:
-        return f"protected, ell = {entry.ell}, {_count(len(entry.common))}"
-    return f"protected, ell = {entry.ell}"
+        parts.append("together" if together else "random groups")
+    elif entry.common:
+        parts.append(_count(len(entry.common)))
+    if entry.odds is not None:
+        parts.append(f"odds at most {entry.odds.at_most:g}")
+    return ", ".join(parts)
 
 
 def _plain_role(manifest: Manifest, name: str) -> str:

@@ -15,6 +15,7 @@ from countveil.errors import SettingsError
 from countveil.maths.guarantees import average_belief, chance_off
 from countveil.maths.guarantees.binomial import smallest_count
 from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
+from countveil.report.board import Figure
 from countveil.report.chart import Axis, Chart, Line
 from countveil.report.page import Section
 
@@ -22,7 +23,7 @@ _ERRORS = (0.1, 0.3, 0.5)
 _SIZES = (0.01, 0.1, 0.5)
 _COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13, 14, 17, 20, 30, 50, 70, 100, 150, 200, 300, 500,
            1_000, 10_000)  # fmt: skip
-_TABLE_COUNTS = (1, 2, 5, 10, 20, 50, 100, 1_000, 10_000)
+TABLE_COUNTS = (1, 2, 5, 10, 20, 50, 100, 1_000, 10_000)
 _PLACES = 40
 _WHOLE_TABLE = (
     "How many rows of the whole table have a value is published nearly as it is, for rare values "
@@ -32,7 +33,7 @@ _WHOLE_TABLE = (
     "somewhat less often."
 )
 _COMBINED = (
-    "carries the noise of all rows that meet the conditions. Here for a value as frequent as "
+    "carries the noise of all rows that meet the conditions. Here for a {what} as frequent as "
     "{value}, which {count} rows publish, among the rows that meet conditions of three sizes. The "
     "standard error is that of the unbiased estimate; the default one is nearer to the truth for "
     "small counts."
@@ -76,8 +77,62 @@ class Protected:
 
     @property
     def whole_table_note(self) -> str:
-        """How its counts over the whole table differ from those of groups of different values."""
+        """How its counts over the whole table differ from those of groups of different values.
+
+        `{names}` stands for the columns of which it is said.
+        """
         return ""
+
+    @property
+    def what(self) -> str:
+        """What it holds: values, or combinations of them."""
+        return "value"
+
+    def label(self, value: Any) -> str:
+        """A value of it, in a sentence."""
+        return "the missing value" if value is None else f"{value!r}"
+
+    @property
+    def options(self) -> str:
+        """What `countveil guarantee` has to be told of it."""
+        return ""
+
+    def keeps(self, value: Any) -> float:
+        """How likely a row with this value publishes it."""
+        del value
+        return 1 / self.ell
+
+    def estimate(self, published: float) -> float:
+        """How many rows had a value that so many publish: as many, on average."""
+        return published
+
+    def whole_table(self) -> Section | None:
+        """A section of its own about counts over the whole table; None if it needs none."""
+        return None
+
+    def figures(self) -> list[Figure]:
+        """The figures that matter, for the first page."""
+        average, reached = self.beliefs()
+        among, whole = error_of_one_percent(self)
+        return [
+            Figure(
+                f"Average belief in a person's true {self.name}",
+                f"about {average:.2f}",
+                "of somebody who knows the row and nothing but the published shares of values",
+            ),
+            Figure(
+                f"Most exposed 1% of the people, {self.name}",
+                f"about {reached:.2f}",
+                f"for the same reader: {self.reached_by()}; who can guess the value from other "
+                f"columns believes more",
+            ),
+            Figure(
+                f"Error of counts of 1% of the rows, {self.name}",
+                f"{whole if among is None else among:.1%}",
+                f"standard error{'' if among is None else ' among a tenth of the rows'}; over the "
+                f"whole table {whole:.1%}",
+            ),
+        ]
 
     def std_error(self, count: float, value: Any = ANY_VALUE) -> float:
         """The standard error of the published count of a value that `count` rows have."""
@@ -113,22 +168,36 @@ class Protected:
 
 
 def guarantee_of(
-    ell: int, rows: int, size: int, share: float, groups: str = "mixed", keep: float | None = None
+    ell: int,
+    rows: int,
+    size: int,
+    share: float,
+    groups: str = "mixed",
+    keep: float | None = None,
+    noise: tuple[float, int] | None = None,
 ) -> PredicateGuarantee | None:
     """None if the table is too small, or the value cannot be separated from the others."""
     try:
-        return PredicateGuarantee(ell, rows, size, share, groups, keep)
+        return PredicateGuarantee(ell, rows, size, share, groups, keep, noise)
     except SettingsError:
         return None
 
 
-def guarantee_sections(columns: Sequence[Protected]) -> list[Section]:
-    """Counts of a value over the whole table; then those that combine columns."""
+def guarantee_sections(
+    columns: Sequence[Protected], joined: Sequence[Protected] = ()
+) -> list[Section]:
+    """Counts of a value over the whole table; then those that combine columns.
+
+    `joined` are columns that were published together, each set as one.
+    """
+    special = {column.name: column.whole_table() for column in columns}
+    usual = [column for column in columns if special[column.name] is None]
     return [
-        _whole_table(columns),
+        *([_whole_table(usual)] if usual else []),
+        *filter(None, special.values()),
         *(
             _combined(column, value, count)
-            for column in columns
+            for column in [*joined, *columns]
             for value, count in column.examples
         ),
     ]
@@ -172,8 +241,8 @@ def _whole_table(columns: Sequence[Protected]) -> Section:
         for ell in ells
     ]
     table = [
-        (count, *(_percent(chance_off(count, ell, 0.3)) for ell in ells))
-        for count in _TABLE_COUNTS
+        (count, *(chance_text(chance_off(count, ell, 0.3)) for ell in ells))
+        for count in TABLE_COUNTS
         if count <= columns[0].rows
     ]
     reached = [
@@ -181,7 +250,10 @@ def _whole_table(columns: Sequence[Protected]) -> Section:
         f"rows on and within 10% from {_count_for(ell, 0.1)} rows on."
         for ell in ells
     ]
-    special = [column.whole_table_note for column in columns if column.whole_table_note]
+    notes: dict[str, list[str]] = {}
+    for column in columns:
+        notes.setdefault(column.whole_table_note, []).append(column.name)
+    special = [note.format(names=" and ".join(names)) for note, names in notes.items() if note]
     return Section(
         "How near to the truth: counts over the whole table",
         [_WHOLE_TABLE, " ".join(reached), *special],
@@ -195,16 +267,17 @@ def _count_for(ell: int, error: float) -> str:
     return f"{smallest_count(ell, error, 0.05):,}"
 
 
-def _percent(chance: float) -> str:
+def chance_text(chance: float) -> str:
+    """A probability, never rounded to none."""
     return f"{chance:.1%}" if chance >= 0.0005 else "<0.1%"
 
 
 def _combined(column: Protected, value: Any, count: int) -> Section:
     """Counts of a value among the rows of a condition over other columns."""
     title = f"How near to the truth: {column.name} combined with other columns"
-    label = "the missing value" if value is None else f"{value!r}"
+    label, what = column.label(value), column.what
     if len(column.examples) > 1:
-        title += f", for a value as frequent as {label}"
+        title += f", for a {what} as frequent as {label}"
     answers = [
         (share, size, answer)
         for share in _SIZES
@@ -228,8 +301,8 @@ def _combined(column: Protected, value: Any, count: int) -> Section:
     return Section(
         title,
         [
-            f"A count that combines a value of {column.name} with conditions on other columns "
-            + _COMBINED.format(value=label, count=f"{count:,}")
+            f"A count that combines a {what} of {column.name} with conditions on other columns "
+            + _COMBINED.format(what=what, value=label, count=f"{count:,}")
         ],
         ("rows that meet the conditions", "rows", "hidden up to", "reliable from", "at most"),
         table,
@@ -242,12 +315,12 @@ def _error_chart(
     column: Protected, answers: Sequence[tuple[float, int, PredicateGuarantee]], value: Any
 ) -> Chart:
     lines = [
-        _error_line(f"among {size:,} rows ({share:.0%})", answer.most, answer.std_error)
+        error_line(f"among {size:,} rows ({share:.0%})", answer.most, answer.std_error)
         for share, size, answer in answers
     ]
     most = max(line.x[-1] for line in lines)
     lines.append(
-        _error_line("over the whole table", most, lambda count: column.std_error(count, value))
+        error_line("over the whole table", most, lambda count: column.std_error(count, value))
     )
     return Chart(
         f"Relative standard error of a count: {column.name}, ell = {column.ell}",
@@ -260,7 +333,8 @@ def _error_chart(
     )
 
 
-def _error_line(name: str, most: float, error: Callable[[float], float]) -> Line:
+def error_line(name: str, most: float, error: Callable[[float], float]) -> Line:
+    """The error of counts up to `most`, relative to the count."""
     top = math.log(max(2, most))
     counts = sorted({round(math.exp(top * step / _PLACES)) for step in range(_PLACES + 1)})
     return Line(name, counts, [error(count) / count for count in counts])

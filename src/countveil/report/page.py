@@ -8,6 +8,7 @@ security policy in the page forbids scripts and any request.
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -183,3 +184,31 @@ def _figure(chart: Chart) -> str:
 
 def _escaped(text: str) -> str:
     return html.escape(visible(text), quote=True)
+
+
+def json_for_people(content: Mapping[str, Any]) -> str:
+    """JSON with a line for each entry of a list, to be read by people."""
+    parts = []
+    for name, value in content.items():
+        if isinstance(value, list) and value:
+            inner = ",\n".join(f"    {_json(entry)}" for entry in value)
+            parts.append(f"  {_json(name)}: [\n{inner}\n  ]")
+        elif isinstance(value, dict):
+            inner = ",\n".join(
+                f"    {_json(key)}: {_entries(entry)}" for key, entry in value.items()
+            )
+            parts.append(f"  {_json(name)}: {{\n{inner}\n  }}")
+        else:
+            parts.append(f"  {_json(name)}: {_json(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}"
+
+
+def _entries(entry: Any) -> str:
+    if not isinstance(entry, Mapping):
+        return _json(entry)
+    inner = ",\n".join(f"      {_json(key)}: {_json(value)}" for key, value in entry.items())
+    return "{\n" + inner + "\n    }"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -82,7 +82,9 @@ class MeasuredAnswers:
 class PrivateColumn:
     """A protected column as the publisher knows it; `counts` are pairs of true and published.
 
-    `kept` is how likely a row publishes its true value, for common values.
+    Columns together are one, of combinations of values. `kept` is how likely a row publishes its
+    true value, for common values. `noise` is gamma and the number of declared values, if noise came
+    before the groups.
     """
 
     name: str
@@ -93,13 +95,32 @@ class PrivateColumn:
     exposure: MeasuredExposure | None
     groups: str = "mixed"
     kept: Mapping[Any, float] = field(default_factory=dict)
+    noise: tuple[float, int] | None = None
+
+    def estimate(self, published: float, rows: int) -> float:
+        """What the published count says of the true one: the same, but for noise."""
+        if self.noise is None:
+            return published
+        gamma, values = self.noise
+        return (published - gamma * rows / values) / (1 - gamma)
 
     def std_error(self, count: float, value: Any, rows: int) -> float:
-        """Of the published count of a value that `count` of the rows have."""
+        """Of the estimated count of a value that `count` of the rows have."""
+        if self.noise is None:
+            return math.sqrt(max(0.0, self._drawn(count, value, rows)))
+        gamma, values = self.noise
+        q = gamma / values
+        kept, others = 1 - gamma + q, rows - count
+        noise = count * kept * (1 - kept) + others * q * (1 - q)
+        drawn = max(0.0, self._drawn(kept * count + q * others, value, rows))
+        return math.sqrt(noise + drawn) / (1 - gamma)
+
+    def _drawn(self, count: float, value: Any, rows: int) -> float:
+        """The variance that the groups give to a published count."""
         moved = 1 - self.kept.get(value, 1 / self.ell)
         if self.groups == "random":
             moved *= 1 - count / rows
-        return math.sqrt(max(0.0, count * moved))
+        return count * moved
 
 
 def private_page(
@@ -193,6 +214,11 @@ def _eligibility(rows: int, dropped: int, columns: Sequence[PrivateColumn]) -> S
 
 def _any_share(column: PrivateColumn) -> str:
     """Why a value of the column may have more rows than there are groups."""
+    if column.noise is not None and column.groups == "mixed" and not column.kept:
+        return (
+            f"In {column.name} noise came first, so this is said of the counts after it; true "
+            f"counts, which are shown, may have more."
+        )
     if column.groups == "random":
         return (
             f"{column.name} has random groups, which may hold a value more than once: any share is "
@@ -209,30 +235,38 @@ def _any_share(column: PrivateColumn) -> str:
 
 def _true_counts(rows: int, column: PrivateColumn) -> Section:
     ordered = sorted(column.counts.items(), key=lambda item: -item[1][0])
-    removed = sum(published == 0 for _, published in column.counts.values())
+    removed = sum(true > 0 and not published for true, published in column.counts.values())
     table = []
     for value, (true, published) in _ends(ordered):
         error = column.std_error(true, value, rows)
-        apart = (published - true) / error if error else 0.0
+        estimate = column.estimate(published, rows)
+        apart = (estimate - true) / error if error else 0.0
+        shown = () if column.noise is None else (round(estimate),)
+        difference = round(estimate) - true
         table.append(
-            (published_text(value), true, published, published - true,
-             f"{(published - true) / max(true, 1):+.1%}", f"{apart:+.2f}")
+            (published_text(value), true, published, *shown, difference,
+             f"{(estimate - true) / max(true, 1):+.1%}", f"{apart:+.2f}")
         )  # fmt: skip
+    root = (
+        f"the root of f (1 - 1/ell){_nearer(column)}"
+        if column.noise is None
+        else "which have the noise of all rows in them"
+    )
     sentences = [
         (
             f"{len(ordered):,} values in {rows:,} rows. The last column has the difference in "
-            f"standard errors, the root of f (1 - 1/ell){_nearer(column)}: about two of three lie "
-            f"within 1."
+            f"standard errors, {root}: about two of three lie within 1."
         )
     ]
     if len(table) < len(ordered):
         sentences.append(f"Listed are the {_LISTED // 2} most and least frequent ones.")
     if removed:
         sentences.append(f"{removed:,} values have rows but are published by none.")
+    estimates = () if column.noise is None else ("estimate",)
     return Section(
         f"True and published counts: {column.name}",
         sentences,
-        ("value", "true", "published", "difference", "relative", "standard errors"),
+        ("value", "true", "published", *estimates, "difference", "relative", "standard errors"),
         table,
         [_error_chart(rows, column)],
     )
@@ -250,21 +284,26 @@ def _ends(ordered: Sequence[Any]) -> list[Any]:
 
 
 def _error_chart(rows: int, column: PrivateColumn) -> Chart:
-    pairs = sorted(pair for pair in column.counts.values() if pair[0] > 0)
+    pairs = sorted(
+        (true, column.estimate(published, rows))
+        for true, published in column.counts.values()
+        if true > 0
+    )
     step = -(-len(pairs) // _DOTS)
     shown = pairs[::step]
     top = max(10, pairs[-1][0])
     smooth = sorted({round(math.exp(math.log(top) * place / 40)) for place in range(41)})
     band = [2 * column.std_error(count, _ANY, rows) / count for count in smooth]
+    shown_count = "published" if column.noise is None else "estimated"
     return Chart(
-        f"Relative error of the published count by true count: {column.name}",
+        f"Relative error of the {shown_count} count by true count: {column.name}",
         "true count",
-        "(published - true) / true",
+        f"({shown_count} - true) / true",
         [
             Line(
                 "a value",
                 [true for true, _ in shown],
-                [(published - true) / true for true, published in shown],
+                [(estimate - true) / true for true, estimate in shown],
                 joined=False,
                 hue=0,
             ),

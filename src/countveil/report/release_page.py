@@ -13,7 +13,7 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from countveil.display import visible
 from countveil.release import Manifest, SensitiveColumn, kind_of
@@ -22,17 +22,15 @@ from countveil.report.board import (
     Board,
     CodebookEntry,
     ColumnValues,
-    Figure,
     codebook_of,
     codebook_table,
     other_columns,
 )
-from countveil.report.guarantee_sections import (
-    Protected,
-    error_of_one_percent,
-    guarantee_sections,
-)
-from countveil.report.page import Section, page
+from countveil.report.guarantee_sections import Protected, guarantee_sections
+from countveil.report.page import Section, json_for_people, page
+
+if TYPE_CHECKING:
+    from countveil.report.joined import JoinedColumns, PublishedVectors
 
 _LISTED, _DOMAIN_LISTED = 12, 50
 _SEEDED = (
@@ -60,29 +58,30 @@ _PUBLIC_VERDICT = (
     "the true table: all follow from what is published and from ell. How exposed people are to "
     "somebody who knows more, the publisher measures with an audit; ask for its result."
 )
-_PUBLIC_POINTS = (
-    "Somebody who can guess a value from the other columns learns more than the figures above say.",
-    "For a rare value the published value of a row is a strong hint.",
-    "A second release of the same people would break the protection.",
+_GUESSED = (
+    "Somebody who can guess a value from the other columns learns more than the figures above say."
 )
+_RARE = "For a rare value the published value of a row is a strong hint."
+_SECOND = "A second release of the same people would break the protection."
 
 
 def release_page(
     manifest: Manifest,
     published: Mapping[str, Mapping[Any, int]],
     plain: Mapping[str, ColumnValues] | None = None,
+    together: Sequence[PublishedVectors] = (),
 ) -> str:
     """The page; `published[column][value]` rows publish the value.
 
-    `plain` says what unchanged columns hold, as they are published.
+    `plain` says what unchanged columns hold, as they are published, `together` which combinations
+    are published of columns that share one draw.
     """
     columns = [
         _protected(name, entry, manifest.rows, published[name])
         for name, entry in manifest.sensitive.items()
     ]
-    names = ", ".join(column.called for column in columns)
-    repeats = any(entry.groups == "random" or entry.common for entry in manifest.sensitive.values())
-    different = "" if repeats else " with different values"
+    joined = _joined(manifest, together)
+    names = _called(columns, joined)
     codebook = codebook_of(manifest, plain or {})
     title = f"A release of {manifest.rows:,} rows"
     if manifest.about is not None and manifest.about.title:
@@ -92,39 +91,91 @@ def release_page(
         [
             _columns(manifest, codebook),
             *(_values(column) for column in columns),
+            *(column.section() for column in joined),
             Section("The promise and its limits", manifest.statement, leads=True),
             *_stands_for(manifest),
-            *guarantee_sections(columns),
-            _questions(manifest, columns),
+            *guarantee_sections(columns, joined),
+            _questions(manifest, columns, joined),
             _manifest(manifest),
         ],
         warning=_SEEDED if manifest.randomness == "seeded" else "",
-        lead=f"Protected: {names}. Every row's protected value was drawn from a secret group of "
-        f"rows{different}, so whose value is whose is uncertain, and so are small counts that "
-        f"combine a protected column with others. Large counts can be estimated well, and how many "
-        f"rows of the whole table have a value is published nearly as it is. Query it with "
-        f"countveil, which gives estimates of the true counts with their errors.",
-        board=_board(manifest, columns, codebook),
+        lead=f"Protected: {names}. {_drawn(manifest)}, so whose value is whose is uncertain, and "
+        f"so are small counts that combine a protected column with others. Large counts can be "
+        f"estimated well, and how many rows of the whole table have a value is "
+        f"{_whole_counts(manifest)}. Query it with countveil, which gives estimates of the true "
+        f"counts with their errors.",
+        board=_board(manifest, columns, joined, codebook),
     )
+
+
+def _called(columns: Sequence[Protected], joined: Sequence[JoinedColumns]) -> str:
+    """The protected columns, those that share one draw as one."""
+    together = {name for column in joined for name in column.columns}
+    apart = [column for column in columns if column.name not in together]
+    return ", ".join(column.called for column in [*joined, *apart])
+
+
+def _drawn(manifest: Manifest) -> str:
+    """Where published values come from, in a sentence or two."""
+    entries = manifest.sensitive.values()
+    repeats = any(entry.groups == "random" or entry.common for entry in entries)
+    different = "" if repeats else " with different values"
+    noised = [name for name, entry in manifest.sensitive.items() if entry.odds is not None]
+    first = f"In {', '.join(noised)}, some rows first took a declared value at random. "
+    sets = "".join(
+        f", those of {' and '.join(names)} from one row of it" for names in manifest.together
+    )
+    return (
+        f"{first if noised else ''}Every row's protected value was drawn from a secret group of "
+        f"rows{different}{sets}"
+    )
+
+
+def _whole_counts(manifest: Manifest) -> str:
+    if all(entry.odds is not None for entry in manifest.sensitive.values()):
+        return "estimated too, with the error of the noise"
+    return "published nearly as it is"
 
 
 def _protected(
     name: str, entry: SensitiveColumn, rows: int, published: Mapping[Any, int]
 ) -> Protected:
-    if entry.groups != "random" and not entry.common:
-        return Protected(name, entry.ell, rows, published)
-    # Loaded only where a release has such a column.
-    from countveil.report.repeating import RepeatingColumn
+    # Others than the usual columns are loaded only where a release has them.
+    column = Protected(name, entry.ell, rows, published)
+    if entry.groups == "random" or entry.common:
+        from countveil.report.repeating import RepeatingColumn
 
-    return RepeatingColumn(name, entry.ell, rows, published, entry.groups, entry.common)
+        column = RepeatingColumn(name, entry.ell, rows, published, entry.groups, entry.common)
+    if entry.odds is None:
+        return column
+    from countveil.report.noised import NoisedColumn
+
+    values = len(entry.domain)
+    return NoisedColumn(name, entry.ell, rows, published, column, entry.odds, values)
+
+
+def _joined(manifest: Manifest, together: Sequence[PublishedVectors]) -> list[JoinedColumns]:
+    if not together:
+        return []
+    from countveil.report.joined import JoinedColumns
+
+    return [
+        JoinedColumns.from_vectors(
+            vectors, manifest.sensitive[vectors.columns[0]].ell, manifest.rows
+        )
+        for vectors in together
+    ]
 
 
 def _board(
-    manifest: Manifest, columns: Sequence[Protected], codebook: Sequence[CodebookEntry]
+    manifest: Manifest,
+    columns: Sequence[Protected],
+    joined: Sequence[JoinedColumns],
+    codebook: Sequence[CodebookEntry],
 ) -> Board:
     """The first page. Its figures follow from what is published and from ell."""
     about = manifest.about
-    protected = ", ".join(column.called for column in columns)
+    protected = _called(columns, joined)
     holds = (
         f"{manifest.rows:,} rows in random order; protected: {protected}; {other_columns(codebook)}"
     )
@@ -136,39 +187,21 @@ def _board(
     ]
     return Board(
         [(word, what) for word, what in facts if what],
-        [figure for column in columns for figure in _figures(column)],
+        [figure for column in [*joined, *columns] for figure in column.figures()],
         _PUBLIC_VERDICT,
         [
             *([_SEEDED] if manifest.randomness == "seeded" else []),
-            *(note for column in columns for note in column.notes),
-            *_PUBLIC_POINTS,
+            *(note for column in [*joined, *columns] for note in column.notes),
+            *_public_points(manifest),
         ],
         codebook,
     )
 
 
-def _figures(column: Protected) -> list[Figure]:
-    average, reached = column.beliefs()
-    among, whole = error_of_one_percent(column)
-    return [
-        Figure(
-            f"Average belief in a person's true {column.name}",
-            f"about {average:.2f}",
-            "of somebody who knows the row and nothing but the published shares of values",
-        ),
-        Figure(
-            f"Most exposed 1% of the people, {column.name}",
-            f"about {reached:.2f}",
-            f"for the same reader: {column.reached_by()}; who can guess the value from other "
-            f"columns believes more",
-        ),
-        Figure(
-            f"Error of counts of 1% of the rows, {column.name}",
-            f"{whole if among is None else among:.1%}",
-            f"standard error{'' if among is None else ' among a tenth of the rows'}; over the "
-            f"whole table {whole:.1%}",
-        ),
-    ]
+def _public_points(manifest: Manifest) -> list[str]:
+    """What is open; where all odds are bounded, rare values are no exception."""
+    bounded = all(entry.odds is not None for entry in manifest.sensitive.values())
+    return [_GUESSED, *([] if bounded else [_RARE]), _SECOND]
 
 
 def _columns(manifest: Manifest, codebook: Sequence[CodebookEntry]) -> Section:
@@ -200,46 +233,59 @@ def _stands_for(manifest: Manifest) -> list[Section]:
 
 def _values(column: Protected) -> Section:
     first = heapq.nlargest(_LISTED, column.published.items(), key=lambda item: item[1])
+    noised = column.estimate(0) != 0
     rows = []
     for value, count in first:
-        error = column.std_error(count, value)
-        rows.append((published_text(value), count, error, f"{count / column.rows:.1%}"))
+        estimate = column.estimate(count)
+        error = column.std_error(max(estimate, 0.0), value)
+        shown = (round(estimate),) if noised else ()
+        share = f"{estimate / column.rows:.1%}"
+        rows.append((published_text(value), count, *shown, error, share))
     left = len(column.published) - len(rows)
     more = f" The other {left:,} values are published by fewer rows each." if left else ""
+    said = (
+        "How many rows publish a value, and the estimate of how many had it before the noise, with "
+        "its standard error."
+        if noised
+        else "How many rows publish a value is the estimate of how many have it, with this "
+        "standard error."
+    )
     return Section(
         f"Published counts: {column.name}",
-        [
-            (
-                f"How many rows publish a value is the estimate of how many have it, with this "
-                f"standard error.{more}"
-            )
-        ],
-        ("value", "rows", "standard error", "share"),
+        [f"{said}{more}"],
+        ("value", "rows", *(("estimate",) if noised else ()), "standard error", "share"),
         rows,
     )
 
 
 def published_text(value: Any) -> str:
-    """A protected value for people."""
+    """A protected value for people, or a combination of several."""
+    if isinstance(value, tuple):
+        return ", ".join(map(published_text, value))
     return "(missing)" if value is None else str(value) or "(empty text)"
 
 
-def _questions(manifest: Manifest, columns: Sequence[Protected]) -> Section:
+def _questions(
+    manifest: Manifest, columns: Sequence[Protected], joined: Sequence[JoinedColumns]
+) -> Section:
     """How to query the release: shell and Python, each line ready to run."""
-    queries = _queries(manifest, columns)
+    queries = [*_queries(manifest, columns), *_pair_queries(joined)]
     shell = [f"countveil query . {_in_shell(query)}" for query in queries]
     python = ["import countveil as cv", "", 'release = cv.open(".")']
     python += [f"print(release.sql({_in_python(query)}))" for query in queries]
     first = columns[0]
     _, count = first.median
-    share, more = min(count / first.rows, 1 / first.ell), ""
-    if first.any_share:
-        share, more = count / first.rows, " --groups random"
-    privacy = f"countveil guarantee privacy --ell {first.ell} --count 5 --error 0.3"
+    share = max(first.estimate(count), 1) / first.rows
+    if not first.any_share:
+        share = min(share, 1 / first.ell)
+    rows = f" --rows {first.rows}"
+    privacy = (
+        f"countveil guarantee privacy --ell {first.ell} --count 5 --error 0.3"
+        f"{rows + first.options if '--odds' in first.options else ''}"
+    )
     utility = (
-        f"countveil guarantee utility --ell {first.ell} --error 0.2 --probability 0.05 "
-        f"--rows {first.rows} --size {max(1, first.rows // 10)} --share {share:.4g}"
-        f"{more}"
+        f"countveil guarantee utility --ell {first.ell} --error 0.2 --probability 0.05"
+        f"{rows} --size {max(1, first.rows // 10)} --share {share:.4g}{first.options}"
     )
     return Section(
         "How to query it",
@@ -251,6 +297,26 @@ def _questions(manifest: Manifest, columns: Sequence[Protected]) -> Section:
         ],
         after=[_OTHERWISE],
     )
+
+
+def _pair_queries(joined: Sequence[JoinedColumns]) -> list[str]:
+    """Queries about combinations of columns that were published together."""
+    queries = []
+    for column in joined:
+        if not all(map(_plain, column.columns)):
+            continue
+        names = [_quoted(name) for name in column.columns]
+        listed = ", ".join(names)
+        queries.append(
+            f"SELECT {listed}, count(*) AS n FROM release GROUP BY {listed} "
+            f"ORDER BY n DESC LIMIT 10"
+        )
+        vector = next(iter(column.published))
+        if all(isinstance(value, str) and _plain(value) for value in vector):
+            texts = [value.replace("'", "''") for value in vector]
+            where = " AND ".join(f"{n} = '{t}'" for n, t in zip(names, texts, strict=True))
+            queries.append(f"SELECT count(*) FROM release WHERE {where}")
+    return queries
 
 
 def _queries(manifest: Manifest, columns: Sequence[Protected]) -> list[str]:
@@ -316,33 +382,5 @@ def _manifest(manifest: Manifest) -> Section:
     return Section(
         "The manifest",
         [_LEFT_OUT],
-        folded={"Show the manifest": _compact(content)},
+        folded={"Show the manifest": json_for_people(content)},
     )
-
-
-def _compact(content: Mapping[str, Any]) -> str:
-    """JSON with a line for each entry of a list, to be read by people."""
-    parts = []
-    for name, value in content.items():
-        if isinstance(value, list) and value:
-            inner = ",\n".join(f"    {_json(entry)}" for entry in value)
-            parts.append(f"  {_json(name)}: [\n{inner}\n  ]")
-        elif isinstance(value, dict):
-            inner = ",\n".join(
-                f"    {_json(key)}: {_entries(entry)}" for key, entry in value.items()
-            )
-            parts.append(f"  {_json(name)}: {{\n{inner}\n  }}")
-        else:
-            parts.append(f"  {_json(name)}: {_json(value)}")
-    return "{\n" + ",\n".join(parts) + "\n}"
-
-
-def _entries(entry: Any) -> str:
-    if not isinstance(entry, Mapping):
-        return _json(entry)
-    inner = ",\n".join(f"      {_json(key)}: {_json(value)}" for key, value in entry.items())
-    return "{\n" + inner + "\n    }"
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -47,6 +47,15 @@ class RepeatingColumn(Protected):
         """Whether every value may have any share of the rows."""
         return self.groups == "random"
 
+    @property
+    def options(self) -> str:
+        """What `countveil guarantee` has to be told of it."""
+        return " --groups random" if self.groups == "random" else ""
+
+    def keeps(self, value: Any) -> float:
+        """How likely a row with this value publishes it."""
+        return self._kept.get(value, 1 / self.ell)
+
     @cached_property
     def notes(self) -> Sequence[str]:
         """The beliefs that differ from 1/ell."""
@@ -61,7 +70,7 @@ class RepeatingColumn(Protected):
         if self.groups != "random":
             which, others = "a common value", "All other values are as said above."
         return (
-            f"Groups of {self.name} may hold {which} more than once. Its published count is then "
+            f"Groups of {{names}} may hold {which} more than once. Its published count is then "
             f"nearer to the truth: if f of the N rows have it, the standard error is smaller by "
             f"about the root of 1 - f/N. {others}"
         )

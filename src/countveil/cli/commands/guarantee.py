@@ -53,8 +53,19 @@ GroupsOption = Annotated[
     typer.Option(
         "--groups",
         metavar="METHOD",
-        help="For a predicate: how the column is published, mixed (the default) or random.",
+        help="For a predicate: how the column is published, mixed (the default), random, or "
+        "together with others; the share is then that of the combination of values.",
     ),
+]
+OddsOption = Annotated[
+    float | None,
+    typer.Option(
+        "--odds", metavar="K", help="Noise comes first, so that no row changes odds by more than K."
+    ),
+]
+ValuesOption = Annotated[
+    int | None,
+    typer.Option("--values", metavar="V", help="With --odds: how many values are declared."),
 ]
 PlotOption = Annotated[
     Path | None,
@@ -79,6 +90,8 @@ def utility(
     size: SizeOption = None,
     share: ShareOption = None,
     groups: GroupsOption = None,
+    odds: OddsOption = None,
+    values: ValuesOption = None,
     plot: PlotOption = None,
     force: ForceOption = False,
     style: FormatOption = Format.TABLE,
@@ -90,11 +103,14 @@ def utility(
     Chebyshev's inequality, and as the paper prints it; `truly` is the exact probability there.
 
     With --rows, --size and --share it is about a predicate over other columns: how many of its rows
-    have the value, estimated with the standard error of such an estimate.
+    have the value, estimated with the standard error of such an estimate. With --odds, --values and
+    --rows the count of the value carries the noise that bounds the odds.
 
     Example: countveil guarantee utility --ell 10 --error 0.2 --probability 0.02
     """
-    parameters = _Parameters(ell, count, error, probability, rows, size, share, groups)
+    parameters = _Parameters(
+        ell, count, error, probability, rows, size, share, groups, odds, values
+    )
     parameters.answer("utility", plot, style, force=force)
 
 
@@ -108,6 +124,8 @@ def privacy(
     size: SizeOption = None,
     share: ShareOption = None,
     groups: GroupsOption = None,
+    odds: OddsOption = None,
+    values: ValuesOption = None,
     plot: PlotOption = None,
     force: ForceOption = False,
     style: FormatOption = Format.TABLE,
@@ -119,11 +137,14 @@ def privacy(
     largest for which this holds, for it and for all smaller ones.
 
     With --rows, --size and --share it is about a predicate over other columns: how many of its rows
-    have the value, estimated with the standard error of such an estimate.
+    have the value, estimated with the standard error of such an estimate. With --odds, --values and
+    --rows the count of the value carries the noise that bounds the odds.
 
     Example: countveil guarantee privacy --ell 10 --count 5 --error 0.3
     """
-    parameters = _Parameters(ell, count, error, probability, rows, size, share, groups)
+    parameters = _Parameters(
+        ell, count, error, probability, rows, size, share, groups, odds, values
+    )
     parameters.answer("privacy", plot, style, force=force)
 
 
@@ -154,6 +175,8 @@ class _Parameters:
     size: int | None
     share: float | None
     groups: str | None
+    odds: float | None
+    values: int | None
 
     def answer(self, what: str, plot: Path | None, style: Format, *, force: bool) -> None:
         """Find the third number, draw, print."""
@@ -168,37 +191,81 @@ class _Parameters:
         if plot is not None:
             drawn = self.error if self.error is not None else float(answer)
             _draw(plot, what, drawn, self.ell, force=force)
-        _print(answer, style, predicate)
+        _print(answer, style, predicate, together=self.groups == "together")
         if style is Format.TABLE and predicate is None:
             print_paragraph(_EXPLAINED[what])
 
     def _predicate(self, guarantee: Guarantee, plot: Path | None) -> PredicateGuarantee | None:
         from countveil.errors import SettingsError
 
-        rows, size, share = self.rows, self.size, self.share
-        if rows is None and size is None and share is None:
+        if self.values is not None and self.odds is None:
+            raise SettingsError("--values is for --odds: say which bound the noise has to keep.")
+        given = [self.rows, self.size, self.share]
+        if self.odds is not None and self.size is None and self.share is None:
+            return self._noised(guarantee, self.odds, plot)
+        if given == [None] * 3:
             if self.groups is not None:
                 raise SettingsError(
                     "--groups is for a predicate: give --rows, --size and --share too. Over the "
-                    "whole table what is promised holds for both; with random groups the count of "
-                    "a frequent value is nearer to the truth than that."
+                    "whole table what is promised holds for all; with random groups the count of "
+                    "a frequent value, or combination, is nearer to the truth than that."
                 )
             return None
-        if rows is None or size is None or share is None:
+        if self.rows is None or self.size is None or self.share is None:
             raise SettingsError(
                 "A predicate needs all of --rows (of the table), --size (rows that meet it) and "
                 "--share (of the value in the table). Leave all three out for the value over the "
                 "whole table."
             )
-        if plot is not None:
+        _check_no_plot(plot)
+        return guarantee.predicate(
+            rows=self.rows, size=self.size, share=self.share, groups=self._method,
+            odds=self.odds, values=self.values,
+        )  # fmt: skip
+
+    def _noised(self, guarantee: Guarantee, odds: float, plot: Path | None) -> PredicateGuarantee:
+        """Counts over the whole table, where odds are bounded."""
+        from countveil.errors import SettingsError
+
+        if self.rows is None:
             raise SettingsError(
-                "--plot draws the figures of the whole table; leave --rows, --size and --share out."
+                "With --odds even the count of a value over the whole table carries the noise of "
+                "all rows: give --rows, the rows of the table. With --size and --share too it is "
+                "about a predicate."
             )
-        groups = self.groups or "mixed"
-        return guarantee.predicate(rows=rows, size=size, share=share, groups=groups)
+        _check_no_plot(plot)
+        return guarantee.noised(rows=self.rows, odds=odds, values=self.values, groups=self._method)
+
+    @property
+    def _method(self) -> str:
+        """Columns together have random groups, of combinations of values."""
+        from countveil.errors import SettingsError
+
+        if self.groups == "together" and self.odds is not None:
+            raise SettingsError(
+                "A bound on the odds is for columns that are published apart: leave --odds or "
+                "--groups together out."
+            )
+        return "random" if self.groups == "together" else self.groups or "mixed"
 
 
-def _print(answer: GuaranteeAnswer, style: Format, predicate: PredicateGuarantee | None) -> None:
+def _check_no_plot(plot: Path | None) -> None:
+    from countveil.errors import SettingsError
+
+    if plot is not None:
+        raise SettingsError(
+            "--plot draws the figures of the whole table without noise; leave --rows, --size, "
+            "--share and --odds out."
+        )
+
+
+def _print(
+    answer: GuaranteeAnswer,
+    style: Format,
+    predicate: PredicateGuarantee | None,
+    *,
+    together: bool,
+) -> None:
     lines = [(way.way, way.count, way.error, way.probability, way.truly) for way in answer.ways]
     if style is not Format.TABLE:
         print_rows(_COLUMNS, lines, style)
@@ -212,23 +279,56 @@ def _print(answer: GuaranteeAnswer, style: Format, predicate: PredicateGuarantee
         return
     sure = predicate.reliable_from()
     reliable = "for no count of it" if sure is None else f"from {sure:,} rows on"
+    if predicate.size == predicate.rows:
+        which = f"Over all {predicate.rows:,} rows of the table."
+    else:
+        which = (
+            f"Of {predicate.size:,} rows that meet the predicate at most {predicate.most:,} can "
+            f"have the value."
+        )
     print_paragraph(
-        f"Of {predicate.size:,} rows that meet the predicate at most {predicate.most:,} can have "
-        f"the value. The verdict is 'reliable' (standard error within 10%) {reliable}, and "
-        f"'hidden' (more than 50%) below {predicate.hidden_below():,}. 'normal' takes the error as "
-        f"normal; "
+        f"{which} The verdict is 'reliable' (standard error within 10%) {reliable}, and 'hidden' "
+        f"(more than 50%) below {predicate.hidden_below():,}. 'normal' takes the error as normal; "
         f"'truly' is what that says at each line."
     )
-    if predicate.groups == "random":
-        from countveil.maths.channel.common import random_belief, random_odds
+    if predicate.noise is not None:
+        _print_noise(predicate, *predicate.noise)
+    elif predicate.groups == "random":
+        _print_random(predicate, together=together)
 
-        share, ell = predicate.share, predicate.ell
-        print_paragraph(
-            f"Random groups: whoever knows which row is a person's, and expected no more than the "
-            f"share, believes a published value of this share with probability "
-            f"{random_belief(share, ell):.3f} (1/ell = {1 / ell:.3f}); seeing it multiplies its "
-            f"odds by {random_odds(share, ell):,.1f}."
-        )
+
+def _print_random(predicate: PredicateGuarantee, *, together: bool) -> None:
+    from countveil.maths.channel.common import random_belief, random_odds
+
+    share, ell = predicate.share, predicate.ell
+    groups, what = ("Columns together", "combination") if together else ("Random groups", "value")
+    own = (
+        " A row publishes its own combination with that probability, and a real row's in any case."
+        if together
+        else ""
+    )
+    print_paragraph(
+        f"{groups}: whoever knows which row is a person's, and expected no more than the share, "
+        f"believes a published {what} of this share with probability "
+        f"{random_belief(share, ell):.3f} (1/ell = {1 / ell:.3f}); seeing it multiplies its odds "
+        f"by {random_odds(share, ell):,.1f}.{own}"
+    )
+
+
+def _print_noise(predicate: PredicateGuarantee, gamma: float, values: int) -> None:
+    from countveil.maths.guarantees.odds import epsilon_of, largest_odds
+
+    different = predicate.groups == "mixed"
+    odds = largest_odds(gamma, values, predicate.ell, different=different)
+    epsilon = epsilon_of(gamma, values)
+    print_paragraph(
+        f"Bounded odds: every row first takes one of the {values:,} declared values with "
+        f"probability gamma = {gamma:.6g}. A linked row then changes the odds of a value by at "
+        f"most {odds:.4g}, and the whole release is epsilon-locally differentially private in each "
+        f"row's value, epsilon = {epsilon:.4g}, on condition that values, gamma and ell are fixed "
+        f"without looking at the table. The noise of all rows asked about is in the count. It is "
+        f"the sum of very many small errors, so it is taken as normal: there is no 'exact' line."
+    )
 
 
 def _digits(number: float | None) -> str | None:

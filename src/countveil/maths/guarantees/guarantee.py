@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
 
+from countveil.errors import SettingsError, option
 from countveil.maths.guarantees.binomial import (
     MOST_COUNT,
     as_written,
@@ -152,16 +153,49 @@ class Guarantee:
         return self._answer(asked, given, (exact, chebyshev), (self._off, self._off))
 
     def predicate(
-        self, *, rows: int, size: int, share: float, groups: str = "mixed"
+        self,
+        *,
+        rows: int,
+        size: int,
+        share: float,
+        groups: str = "mixed",
+        odds: float | None = None,
+        values: int | None = None,
     ) -> PredicateGuarantee:
         """The same for counts of a value among the rows of a predicate over other columns.
 
         `rows` are those of the table, `size` those of the predicate, `share` that of the value in
-        the table. `groups`: how it is published, 'mixed' or 'random'.
+        the table. `groups`: how it is published, 'mixed' or 'random'; a combination of columns that
+        are published together is a value with random groups. With `odds`, noise over so many
+        declared `values` comes first.
         """
         from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
 
-        return PredicateGuarantee(self.ell, rows, size, share, groups)
+        noise = None if odds is None else self._noise(odds, values, groups)
+        return PredicateGuarantee(self.ell, rows, size, share, groups, noise=noise)
+
+    def noised(
+        self, *, rows: int, odds: float, values: int | None, groups: str = "mixed"
+    ) -> PredicateGuarantee:
+        """The same for counts over the whole table of `rows`, where odds are bounded by noise."""
+        from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
+
+        noise = self._noise(odds, values, groups)
+        # Over all rows the error does not depend on the share of the value.
+        return PredicateGuarantee(self.ell, rows, rows, 1 / noise[1], groups, noise=noise)
+
+    def _noise(self, odds: float, values: int | None, groups: str) -> tuple[float, int]:
+        """Gamma, and the number of declared values, for this bound."""
+        from countveil.maths.guarantees.odds import gamma_for
+
+        if not (isinstance(odds, int | float) and 1 < odds < math.inf):
+            raise SettingsError(f"The bound on the odds must be a number above 1, got {odds!r}.")
+        if values is None or values < 2:
+            raise SettingsError(
+                f"A bound on the odds needs to know how many values are declared, at least 2: "
+                f"{option('values', 50)}; got {values!r}."
+            )
+        return gamma_for(odds, values, self.ell, different=groups == "mixed"), values
 
     def _answer(
         self,
@@ -210,6 +244,7 @@ def guarantee(ell: int) -> Guarantee:
 
     Each takes two of `count`, `error` and `probability` and finds the third: a number, which also
     has the ways to compute it beside it (`.exact`, `.chebyshev`, `.printed`, `.ways`).
-    `.predicate(rows=, size=, share=)` is about counts that combine a value with other columns.
+    `.predicate(rows=, size=, share=)` is about counts that combine a value with other columns, and
+    `.noised(rows=, odds=, values=)` about those of the whole table where odds are bounded.
     """
     return Guarantee(ell)

@@ -85,12 +85,17 @@ def noised_guarantee(
     The estimate of a count of the whole table is nearly normal: it has the noise of all rows.
     """
     lines = []
-    kept, q = 1 - gamma + gamma / values, gamma / values
     for count in counts:
-        others = max(rows - count, 0)
-        noise = count * kept * (1 - kept) + others * q * (1 - q)
-        drawn = (kept * count + q * others) * (1 - 1 / ell)
-        deviation = math.sqrt(noise + drawn) / (1 - gamma) if gamma < 1 else math.inf
+        deviation = noised_std_error(count, rows, ell, gamma, values)
         off = math.erfc(error * count / deviation / math.sqrt(2)) if deviation else 0.0
         lines.append({"count": count, "error": error, "chance_off": off})
     return lines
+
+
+def noised_std_error(count: float, rows: int, ell: int, gamma: float, values: int) -> float:
+    """Of the estimate, over the whole table, of the count of a value that `count` rows have."""
+    kept, q = 1 - gamma + gamma / values, gamma / values
+    others = max(rows - count, 0)
+    noise = count * kept * (1 - kept) + others * q * (1 - q)
+    drawn = (kept * count + q * others) * (1 - 1 / ell)
+    return math.sqrt(noise + drawn) / (1 - gamma) if gamma < 1 else math.inf

@@ -19,6 +19,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countveil.errors import SettingsError, option
 from countveil.maths.channel import ChannelView, keep_probability
@@ -35,7 +36,9 @@ class PredicateGuarantee:
     """What one ell promises about a value of this share among the rows of this predicate.
 
     With random groups any share is possible. `keep` is then the chance that a row publishes its own
-    place of the group, if that is not 1/ell; a common value of mixed groups is like that.
+    place of the group, if that is not 1/ell; a common value of mixed groups is like that. `noise`
+    is gamma and the number of declared values, where noise came before the groups; `size` may then
+    be all rows, whose counts carry that noise too.
     """
 
     ell: int
@@ -44,6 +47,7 @@ class PredicateGuarantee:
     share: float
     groups: str = "mixed"
     keep: float | None = None
+    noise: tuple[float, int] | None = None
     variance: tuple[float, float, float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +69,23 @@ class PredicateGuarantee:
 
     def _view(self) -> ChannelView:
         """The channel of the value."""
-        known = np.array([self.share * self.rows])
+        groups = self._groups_view(np.array([self._noised_share * self.rows]))
+        if self.noise is None:
+            return groups
+        # Loaded only where there is noise.
+        from countveil.maths.channel.noised_view import NoisedView
+
+        return NoisedView.of(groups, *self.noise)
+
+    @property
+    def _noised_share(self) -> float:
+        """The share that is expected after the noise, of which groups are formed."""
+        if self.noise is None:
+            return self.share
+        gamma, values = self.noise
+        return (1 - gamma) * self.share + gamma / values
+
+    def _groups_view(self, known: NDArray[np.float64]) -> ChannelView:
         if self.groups == "random":
             # Loaded only where groups are random.
             from countveil.maths.channel.skewed_views import RandomView
@@ -83,12 +103,13 @@ class PredicateGuarantee:
             )
         if self.rows < self.ell:
             raise SettingsError(f"ell = {self.ell} needs at least as many rows, got {self.rows}.")
-        if self.size >= self.rows:
+        whole = self.noise is not None and self.size == self.rows
+        if self.size >= self.rows and not whole:
             raise SettingsError(
                 f"size must be less than rows ({self.rows:,}), got {self.size:,}. The count of a "
                 f"value over the whole table needs no predicate: leave out rows, size and share."
             )
-        if self.groups == "mixed" and self.share * self.ell > 1:
+        if self.groups == "mixed" and self._noised_share * self.ell > 1:
             raise SettingsError(
                 f"A value with a share of {self.share:g} is too frequent for ell = {self.ell}: at "
                 f"most 1/ell = {1 / self.ell:.4g} is eligible. With {option('groups', 'random')} "
@@ -98,6 +119,8 @@ class PredicateGuarantee:
     @property
     def most(self) -> int:
         """The largest count that (P, s) can have."""
+        if self.size == self.rows:
+            return self.rows
         return min(self.size, round(self.share * self.rows))
 
     def std_error(self, count: float) -> float:

@@ -70,7 +70,12 @@ def statement(
         *([_one_row(rows, plain, published)] if plain else []),
         *(column.one_row(rows, sorted(published[column.name])) for column in special),
         *(column.odds.bound(column.name) for column in special if column.odds is not None),
-        _by_design(ells, noised, repeats=any(column.repeats for column in special)),
+        _by_design(
+            rows,
+            ells,
+            [column for column in special if column.odds is not None],
+            repeats=any(column.repeats for column in special),
+        ),
         (
             "What breaks it. A second release of the same people that was drawn independently; "
             "publishing or losing the key, the seed, the groups or the source; several protected "
@@ -135,7 +140,29 @@ def _of(noised: Sequence[str]) -> str:
     return f" Of {', '.join(noised)} it is said of the values after the noise."
 
 
-def _by_design(ells: Mapping[str, int], noised: Sequence[str], *, repeats: bool) -> str:
+def _by_design(
+    rows: int,
+    ells: Mapping[str, int],
+    bounded: Sequence[SpecialColumn],
+    *,
+    repeats: bool,
+) -> str:
+    names = {column.name for column in bounded}
+    plain = {name: ell for name, ell in ells.items() if name not in names}
+    parts = [_whole_counts(plain, repeats=repeats)] if plain else []
+    if bounded:
+        parts.append(_noised_counts(rows, bounded))
+    return (
+        f"What is open by design. {' '.join(parts)} Large "
+        f"counts that combine a protected column with other columns can be estimated well, and are "
+        f"meant to be. What is uncertain is who has a value, and small counts that combine "
+        f"columns: they carry the noise of all rows that meet the conditions on the other columns. "
+        f"A small count that large counts already predict is not hidden. Neither is whether "
+        f"somebody is in the table, nor any unprotected value."
+    )
+
+
+def _whole_counts(ells: Mapping[str, int], *, repeats: bool) -> str:
     sizes = "; ".join(
         f"with ell = {ell}, the published count of a value that 5 rows have is within {_NEAR:.0%} "
         f"of it with probability {chance_within(5, ell, _NEAR):.2f}, that of a value that 100 rows "
@@ -146,25 +173,29 @@ def _by_design(ells: Mapping[str, int], noised: Sequence[str], *, repeats: bool)
     )
     less = " (for values that a group may hold more than once, times the root of 1 - f/N)"
     return (
-        f"What is open by design. How many rows of the whole table have a value is published "
+        f"How many rows of the whole table have a value is published "
         f"nearly as it is, for rare values too: if f rows have it, the published count is f on "
         f"average, with a standard error of the root of f (1 - 1/ell){less if repeats else ''}: "
         f"{sizes}. This is said of the published count, not of every guess: one that hedges "
-        f"between neighbouring counts is near somewhat more often.{_with_noise(noised)} Large "
-        f"counts that combine a protected column with other columns can be estimated well, and are "
-        f"meant to be. What is uncertain is who has a value, and small counts that combine "
-        f"columns: they carry the noise of all rows that meet the conditions on the other columns. "
-        f"A small count that large counts already predict is not hidden. Neither is whether "
-        f"somebody is in the table, nor any unprotected value."
+        f"between neighbouring counts is near somewhat more often."
     )
 
 
-def _with_noise(noised: Sequence[str]) -> str:
-    if not noised:
-        return ""
+def _noised_counts(rows: int, bounded: Sequence[SpecialColumn]) -> str:
+    """Of columns with noise, whose published counts are not the estimates."""
+    errors = []
+    for column in bounded:
+        assert column.odds is not None  # noqa: S101 - that is what they are
+        rare, frequent = (
+            column.odds.std_error(count, rows, column.ell) for count in (1, max(1, rows // 100))
+        )
+        errors.append(
+            f"of {column.name} with a standard error of {rare:,.0f} rows for a value that hardly "
+            f"any row has, and of {frequent:,.0f} for one that 1% of the rows have"
+        )
     return (
-        f" Of {', '.join(noised)} it is said of the values after the noise; true counts are "
-        f"estimated from them, with a larger error."
+        f"Where noise came first, how many rows of the whole table have a value is not published "
+        f"as it is; it can be estimated, {'; '.join(errors)}."
     )
 
 

@@ -21,6 +21,7 @@ from countveil.maths.channel.common import (
     random_belief_without,
     random_odds,
 )
+from countveil.maths.guarantees.odds import noised_std_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,10 @@ class StatedOdds:
     epsilon: float
     values: int
     confirmed: bool = False
+
+    def std_error(self, count: float, rows: int, ell: int) -> float:
+        """Of the estimated count, over the whole table, of a value that `count` rows have."""
+        return noised_std_error(count, rows, ell, self.gamma, self.values)
 
     def how(self, name: str) -> str:
         """What was done first."""
@@ -258,16 +263,24 @@ class SpecialColumn:
         )
 
 
-def beliefs_in_truth(shares: NDArray[np.float64], kept: NDArray[np.float64]) -> tuple[float, float]:
+def beliefs_in_truth(
+    shares: NDArray[np.float64],
+    kept: NDArray[np.float64],
+    published: NDArray[np.float64] | None = None,
+) -> tuple[float, float]:
     """In a person's true value, of somebody who knows the row and the shares of all values.
 
-    `kept` is how likely a row publishes its true value, which is then the belief in it too, since
-    published counts are unbiased. If it publishes another, a value of share p is believed at about
-    p (1 - kept) / (1 - p). Leaves the average over the people, and what 1 in 100 of them reach.
+    `kept` is how likely a row publishes its true value. It is then also the belief in it where the
+    shares of `published` values are those of true ones, as they are without noise; else it is in
+    the proportion of the two. If a row publishes another value, one of share p is believed at about
+    p (1 - kept) / (1 - published). Leaves the average over the people, and what 1 in 100 of them
+    reach.
     """
-    rest = np.minimum(shares * (1 - kept) / np.maximum(1 - shares, 1e-9), 1.0)
+    shown = shares if published is None else published
+    own = np.minimum(shares * kept / np.maximum(shown, 1e-12), 1.0)
+    rest = np.minimum(shares * (1 - kept) / np.maximum(1 - shown, 1e-9), 1.0)
     belief, people = (
-        np.concatenate([kept, rest]),
+        np.concatenate([own, rest]),
         np.concatenate([shares * kept, shares * (1 - kept)]),
     )
     order = np.argsort(-belief, kind="stable")
