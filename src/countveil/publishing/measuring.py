@@ -141,7 +141,7 @@ def _joined(
     }
     shape = tuple(map(len, known))
 
-    def seen(published: Codes, rows: int) -> ChannelView:
+    def view_of(published: Codes, rows: int) -> ChannelView:
         return joint_view(published.reshape(shape).astype(np.float64), rows, ell)
 
     return PrivateColumn(
@@ -149,9 +149,10 @@ def _joined(
         ell,
         largest_ell(vectors.counts),
         counts,
-        measuring.answers(names, seen, randomness.stream("ask", *names)),
-        measuring.exposure(names, seen, randomness.stream("exposure", *names)),
+        measuring.answers(names, view_of, randomness.stream("ask", *names)),
+        measuring.exposure(names, view_of, randomness.stream("exposure", *names)),
         "random",
+        columns=names,
     )
 
 

@@ -87,8 +87,9 @@ def exposure_points(name: str, found: Exposure) -> list[str]:
         )
     if added:
         points.append(
-            f"{share_text(added)} of the people come to be believed at {_HIGH} or more by the "
-            f"release ({share_text(now)} are, in all). A larger ell or fewer columns lowers it."
+            f"The {name} of {share_text(added)} of the people comes to be believed at {_HIGH} or "
+            f"more by the release ({share_text(now)} are, in all). A larger ell or fewer columns "
+            f"lowers it."
         )
     return points
 

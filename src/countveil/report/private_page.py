@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -82,9 +82,9 @@ class MeasuredAnswers:
 class PrivateColumn:
     """A protected column as the publisher knows it; `counts` are pairs of true and published.
 
-    Columns together are one, of combinations of values. `kept` is how likely a row publishes its
-    true value, for common values. `noise` is gamma and the number of declared values, if noise came
-    before the groups.
+    Columns together are one, of combinations of values of `columns`. `kept` is how likely a row
+    publishes its true value, for common values. `noise` is gamma and the number of declared values,
+    if noise came before the groups.
     """
 
     name: str
@@ -96,6 +96,12 @@ class PrivateColumn:
     groups: str = "mixed"
     kept: Mapping[Any, float] = field(default_factory=dict)
     noise: tuple[float, int] | None = None
+    columns: tuple[str, ...] = ()
+
+    @property
+    def called(self) -> str:
+        """Its name and how it is protected."""
+        return f"{self.name}{' together' if self.columns else ''} (ell = {self.ell})"
 
     def estimate(self, published: float, rows: int) -> float:
         """What the published count says of the true one: the same, but for noise."""
@@ -134,7 +140,10 @@ def private_page(
     trial: bool = False,
 ) -> str:
     """The whole page; of a `trial`, nothing was published."""
-    sections = [part for c in columns for part in exposure_sections(c.name, c.exposure)]
+    together = {name: column.name for column in columns for name in column.columns}
+    sections = []
+    for column in columns:
+        sections += _exposure(column, together.get(column.name, ""))
     sections.append(_eligibility(rows, dropped, columns))
     for column in columns:
         sections += [_true_counts(rows, column), _measured(column)]
@@ -159,13 +168,27 @@ def private_page(
     return page(f"Private report: {named}", sections, warning=_WARNING, lead=lead, board=board)
 
 
+def _exposure(column: PrivateColumn, together: str) -> list[Section]:
+    """Exposure; for a column of a set, with a word about the set."""
+    first, *rest = exposure_sections(column.name, column.exposure)
+    if not together:
+        return [first, *rest]
+    more = (
+        f"This is from the published {column.name} alone. What else a row publishes of {together} "
+        f"comes from the same other row, and tells more where the columns are associated: the "
+        f"exposure of {together} has it."
+    )
+    return [replace(first, after=[*first.after, more]), *rest]
+
+
 def _board(
     rows: int,
     columns: Sequence[PrivateColumn],
     about: About,
     codebook: Sequence[CodebookEntry],
 ) -> Board:
-    protected = ", ".join(f"{column.name} (ell = {column.ell})" for column in columns)
+    joined = {name for column in columns for name in column.columns}
+    protected = ", ".join(column.called for column in columns if column.name not in joined)
     facts = [
         ("Published", about.published),
         ("Contact", about.contact),

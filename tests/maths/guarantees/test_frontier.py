@@ -20,7 +20,10 @@ SHAPES: dict[str, Callable[[int], Floats]] = {
     "falling": lambda size: np.arange(size, 0, -1) / np.arange(size + 1).sum(),
     "skewed": lambda size: np.append(0.8, np.full(size - 1, 0.2 / (size - 1))),
     "geometric": lambda size: 0.5 ** np.arange(size) / (0.5 ** np.arange(size)).sum(),
-}
+    "two kinds": lambda size: np.where(np.arange(size) < size / 2, 9.0, 1.0) / (
+        9 * -(-size // 2) + size // 2
+    ),
+}  # fmt: skip
 
 
 def some_channel(rng: np.random.Generator, values: int, outputs: int, sharp: float) -> Floats:
@@ -29,8 +32,8 @@ def some_channel(rng: np.random.Generator, values: int, outputs: int, sharp: flo
 
 
 @given(
-    st.integers(2, 7),
-    st.integers(0, 6),
+    st.integers(2, 12),
+    st.integers(0, 12),
     st.floats(0.02, 20),
     st.sampled_from(sorted(SHAPES)),
     st.integers(0, 2**32 - 1),
@@ -45,7 +48,7 @@ def test_no_random_channel_beats_the_bound(
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("values", "outputs"), [(2, 2), (3, 3), (3, 6), (5, 5), (6, 8)])
+@pytest.mark.parametrize(("values", "outputs"), [(2, 2), (2, 5), (3, 3), (3, 6), (5, 5), (6, 8)])
 def test_no_optimised_channel_beats_the_bound(values: int, outputs: int, shape: str) -> None:
     """A search that lowers the variance at a given belief comes near the bound and stops there."""
     shares = SHAPES[shape](values)
@@ -76,6 +79,42 @@ def _normalised(logits: Floats) -> Floats:
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     channel: Floats = powers / powers.sum(axis=1, keepdims=True)
     return channel
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("values", [9, 15])
+def test_no_small_change_of_the_best_channel_beats_the_bound(values: int, shape: str) -> None:
+    """Beside random groups, with more outputs than values: any step leads away, however small."""
+    shares = SHAPES[shape](values)
+    best = np.log(np.maximum(random_channel(shares, 3), 1e-12))
+    # Every output twice: what is told is the same.
+    twice = np.concatenate([best, best], axis=1)
+    rng = np.random.default_rng(values)
+    assert standing(_normalised(twice), shares).distance == pytest.approx(1, abs=1e-9)
+    for size in (0.3, 0.03, 0.003):
+        for start in (best, twice):
+            for _ in range(25):
+                here = standing(_normalised(start + size * rng.normal(size=start.shape)), shares)
+                assert here.variance >= here.bound * (1 - 1e-9)
+
+
+@given(
+    st.integers(2, 9),
+    st.floats(0.01, 1),
+    st.integers(2, 8),
+    st.sampled_from(sorted(SHAPES)),
+)
+def test_noise_before_groups_leaves_the_frontier(
+    values: int, gamma: float, ell: int, shape: str
+) -> None:
+    """Noise mixes in even shares; where shares are even it is on the bound, elsewhere above."""
+    shares = SHAPES[shape](values)
+    noise = (1 - gamma) * np.eye(values) + gamma / values
+    noised = shares @ noise
+    here = standing(noise @ random_channel(noised, ell), shares)
+    assert here.variance >= here.bound * (1 - 1e-6) - 1e-9
+    if shape == "even" and gamma < 0.9:
+        assert here.distance == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -92,11 +92,12 @@ def _print_guarantee(manifest: Manifest) -> None:
     """How likely counts over the whole table are off."""
     for name, entry in manifest.sensitive.items():
         error = entry.guarantee[0]["error"]
+        what = "published" if entry.odds is None else "estimated"
         print_paragraph(
-            f"{name}: how likely the published count of a value is off by more than {error:.0%}, "
+            f"{name}: how likely the {what} count of a value is off by more than {error:.0%}, "
             f"by the number of rows that have the value"
         )
-        if entry.groups == "random" or entry.common:
+        if (entry.groups == "random" or entry.common) and entry.odds is None:
             print_paragraph(
                 "A value that groups may hold more than once is off less often, if it is frequent."
             )
@@ -115,17 +116,30 @@ def _print_about(manifest: Manifest) -> None:
 
 def _columns(manifest: Manifest) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     rows: list[tuple[object, ...]] = []
-    repeats = any(entry.groups == "random" or entry.common for entry in manifest.sensitive.values())
+    special = bool(manifest.together) or any(
+        entry.groups == "random" or entry.common or entry.odds is not None
+        for entry in manifest.sensitive.values()
+    )
     for column in manifest.columns:
         entry = manifest.sensitive.get(column.name)
         ell, values = (entry.ell, len(entry.domain)) if entry else (None, None)
         role = "weight" if column.name == manifest.weight else column.role
-        groups = (_groups(entry) if entry else None,) if repeats else ()
-        rows.append((column.name, column.type, role, ell, values, *groups))
-    return ("column", "type", "role", "ell", "values", *(("groups",) if repeats else ())), rows
+        groups = (_groups(entry, _partners(manifest, column.name)) if entry else None,)
+        rows.append((column.name, column.type, role, ell, values, *(groups if special else ())))
+    return ("column", "type", "role", "ell", "values", *(("groups",) if special else ())), rows
 
 
-def _groups(entry: SensitiveColumn) -> str:
-    """How they were formed."""
-    names = ", ".join("(missing)" if value is None else str(value) for value in entry.common)
-    return f"{entry.groups}, common: {names}" if names else entry.groups
+def _partners(manifest: Manifest, name: str) -> str:
+    """The set of columns that share one draw with this one."""
+    return next((", ".join(names) for names in manifest.together if name in names), "")
+
+
+def _groups(entry: SensitiveColumn, partners: str) -> str:
+    """How they were formed, and what came before."""
+    parts = [f"together: {partners}" if partners else entry.groups]
+    if entry.common:
+        names = ("(missing)" if value is None else str(value) for value in entry.common)
+        parts.append(f"common: {', '.join(names)}")
+    if entry.odds is not None:
+        parts.append(f"odds at most {entry.odds.at_most:g}")
+    return ", ".join(parts)
