@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import countveil.cli.app
 from countveil.cli.options.recipe import known_options
 from countveil.comparing import lineup
 from countveil.comparing.baselines.measure import on_frontier
+from countveil.comparing.odds_entrants import odds_lineup
+from countveil.comparing.together_entrants import together_lineup
 from countveil.display import readable
 from countveil.maths.channel import ChannelView
 from countveil.maths.channel.common import (
@@ -216,6 +219,51 @@ def test_the_table_of_the_frontier_is_where_methods_stand() -> None:
             assert rows[shown][place] == f"{found.mean_belief:.3f}".removeprefix("0")
             said = float(rows[shown][place + 1].replace(",", ""))
             assert said == pytest.approx(found.distance, rel=1e-3)
+
+
+def _where(text: str, shown: str) -> list[str]:
+    """The cells of the line of a table that begins with these words."""
+    line = next(line for line in text.split("\n") if line.startswith(f"| {shown} |"))
+    return [cell.strip() for cell in line.strip("|").split("|")][1:]
+
+
+def test_the_frontier_has_columns_together_and_bounded_odds() -> None:
+    text = (ROOT / "docs/theory/frontier.md").read_text()
+    table = cv.generate(20_000, seed=1)
+    assert table is not None
+    codes = [table[name].combine_chunks().dictionary_encode() for name in ("occupation", "salary")]
+    places = [column.indices.to_numpy() for column in codes]
+    shape = tuple(len(column.dictionary) for column in codes)
+    pairs = np.bincount(np.ravel_multi_index(places, shape), minlength=math.prod(shape))
+    together = {one.name: one.method for one in together_lineup(pairs, shape, 5, 0.05, 100)}
+    counts = np.bincount(places[0])
+    odds = {one.name: one.method for one in odds_lineup(counts, 5, 20, 0.05, 100)}
+    for histogram, methods, shown in (
+        (pairs, together, {
+            "together, ell = 5": "countveil, together",
+            "each column apart, mixed groups, ell = 5": "countveil, apart",
+            "together, ell = 12": "together, larger ell",
+            "invariant PRAM of pairs, B as together": "PRAM, same belief",
+            "k-RR of pairs, B as together": "k-RR, same belief",
+        }),
+        (counts, odds, {
+            "noise, then mixed groups": "ours, bounded",
+            "noise, then random groups": "ours, random",
+            "mixed groups without noise": "ours, no noise",
+            "plain k-RR with the same K": "k-RR, same K",
+            "k-RR with the same B": "k-RR, same belief",
+            "invariant PRAM with the same B": "PRAM, same belief",
+        }),
+    ):  # fmt: skip
+        for name, method_name in shown.items():
+            method = methods[method_name]
+            assert method is not None
+            found = on_frontier(method, histogram)
+            assert found is not None
+            belief, over, *factor = _where(text, name)
+            assert belief == f"{found.mean_belief:.3f}".removeprefix("0")
+            assert float(over) == pytest.approx(found.distance, rel=2e-3)
+            assert not factor or float(factor[0]) == pytest.approx(found.odds, rel=6e-3)
 
 
 def test_the_guide_to_databases_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
