@@ -93,7 +93,8 @@ def test_any_edited_field_is_noticed(release: tuple[str, Path]) -> None:
     special = [path for path in parts(content) if "odds" in path or "together" in path]
     assert len(special) >= 3
     for path in special:
-        for to in (None, 3, "x", [], {}, lambda old: [old]):
+        others: tuple[Any, ...] = (None, 3, "x", [], {}, lambda old: [old])
+        for to in others:
             edited = changed(content, path, to)
             if edited == content:
                 continue

@@ -163,6 +163,7 @@ def _special(
             common.get(name, ()),
             value_text,
             _stated(sensitive[name]),
+            next((names for names in protecting.together if name in names), ()),
         )
         for name in names
     ]

@@ -93,9 +93,9 @@ class Protected:
         return "the missing value" if value is None else f"{value!r}"
 
     @property
-    def options(self) -> str:
+    def options(self) -> Mapping[str, object]:
         """What `countveil guarantee` has to be told of it."""
-        return ""
+        return {}
 
     def keeps(self, value: Any) -> float:
         """How likely a row with this value publishes it."""

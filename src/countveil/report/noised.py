@@ -9,7 +9,7 @@ column. Theory: docs/theory/odds.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,9 +69,10 @@ class NoisedColumn(Protected):
         return self.grouped.any_share
 
     @property
-    def options(self) -> str:
+    def options(self) -> Mapping[str, object]:
         """What `countveil guarantee` has to be told of it."""
-        return f"{self.grouped.options} --odds {self.odds.at_most:g} --values {self.values}"
+        bound = {"odds": f"{self.odds.at_most:g}", "values": self.values}
+        return {**self.grouped.options, **bound}
 
     @property
     def notes(self) -> Sequence[str]:

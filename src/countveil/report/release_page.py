@@ -279,13 +279,14 @@ def _questions(
     if not first.any_share:
         share = min(share, 1 / first.ell)
     rows = f" --rows {first.rows}"
+    more = "".join(f" --{name} {value}" for name, value in first.options.items())
     privacy = (
         f"countveil guarantee privacy --ell {first.ell} --count 5 --error 0.3"
-        f"{rows + first.options if '--odds' in first.options else ''}"
+        f"{rows + more if 'odds' in first.options else ''}"
     )
     utility = (
         f"countveil guarantee utility --ell {first.ell} --error 0.2 --probability 0.05"
-        f"{rows} --size {max(1, first.rows // 10)} --share {share:.4g}{first.options}"
+        f"{rows} --size {max(1, first.rows // 10)} --share {share:.4g}{more}"
     )
     return Section(
         "How to query it",

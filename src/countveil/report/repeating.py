@@ -9,7 +9,7 @@ values".
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -48,9 +48,9 @@ class RepeatingColumn(Protected):
         return self.groups == "random"
 
     @property
-    def options(self) -> str:
+    def options(self) -> Mapping[str, object]:
         """What `countveil guarantee` has to be told of it."""
-        return " --groups random" if self.groups == "random" else ""
+        return {"groups": "random"} if self.groups == "random" else {}
 
     def keeps(self, value: Any) -> float:
         """How likely a row with this value publishes it."""

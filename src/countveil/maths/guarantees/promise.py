@@ -87,7 +87,7 @@ def statement(
 
 
 def _how(plain: Mapping[str, int], special: Sequence[SpecialColumn]) -> str:
-    others = [column.how() for column in special]
+    others = [said for column in special if (said := column.how())]
     if not plain:
         return " ".join(others)
     which = f"For {', '.join(plain)}" if special else "For each of them"

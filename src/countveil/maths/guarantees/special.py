@@ -82,7 +82,8 @@ class SpecialColumn:
 
     Of each common value the name, the published count, and the belief in it where it is published.
     `without_common`: the belief in a published value, on average and at most, of someone who knows
-    that a person has none of them.
+    that a person has none of them. `together`: the columns with which it shares its groups and its
+    draw, itself included.
     """
 
     name: str
@@ -91,6 +92,7 @@ class SpecialColumn:
     common: tuple[tuple[str, int, float], ...] = ()
     without_common: tuple[float, float] = (1.0, 1.0)
     odds: StatedOdds | None = None
+    together: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -101,6 +103,7 @@ class SpecialColumn:
         common: Sequence[Any],
         text: Callable[[Any], str],
         odds: StatedOdds | None = None,
+        together: tuple[str, ...] = (),
     ) -> Self:
         """From ell and groups, published counts and the common values, as anybody could.
 
@@ -108,7 +111,7 @@ class SpecialColumn:
         """
         ell, groups = settings
         if not common:
-            return cls(name, ell, groups, odds=odds)
+            return cls(name, ell, groups, odds=odds, together=together)
         values = list(published)
         there = [value for value in common if value in published]
         places = np.array([values.index(value) for value in there], np.int64)
@@ -132,7 +135,18 @@ class SpecialColumn:
 
     def how(self) -> str:
         """How its rows were published."""
+        if self.together:
+            return self._shared() if self.name == self.together[0] else ""
         return " ".join([*([self.odds.how(self.name)] if self.odds else []), self._groups()])
+
+    def _shared(self) -> str:
+        """Of a set of columns this is said once."""
+        return (
+            f"For {_listed(self.together)} together every row was put into one secret group of at "
+            f"least {self.ell} rows, chosen at random whatever their values, and each row "
+            f"publishes the values of one row of its group in all of these columns, every row of "
+            f"the group, itself included, with the same probability."
+        )
 
     def _groups(self) -> str:
         if self.groups == "mixed" and not self.common:
