@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from countveil.maths.guarantees import chance_off
-from countveil.maths.guarantees.odds import noised_guarantee
+from countveil.maths.guarantees.odds import after_noise, noised_guarantee
 from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
 from countveil.maths.guarantees.special import beliefs_in_truth
 from countveil.release import OddsBound
@@ -99,11 +99,9 @@ class NoisedColumn(Protected):
 
     def std_error(self, count: float, value: Any = ANY_VALUE) -> float:
         """The standard error of the estimate, over the whole table, of a count."""
-        kept, q = self._kept
-        others = max(self.rows - count, 0.0)
-        noise = count * kept * (1 - kept) + others * q * (1 - q)
-        groups = self.grouped.std_error(kept * count + q * others, value) ** 2
-        return math.sqrt(noise + groups) / (1 - self.odds.gamma)
+        noised, variance = after_noise(count, self.rows, self.odds.gamma, self.values)
+        groups = self.grouped.std_error(noised, value) ** 2
+        return math.sqrt(variance + groups) / (1 - self.odds.gamma)
 
     def beliefs(self) -> tuple[float, float]:
         """In a person's true value: on average over the people, and what 1 in 100 reach."""

@@ -114,12 +114,13 @@ class PrivateColumn:
         """Of the estimated count of a value that `count` of the rows have."""
         if self.noise is None:
             return math.sqrt(max(0.0, self._drawn(count, value, rows)))
+        # Loaded only where there is noise.
+        from countveil.maths.guarantees.odds import after_noise
+
         gamma, values = self.noise
-        q = gamma / values
-        kept, others = 1 - gamma + q, rows - count
-        noise = count * kept * (1 - kept) + others * q * (1 - q)
-        drawn = max(0.0, self._drawn(kept * count + q * others, value, rows))
-        return math.sqrt(noise + drawn) / (1 - gamma)
+        noised, variance = after_noise(count, rows, gamma, values)
+        drawn = max(0.0, self._drawn(noised, value, rows))
+        return math.sqrt(variance + drawn) / (1 - gamma)
 
     def _drawn(self, count: float, value: Any, rows: int) -> float:
         """The variance that the groups give to a published count."""

@@ -93,9 +93,16 @@ def noised_guarantee(
 
 
 def noised_std_error(count: float, rows: int, ell: int, gamma: float, values: int) -> float:
-    """Of the estimate, over the whole table, of the count of a value that `count` rows have."""
-    kept, q = 1 - gamma + gamma / values, gamma / values
-    others = max(rows - count, 0)
-    noise = count * kept * (1 - kept) + others * q * (1 - q)
-    drawn = (kept * count + q * others) * (1 - 1 / ell)
-    return math.sqrt(noise + drawn) / (1 - gamma) if gamma < 1 else math.inf
+    """Of the estimate, over the whole table, of the count of a value that `count` rows have.
+
+    With groups of different values; frequent ones of other groups have a smaller error.
+    """
+    noised, variance = after_noise(count, rows, gamma, values)
+    drawn = noised * (1 - 1 / ell)
+    return math.sqrt(variance + drawn) / (1 - gamma) if gamma < 1 else math.inf
+
+
+def after_noise(count: float, rows: int, gamma: float, values: int) -> tuple[float, float]:
+    """How many rows have a value after the noise, if `count` had it: the mean and the variance."""
+    kept, q, others = 1 - gamma + gamma / values, gamma / values, max(rows - count, 0.0)
+    return kept * count + q * others, count * kept * (1 - kept) + others * q * (1 - q)
