@@ -20,10 +20,11 @@ import pytest
 
 import countveil as cv
 from countveil.auditing import promised
-from countveil.auditing.attacks import common_values, repetition
-from countveil.auditing.target import AttackedColumn
+from countveil.auditing.attacks import repetition
+from countveil.auditing.attacks.by_method import common_values
+from countveil.auditing.target import AttackedColumn, Target
 from countveil.errors import SettingsError
-from countveil.maths.channel.common import frequent_values
+from countveil.maths.channel.common import beliefs_without_common, frequent_values
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.mechanism import draw, random_groups
 from countveil.randomness import Randomness
@@ -280,10 +281,22 @@ def test_groups_stay_within_what_the_tests_concede_about_common_values() -> None
         assert least[rare] @ counts[rare] <= shown @ counts[rare] <= most[rare] @ counts[rare]
 
 
-def test_noise_before_groups_is_refused(tmp_path: Path) -> None:
-    table = skewed(800)
-    domain = sorted({str(value) for value in table["country"].to_pylist()})
-    cv.publish(table, {"country": 4}, tmp_path / "r", odds=20, domain={"country": domain},
-               groups="random")  # fmt: skip
-    with pytest.raises(SettingsError, match="noise before them; column 'country'"):
-        cv.audit(table, {"country": 4}, release=tmp_path / "r", domain={"country": domain})
+def test_who_rules_common_values_out_is_judged_by_the_promised_figure() -> None:
+    """Tested are those who publish their own and those who publish no common value: its parts."""
+    counts = np.array([900, 300, 200, 150, 60, 40])
+    truth = np.repeat(np.arange(counts.size), counts)
+    column = AttackedColumn("x", 4, "mixed", counts, counts, truth, truth, (0,))
+    average, _ = beliefs_without_common(counts, 4, np.array([0]))
+    least, most = common_values.shown_between(column, everybody=True)
+    shown, kept = (least + most) / 2, promised.kept_chances(column)
+    rare = slice(1, None)
+    expected = float(counts[rare] @ kept[rare]) / float(counts[rare] @ shown[rare])
+    # Two of the groups are larger, which the promise leaves out.
+    assert average == pytest.approx(expected, rel=1e-3)
+    finding = common_values.attack(
+        Target(truth, truth, [], [column], truth.size), Randomness(1).stream("unused")
+    ).findings[1]
+    assert finding.claimed.startswith(f"{average:.4f} on average")
+    # Everybody publishes the truth here: that is not what is promised.
+    assert finding.p_value is not None
+    assert finding.p_value < 1e-9

@@ -35,6 +35,8 @@ def audit(
     groups: str = "mixed",
     common: Mapping[str, object] | str | None = None,
     residue: str = "absorb",
+    odds: float | None = None,
+    together: bool | Sequence[str] | Sequence[Sequence[str]] = False,
     seed: int | None = None,
     title: str = "",
     contact: str = "",
@@ -44,8 +46,9 @@ def audit(
     """Attack a release of `table`: what was learnt, beside what is promised.
 
     Without `release` a trial is published into a temporary place and attacked; with it, the folder
-    of a finished release of this table, as a real adversary would. The other options are those of
-    `publish`, and so is `recipe`; `title` and `contact` stand on the report. What comes back has
+    of a finished release of this table, as a real adversary would; it says itself how its groups
+    were formed, what is published together and what bounds the odds. The other options are those
+    of `publish`, and so is `recipe`; `title` and `contact` stand on the report. What comes back has
     `.exposure`, `.passed`, `.findings`, `.table()` and `.to_html()`; print it.
     """
     reading, shaping = table_options(
@@ -54,7 +57,7 @@ def audit(
     )  # fmt: skip
     return run_audit(
         table,
-        Protecting.of(sensitive, ell, groups, residue, seed, common),
+        Protecting.of(sensitive, ell, groups, residue, seed, common, odds, together),
         release=release,
         attacks=(attacks,) if isinstance(attacks, str) else tuple(attacks),
         reading=reading,

@@ -21,18 +21,21 @@ from countveil.auditing.case import (
     AuditedTable,
     as_published,
     check_columns,
+    check_declared,
     fitting_manifest,
     planned_case,
     release_case,
+    with_declared,
 )
 from countveil.auditing.findings import Outcome, judged, too_few
-from countveil.auditing.linking import true_columns
+from countveil.auditing.linking import Protected, true_columns
 from countveil.auditing.promised import promised_beliefs
 from countveil.auditing.summary import Audit, MeasuredColumn
 from countveil.auditing.target import LEAST_LINKED
 from countveil.errors import SettingsError, option
 from countveil.maths.channel import view_of_release
 from countveil.maths.groups import check_eligible
+from countveil.publishing.bounded_odds import declare_domains
 from countveil.publishing.common_values import common_places
 from countveil.publishing.measuring import Measuring, ReleaseFiles
 from countveil.publishing.prepare import open_table, prepare
@@ -60,22 +63,14 @@ def run_audit(
     """Attack the planned release of `table`, or the one in the folder `release`."""
     wanted = _wanted(attacks)
     reading, shaping = reading or Reading(), (shaping or Shaping()).seeded(protecting.seed)
-    if release is not None and shaping.one_per is not None and shaping.one_per.row == "any":
-        raise SettingsError(
-            f"{option('one_per')} drew the rows of the release, and draws others now. Audit the "
-            f"table of these rows, or a plan, without {option('release')}."
-        )
+    _check_possible(table, shaping, finished=release is not None)
     progress: Progress = reading.progress or (lambda _stage, _done, _total: None)
-    if hasattr(table, "read_next_batch"):
-        raise SettingsError(
-            "An audit reads the table several times, and a stream can be read only once. Give a "
-            "file, or read the stream into a table first."
-        )
     progress("reading", 0, 0)
     folder = None if release is None else Path(release)
-    manifest = None if folder is None else fitting_manifest(folder, protecting.columns)
+    manifest = None if folder is None else fitting_manifest(folder, protecting)
     if manifest is not None:
         protecting = as_published(protecting, manifest)
+        shaping = with_declared(shaping, protecting, manifest)
     audited = _read(table, protecting, reading, shaping, manifest)
     with tempfile.TemporaryDirectory(prefix="audit-") as place:
         scratch = Path(place)
@@ -97,7 +92,22 @@ def run_audit(
         case.planned, judged(outcome.findings), outcome.charts, measured, about or About(),
         codebook_of(case.manifest, case.prepared.source.value_ranges(list(case.truth))),
         case.common_values(), {column.name: promised_beliefs(column) for column in target},
+        case.target.together, {c.name: c.odds for c in target if c.odds is not None},
     )  # fmt: skip
+
+
+def _check_possible(table: object, shaping: Shaping, *, finished: bool) -> None:
+    """The same rows must be there again."""
+    if finished and shaping.one_per is not None and shaping.one_per.row == "any":
+        raise SettingsError(
+            f"{option('one_per')} drew the rows of the release, and draws others now. Audit the "
+            f"table of these rows, or a plan, without {option('release')}."
+        )
+    if hasattr(table, "read_next_batch"):
+        raise SettingsError(
+            "An audit reads the table several times, and a stream can be read only once. Give a "
+            "file, or read the stream into a table first."
+        )
 
 
 def _wanted(attacks: Sequence[str]) -> Collection[str]:
@@ -115,9 +125,11 @@ def _read(
     manifest: Manifest | None,
 ) -> AuditedTable:
     source = open_table(table, reading, shaping, protecting.names)
-    prepared = prepare(source, protecting.ell, shaping)
+    prepared = prepare(source, protecting.ell_unless_bounded, shaping)
     if manifest is not None:
         check_columns(prepared, manifest)
+        check_declared(prepared, manifest)
+    declare_domains(prepared, protecting.columns, shaping)
     common: dict[str, tuple[int, ...]] = {}
     for name, choice in protecting.columns.items():
         histogram = prepared.source.histogram(name)
@@ -126,9 +138,12 @@ def _read(
             places = common_places(name, histogram, choice)
         if places:
             common[name] = places
-        check_eligible(
-            name, histogram.counts, choice, lambda _place: "its most frequent value", common=places
-        )
+        # After noise, groups are formed of other counts: the trial will tell.
+        if choice.odds is None:
+            check_eligible(
+                name, histogram.counts, choice, lambda _place: "its most frequent value",
+                common=places,
+            )  # fmt: skip
     return AuditedTable(table, reading, shaping, prepared, true_columns(prepared), common)
 
 
@@ -138,13 +153,16 @@ def _measured(case: AuditCase, randomness: Randomness) -> dict[str, MeasuredColu
     names = [file.path for file in manifest.files]
     files = ReleaseFiles(case.folder, names, manifest.rows, manifest.columns)
     measuring = Measuring(case.prepared, files)
+    stated = Protected.by(manifest, case.settings, {n: case.truth[n].values for n in case.settings})
     measured = {}
     for name, choice in case.settings.items():
+        bound = stated.odds.get(name)
         seen = partial(
             view_of_release,
             ell=choice.ell,
             groups=choice.groups,
-            common=case.common.get(name, ()),
+            common=stated.common.get(name, ()),
+            noise=None if bound is None else (bound.gamma, len(case.truth[name].values)),
         )
         answers = measuring.answers(name, seen, randomness.stream("ask", name))
         exposure = measuring.exposure(name, seen, randomness.stream("exposure", name))
@@ -153,6 +171,12 @@ def _measured(case: AuditCase, randomness: Randomness) -> dict[str, MeasuredColu
         )
         measured[name] = MeasuredColumn(
             None if exposure is None else exposure.found, error if counts else None, counts
+        )
+    for columns in stated.together:
+        seen = partial(view_of_release, ell=case.settings[columns[0]].ell, groups="random")
+        exposure = measuring.exposure(columns, seen, randomness.stream("exposure", *columns))
+        measured[", ".join(columns)] = MeasuredColumn(
+            None if exposure is None else exposure.found, None, 0
         )
     return measured
 

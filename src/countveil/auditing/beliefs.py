@@ -27,8 +27,8 @@ from countveil.auditing.target import AttackedColumn, Codes
 
 Floats = NDArray[np.float64]
 
-_WORK = 250_000_000
-_LEAST_ROWS = 400
+_WORK, _CELLS = 250_000_000, 4_000_000
+_LEAST_ROWS, _MANY_ROWS = 400, 100_000
 _CHUNK_NUMBERS = 1 << 22
 
 
@@ -50,13 +50,41 @@ class Beliefs:
     belief: NDArray[np.float32]
 
 
-def attacked_rows(n_values: int, linked: int) -> int:
+def attacked_rows(column: AttackedColumn, linked: int) -> int:
     """How many rows can be attacked with every value that they might publish."""
-    return min(linked, max(_LEAST_ROWS, _WORK // n_values**2))
+    most = _WORK // column.n_values**2
+    if most < _MANY_ROWS and _meets_all_alike(column):
+        most = min(_MANY_ROWS, _CELLS // column.n_values)
+    return min(linked, max(_LEAST_ROWS, most))
+
+
+def _meets_all_alike(column: AttackedColumn) -> bool:
+    """Whether what a row publishes depends on its value in one place only: random groups."""
+    return column.groups == "random" and column.odds is None
+
+
+def beliefs_after(before: NDArray[np.float32], column: AttackedColumn) -> Beliefs:
+    """Posterior beliefs after each value that the column might publish."""
+    if _meets_all_alike(column):
+        return _published_or_likeliest(before, column.view.gap, column.view.b)
+    return update(before, column.channel)
+
+
+def _published_or_likeliest(before: NDArray[np.float32], gap: Floats, b: Floats) -> Beliefs:
+    """P(v | u) = b[v], and gap[v] more if u = v: v is the best guess, or what was before."""
+    guess = np.repeat(before.argmax(axis=1)[:, None].astype(np.int32), b.size, axis=1)
+    most = before.max(axis=1)
+    belief = np.empty(before.shape, np.float32)
+    for value in range(b.size):
+        published = before[:, value] * (gap[value] + b[value])
+        other, total = most * b[value], before[:, value] * gap[value] + b[value]
+        guess[published > other, value] = value
+        belief[:, value] = np.maximum(published, other) / np.maximum(total, 1e-30)
+    return Beliefs(guess, belief)
 
 
 def update(before: NDArray[np.float32], channel: Floats) -> Beliefs:
-    """Posterior beliefs after each possible published value."""
+    """Posterior beliefs after each possible published value, by any channel."""
     n_rows, n_values = before.shape
     guess = np.zeros((n_rows, channel.shape[1]), np.int32)
     belief = np.zeros((n_rows, channel.shape[1]), np.float32)

@@ -37,14 +37,23 @@ class AuditCase:
     target: Target
     prepared: LocalPreparedTable
     truth: Mapping[str, linking.TrueColumn]
-    settings: Mapping[str, ColumnSettings]
-    common: linking.Common
+    protecting: Protecting
     manifest: Manifest
     folder: Path
     linked: Path
     scratch: Path
     paths: Sequence[Path]
     planned: bool
+
+    @property
+    def settings(self) -> Mapping[str, ColumnSettings]:
+        """The settings of each column."""
+        return self.protecting.columns
+
+    @property
+    def common(self) -> linking.Common:
+        """The places of the common values of the columns that have any."""
+        return {column.name: column.common for column in self.target.columns if column.common}
 
     def common_values(self) -> dict[str, list[Any]]:
         """The common values of the columns that have any, as the release states them."""
@@ -83,12 +92,11 @@ def planned_case(audited: AuditedTable, protecting: Protecting, scratch: Path) -
         reading=silent,
         shaping=audited.shaping,
     )
-    columns, common = protecting.columns, audited.common
-    number = linking.publish_twin(audited.truth, columns, common, twin, protecting.seed)
-    target = linking.linked_by_number(audited.truth, columns, common, twin, number)
+    number = linking.publish_twin(audited.truth, protecting, audited.common, twin)
+    target = linking.linked_by_number(audited.truth, protecting.columns, twin, number)
     return AuditCase(
-        target, audited.prepared, audited.truth, columns, common, read_manifest(trial), trial,
-        twin, scratch, audited.paths, planned=True,
+        target, audited.prepared, audited.truth, protecting, read_manifest(trial), trial, twin,
+        scratch, audited.paths, planned=True,
     )  # fmt: skip
 
 
@@ -96,32 +104,36 @@ def release_case(
     audited: AuditedTable, protecting: Protecting, manifest: Manifest, folder: Path, scratch: Path
 ) -> AuditCase:
     """Link the rows of a release by their values."""
-    settings, common = protecting.columns, audited.common
-    target = linking.linked_by_values(audited.truth, settings, common, manifest, folder)
+    target = linking.linked_by_values(audited.truth, protecting.columns, manifest, folder)
     return AuditCase(
-        target, audited.prepared, audited.truth, settings, common, manifest, folder, folder,
-        scratch, audited.paths, planned=False,
+        target, audited.prepared, audited.truth, protecting, manifest, folder, folder, scratch,
+        audited.paths, planned=False,
     )  # fmt: skip
 
 
 def as_published(protecting: Protecting, manifest: Manifest) -> Protecting:
     """The same columns with the settings that their release states."""
     columns = {
-        name: ColumnSettings(entry.ell, entry.groups, entry.residue, _common_texts(entry))
+        name: ColumnSettings(
+            entry.ell, entry.groups, entry.residue, _common_texts(entry),
+            odds=None if entry.odds is None else entry.odds.at_most,
+        )
         for name, entry in manifest.sensitive.items()
         if name in protecting.columns
-    }
-    return replace(protecting, columns=columns)
+    }  # fmt: skip
+    sets = [tuple(name for name in names if name in columns) for names in manifest.together]
+    together = tuple(names for names in sets if len(names) > 1)
+    return replace(protecting, columns=columns, together=together)
 
 
 def _common_texts(entry: SensitiveColumn) -> tuple[str | None, ...]:
     return tuple(None if value is None else value_text(value) for value in entry.common)
 
 
-def fitting_manifest(folder: Path, settings: Mapping[str, ColumnSettings]) -> Manifest:
-    """The manifest of a sound release that protects these columns with this ell."""
+def fitting_manifest(folder: Path, protecting: Protecting) -> Manifest:
+    """The manifest of a sound release that protects these columns with these settings."""
     manifest = _sound_manifest(folder)
-    for name, choice in settings.items():
+    for name, choice in protecting.columns.items():
         entry = manifest.sensitive.get(name)
         if entry is None:
             named = ", ".join(repr(column) for column in manifest.sensitive)
@@ -132,19 +144,62 @@ def fitting_manifest(folder: Path, settings: Mapping[str, ColumnSettings]) -> Ma
                 f"Column {name!r} was published with ell = {entry.ell}, not {choice.ell}. Give the "
                 f"ell of the release, or leave out the release to audit a plan."
             )
-        if entry.odds is not None:
+        there = None if entry.odds is None else entry.odds.at_most
+        if choice.odds is not None and choice.odds != there:
+            bound = "no bound on its odds" if there is None else f"a bound of {there:g}"
             raise SettingsError(
-                f"The attacks are written for groups without noise before them; column {name!r} of "
-                f"the release bounds the odds by noise, and cannot be audited yet."
+                f"Column {name!r} was published with {bound}, not {choice.odds:g}. Leave "
+                f"{option('odds')} out: a release says what it promises."
             )
-        asked, there = set(choice.common), set(_common_texts(entry))
-        if (choice.common_auto and not there) or (asked and asked != there):
-            raise SettingsError(
-                f"Column {name!r} was published with {entry.groups} groups and "
-                f"{len(there) or 'no'} common values, which are not those of {option('common')}. "
-                f"Leave it out: a release says how its groups were formed."
-            )
+        _check_common(name, choice, entry)
+    _check_together(protecting.together, manifest)
     return manifest
+
+
+def _check_common(name: str, choice: ColumnSettings, entry: SensitiveColumn) -> None:
+    asked, there = set(choice.common), set(_common_texts(entry))
+    if (choice.common_auto and not there) or (asked and asked != there):
+        raise SettingsError(
+            f"Column {name!r} was published with {entry.groups} groups and "
+            f"{len(there) or 'no'} common values, which are not those of {option('common')}. "
+            f"Leave it out: a release says how its groups were formed."
+        )
+
+
+def _check_together(asked: Sequence[Sequence[str]], manifest: Manifest) -> None:
+    """Sets of columns that are named must be those of the release."""
+    there = [set(names) for names in manifest.together]
+    for names in asked:
+        if set(names) not in there:
+            sets = " and ".join(", ".join(map(repr, one)) for one in manifest.together)
+            published = f"together are {sets}" if sets else "every column has its own groups"
+            raise SettingsError(
+                f"The release does not publish {', '.join(map(repr, names))} together: "
+                f"{published}. Leave {option('together')} out: a release says how its groups were "
+                f"formed."
+            )
+
+
+def with_declared(shaping: Shaping, protecting: Protecting, manifest: Manifest) -> Shaping:
+    """Values that noise was put over are those of the release, unless they are given."""
+    domain = {
+        name: [value_text(value) for value in manifest.sensitive[name].domain]
+        for name, choice in protecting.columns.items()
+        if choice.odds is not None and manifest.sensitive[name].classes is None
+    }
+    return replace(shaping, domain={**domain, **shaping.domain})
+
+
+def check_declared(prepared: LocalPreparedTable, manifest: Manifest) -> None:
+    """Where noise came first, the declared values must be those of the release."""
+    for name, entry in manifest.sensitive.items():
+        given = prepared.domains.get(name)
+        if entry.odds is not None and given is not None and set(given) != set(entry.domain):
+            raise SettingsError(
+                f"Noise was put over the {len(entry.domain):,} declared values of {name!r}, and "
+                f"the {len(given):,} declared here are others. Leave {option('domain')} out: a "
+                f"release says its values."
+            )
 
 
 def _sound_manifest(folder: Path) -> Manifest:

@@ -3,6 +3,7 @@
 Enters: counts and what is claimed of them. Leaves: p-values and intervals. Must not know: attacks.
 
 - `interval`                           Clopper-Pearson, exact
+- `ratio_p_value`                      two binomial counts, exact: of chances whose ratio is bounded
 - `hypergeometric_tail`                a sum of independent hypergeometric counts: none has a larger
                                        exponential moment than the binomial one (Hoeffding 1963)
 - `bounded_tail`                       the same for one sum, with chances known within bounds
@@ -47,6 +48,25 @@ def _solve(below: Callable[[float], bool]) -> float:
         else:
             high = middle
     return (low + high) / 2
+
+
+def ratio_p_value(often: int, seldom: int, trials: int, most: float) -> float:
+    """Of two counts among so many trials each: is the first chance at most `most` x the second?
+
+    A lower bound of the first chance contradicts an upper one of the second, each with half of the
+    probability of an error. With r the second chance, P(often or more | most x r) rises with r and
+    P(seldom or fewer | r) falls.
+    """
+    tails = 1.0, 1.0
+
+    def below(chance: float) -> bool:
+        nonlocal tails
+        high = binomial_upper(often, trials, min(1.0, most * chance))
+        tails = high, binomial_lower(seldom, trials, chance)
+        return tails[0] < tails[1]
+
+    _solve(below)
+    return min(1.0, 2 * max(tails))
 
 
 def hypergeometric_tail(successes: Floats, drawn: Floats, chances: Floats) -> Floats:

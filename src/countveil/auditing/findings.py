@@ -24,6 +24,8 @@ FALSE_ALARM = 1e-4
 HOLDS, EXCEEDS, BY_DESIGN, KNOWN_LIMIT = "holds", "exceeds", "by design", "known limit"
 NOT_RUN = "not run"
 
+WITH_NOISE = 1, "column with noise before its groups"
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -82,6 +84,16 @@ def too_few_cells(adversary: str, attack: str, column: str, cells: int, least: i
     return Finding(
         adversary, attack, "-", "-", "-", float(cells), "cells of a suitable size",
         verdict=NOT_RUN, column=column, note=f"at least {least:,} are needed",
+    )  # fmt: skip
+
+
+def left_out(
+    adversary: str, attack: str, column: str, hindrance: tuple[int, str], why: str
+) -> Finding:
+    """An attack that makes no sense for a column; it has so many of what hinders."""
+    return Finding(
+        adversary, attack, "-", "-", "-", float(hindrance[0]), hindrance[1], verdict=NOT_RUN,
+        column=column, note=why,
     )  # fmt: skip
 
 

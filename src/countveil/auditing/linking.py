@@ -28,7 +28,9 @@ from countveil.publishing.prepare import LocalPreparedTable
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.release import Manifest, read_manifest
+from countveil.release.manifest import OddsBound
 from countveil.tables import Shaping
+from countveil.tables.encoded.vectors import vector_keys
 
 # The places of the common values among the values of each column that has any.
 Common = Mapping[str, tuple[int, ...]]
@@ -56,35 +58,70 @@ def true_columns(prepared: LocalPreparedTable) -> dict[str, TrueColumn]:
     return columns
 
 
+@dataclass(frozen=True)
+class Protected:
+    """How the sensitive columns are protected, as an adversary is told.
+
+    `odds` are the bounds of the columns that have noise before their groups; the columns of each
+    set in `together` publish the values of one row.
+    """
+
+    settings: Mapping[str, ColumnSettings]
+    common: Common
+    odds: Mapping[str, OddsBound]
+    together: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def by(
+        cls,
+        manifest: Manifest,
+        settings: Mapping[str, ColumnSettings],
+        values: Mapping[str, Sequence[Any]],
+    ) -> Protected:
+        """What a manifest says of these columns, with these values."""
+        common, odds = {}, {}
+        for name in settings:
+            entry = manifest.sensitive[name]
+            places = {_key(value): place for place, value in enumerate(values[name])}
+            if entry.common:
+                common[name] = tuple(sorted(places[_key(value)] for value in entry.common))
+            if entry.odds is not None:
+                odds[name] = entry.odds
+        sets = [tuple(n for n in names if n in settings) for names in manifest.together]
+        return cls(settings, common, odds, tuple(names for names in sets if len(names) > 1))
+
+
 def publish_twin(
-    truth: Mapping[str, TrueColumn],
-    settings: Mapping[str, ColumnSettings],
-    common: Common,
-    folder: Path,
-    seed: int | None,
+    truth: Mapping[str, TrueColumn], protecting: Protecting, common: Common, folder: Path
 ) -> str:
-    """Publish the sensitive columns beside row numbers; the name of the column of numbers."""
-    number = "row"
+    """Publish the sensitive columns beside row numbers; the name of the column of numbers.
+
+    Common values are those of the trial, unless they are found in noised values.
+    """
+    number, settings = "row", protecting.columns
     while number in settings:
         number += "_"
+    labels = {name: _labels(truth[name].values) for name in settings}
     columns: dict[str, Any] = {
         name: pa.DictionaryArray.from_arrays(
-            pa.array(truth[name].codes, pa.int32()),
-            pa.array([_label(place) for place in range(len(truth[name].values))]),
+            pa.array(truth[name].codes, pa.int32()), pa.array(labels[name])
         )
         for name in settings
     }
     named = {
-        name: replace(choice, common=tuple(map(_label, common.get(name, ()))), common_auto=False)
+        name: choice
+        if choice.odds is not None and choice.common_auto
+        else replace(choice, common=tuple(map(_label, common.get(name, ()))), common_auto=False)
         for name, choice in settings.items()
     }
     rows = next(iter(truth.values())).codes.size
     columns[number] = pa.array(np.arange(rows))
+    declared = {name: labels[name] for name, choice in settings.items() if choice.odds is not None}
     run_publish(
         pa.table(columns),
-        Protecting(named, seed),
+        replace(protecting, columns=named),
         Writing.of(folder, again=True),
-        shaping=Shaping(keep=tuple(columns)),
+        shaping=Shaping(keep=tuple(columns), domain=declared),
     )
     return number
 
@@ -92,24 +129,26 @@ def publish_twin(
 def linked_by_number(
     truth: Mapping[str, TrueColumn],
     settings: Mapping[str, ColumnSettings],
-    common: Common,
     folder: Path,
     number: str,
 ) -> Target:
     """The twin: every row is linked."""
     stored = read_stored(folder, [*settings, number])
     place = np.array(stored[number].values, np.int64)[stored[number].codes]
-    labels = {name: {_label(i): i for i in range(len(truth[name].values))} for name in settings}
-    released = {name: _translated(stored[name], labels[name], name) for name in settings}
+    labels = {name: _labels(truth[name].values) for name in settings}
+    protected = Protected.by(read_manifest(folder), settings, labels)
+    released = {
+        name: _translated(stored[name], {label: i for i, label in enumerate(labels[name])}, name)
+        for name in settings
+    }
     order = np.argsort(place)
     plain = [name for name in truth if name not in settings]
-    return _target(truth, (settings, common), plain, released, (place[order], order))
+    return _target(truth, protected, plain, released, (place[order], order))
 
 
 def linked_by_values(
     truth: Mapping[str, TrueColumn],
     settings: Mapping[str, ColumnSettings],
-    common: Common,
     manifest: Manifest,
     folder: Path,
 ) -> Target:
@@ -137,7 +176,9 @@ def linked_by_values(
     where = np.full(n_keys, -1, np.int64)
     where[theirs] = np.arange(theirs.size)
     linked = np.flatnonzero(once[ours])
-    return _target(truth, (settings, common), plain, released, (linked, where[ours[linked]]))
+    values = {name: truth[name].values for name in settings}
+    protected = Protected.by(manifest, settings, values)
+    return _target(truth, protected, plain, released, (linked, where[ours[linked]]))
 
 
 def _check_same_rows(ours: Codes, theirs: Codes, manifest: Manifest) -> None:
@@ -161,14 +202,13 @@ def _check_same_rows(ours: Codes, theirs: Codes, manifest: Manifest) -> None:
 
 def _target(
     truth: Mapping[str, TrueColumn],
-    protected: tuple[Mapping[str, ColumnSettings], Common],
+    protected: Protected,
     plain: Sequence[str],
     released: Mapping[str, Codes],
     places: tuple[Codes, Codes],
 ) -> Target:
     """`places`: which row of the table is which row of the release, in the table's order."""
     source_place, release_place = places
-    settings, common = protected
     sensitive = [
         AttackedColumn(
             name, choice.ell, choice.groups,
@@ -176,13 +216,38 @@ def _target(
             np.bincount(released[name], minlength=len(truth[name].values)),
             truth[name].codes[source_place],
             released[name][release_place],
-            common.get(name, ()),
+            protected.common.get(name, ()),
+            protected.odds.get(name),
         )
-        for name, choice in settings.items()
+        for name, choice in protected.settings.items()
     ]  # fmt: skip
+    sensitive += [
+        _vectors(truth, protected.settings, names, released, places) for names in protected.together
+    ]
     rows = next(iter(released.values())).size
     known = [KnownColumn.of(name, truth[name].codes[source_place]) for name in plain]
-    return Target(source_place, release_place, known, sensitive, rows)
+    return Target(source_place, release_place, known, sensitive, rows, protected.together)
+
+
+def _vectors(
+    truth: Mapping[str, TrueColumn],
+    settings: Mapping[str, ColumnSettings],
+    names: tuple[str, ...],
+    released: Mapping[str, Codes],
+    places: tuple[Codes, Codes],
+) -> AttackedColumn:
+    """Columns that publish whole vectors, as one column of the vectors that occur anywhere."""
+    sizes = [len(truth[name].values) for name in names]
+    ours = vector_keys([truth[name].codes for name in names], sizes)
+    theirs = vector_keys([released[name] for name in names], sizes)
+    keys, codes = np.unique(np.concatenate([ours, theirs]), return_inverse=True)
+    true, shown = codes[: ours.size], codes[ours.size :]
+    return AttackedColumn(
+        ", ".join(names), settings[names[0]].ell, "random",
+        np.bincount(true, minlength=keys.size), np.bincount(shown, minlength=keys.size),
+        true[places[0]], shown[places[1]], vector_of=names,
+        places=np.array(np.unravel_index(keys, sizes)),
+    )  # fmt: skip
 
 
 def read_stored(folder: Path, names: Sequence[str]) -> dict[str, StoredColumn]:
@@ -209,6 +274,10 @@ def _translated(column: StoredColumn, places: Mapping[Any, int], name: str) -> C
 def _key(value: Any) -> Any:
     """A key under which NaN equals itself."""
     return ("not a number",) if isinstance(value, float) and math.isnan(value) else value
+
+
+def _labels(values: Sequence[Any]) -> list[str]:
+    return [_label(place) for place in range(len(values))]
 
 
 def _label(place: int) -> str:

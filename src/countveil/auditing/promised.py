@@ -10,6 +10,8 @@ does with them.
     random groups                 a row may meet its own value: `random_chance`. Rows of one group
                                   depend on each other, so sets of values are tested, not sums over
                                   all of them: halves of the values, in several ways
+    noise before the groups       the same of noised values; true ones by the composed channel:
+                                  `noised_chance`, `random_chance`
 
 What is conceded: whole groups follow the design up to a few meetings of two values. Where a common
 value stands for several copies, or several values are taken together, departures have either sign,
@@ -26,9 +28,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.auditing.chance import bounded_tail
+from countveil.auditing.noised_chance import (
+    NoisedChances,
+    all_kept_p_value,
+    each_kept_p_values,
+    noised_chances,
+    published_p_values,
+)
 from countveil.auditing.random_chance import RandomGroups
 from countveil.auditing.target import AttackedColumn, Codes, Floats
-from countveil.maths.channel import view_of_release
+from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.channel.common import (
     COPIES,
     beliefs_without_common,
@@ -41,17 +50,34 @@ from countveil.maths.guarantees.binomial import binomial_lower, binomial_upper
 MEETINGS, MEETINGS_PART = 3.0, 0.005
 
 
-def kept_chances(column: AttackedColumn) -> Floats:
-    """For each value, the chance that a row which has it publishes it."""
-    counts = column.counts.astype(np.int64)
-    return _chances(counts.tobytes(), column.ell, column.groups, column.common)
+def claimed_view(column: AttackedColumn) -> ChannelView:
+    """The channel by the table's own counts, or, after noise, by those to be expected."""
+    counts = column.grouped.astype(np.int64)
+    return _claimed(counts.tobytes(), column.ell, column.groups, column.common, column.noise)
 
 
 @lru_cache(maxsize=8)
-def _chances(counts: bytes, ell: int, groups: str, common: tuple[int, ...]) -> Floats:
-    """Kept, since every attack asks for the same ones, of other rows."""
+def _claimed(
+    counts: bytes, ell: int, groups: str, common: tuple[int, ...], noise: tuple[float, int] | None
+) -> ChannelView:
+    """Kept, since every attack asks for the same one, of other rows."""
     table = np.frombuffer(counts, np.int64)
-    return view_of_release(table, int(table.sum()), ell, groups, common).a
+    return view_of_release(table, int(table.sum()), ell, groups, common, noise)
+
+
+def kept_chances(column: AttackedColumn) -> Floats:
+    """For each value, the chance that a row which has it publishes it."""
+    return claimed_view(column).a
+
+
+def noised_mixed(column: AttackedColumn) -> NoisedChances:
+    """The chances of mixed groups through the noise before them, with their bounds."""
+    view, _ = claimed_view(column).grouped
+    if view.whole is None:
+        return noised_chances(column, None, view.b, None)
+    grouped = np.maximum(column.grouped, 1)[:, None]
+    unsure = conceded_meetings(column, view.whole * column.ell * grouped) + slack(column)
+    return noised_chances(column, view.whole, view.b, unsure / (column.ell * grouped))
 
 
 def kept_share(column: AttackedColumn) -> float:
@@ -64,7 +90,10 @@ def kept_text(column: AttackedColumn) -> str:
     how = {"random": "1/ell + (1 - 1/ell) x share"}.get(
         column.groups, "1/ell, common values more" if column.common else "1/ell"
     )
-    share = kept_share(column) if column.repeats else 1 / column.ell
+    if column.odds is not None:
+        how = "groups of noised values"
+    same = column.odds is None and not column.repeats
+    share = 1 / column.ell if same else kept_share(column)
     return f"{share:.4f} ({how})"
 
 
@@ -75,6 +104,12 @@ def kept_p_value(column: AttackedColumn) -> float:
         return 1.0
     if column.groups == "random":
         return staying_p_value(column, halves(np.unique(column.truth), column.n_values))
+    if column.odds is not None and column.common:
+        each = kept_p_values(column)
+        there: list[int] = np.unique(column.truth).tolist()
+        return min(1.0, len(there) * min(each[value] for value in there))
+    if column.odds is not None:
+        return all_kept_p_value(column, noised_mixed(column))
     if column.common:
         has = np.bincount(column.truth, minlength=column.n_values).astype(np.float64)
         return bounded_tail(kept, has, *kept_between(column))
@@ -88,6 +123,8 @@ def kept_p_values(column: AttackedColumn) -> list[float]:
     if column.groups == "random":
         tails: list[float] = groups_of(column).staying_p_values(kept, has, column.counts).tolist()
         return tails
+    if column.odds is not None:
+        return each_kept_p_values(kept, has, noised_mixed(column))
     p_values = [_binomial(k, h, column) for k, h in zip(kept.tolist(), has.tolist(), strict=True)]
     if column.common:
         least, most = kept_between(column)
@@ -104,6 +141,8 @@ def count_p_values(column: AttackedColumn) -> list[float]:
         tails = groups_of(column).published_p_values(column.published, column.counts)
         listed: list[float] = tails.tolist()
         return listed
+    if column.odds is not None:
+        return published_p_values(column)
     pairs = zip(column.counts.tolist(), column.published.tolist(), strict=True)
     p_values = [_count_p_value(f, g, column) for f, g in pairs]
     for value in column.common:
@@ -169,7 +208,9 @@ def copies_of(column: AttackedColumn) -> float:
 
 def groups_of(column: AttackedColumn) -> RandomGroups:
     """The random groups of a column."""
-    return RandomGroups(column.rows, column.ell, column.dropped)
+    return RandomGroups(
+        column.rows, column.ell, column.dropped, gamma=column.gamma, declared=column.n_values
+    )
 
 
 def halves(values: Codes, n_values: int) -> list[NDArray[np.bool_]]:
@@ -199,19 +240,24 @@ def staying_p_value(column: AttackedColumn, sets: list[NDArray[np.bool_]]) -> fl
     else:
         counted = np.array([mask[column.truth].sum() for mask in sets])
         stayed = np.array([(mask[column.truth] & mask[column.released]).sum() for mask in sets])
-    tails = groups_of(column).staying_p_values(stayed, counted, masks @ column.counts)
+    tails = groups_of(column).staying_p_values(
+        stayed, counted, masks @ column.counts, masks.sum(axis=1)
+    )
     return min(1.0, len(sets) * float(tails.min()))
 
 
 def promised_beliefs(column: AttackedColumn) -> dict[str, Any]:
     """What the release says about belief in a published value, by its published counts."""
+    if column.odds is not None:
+        bound = column.odds
+        return {
+            "odds_at_most": bound.at_most, "epsilon": bound.epsilon, "gamma": bound.gamma,
+            "published_value_by_frequency": _by_rank(column, _noised_belief(column)),
+        }  # fmt: skip
     if column.groups == "random":
-        shares = np.sort(column.published[column.published > 0] / max(1, column.rows))
-        places = {"rarest": 0, "median": shares.size // 2, "most_frequent": -1}
-        by_rank = {
-            rank: random_belief(float(shares[place]), column.ell) for rank, place in places.items()
-        }
-        return {"published_value_by_frequency": by_rank}
+        shares = column.published / max(1, column.rows)
+        beliefs = np.array([random_belief(share, column.ell) for share in shares.tolist()])
+        return {"published_value_by_frequency": _by_rank(column, beliefs)}
     if not column.common:
         return {"published_value": 1 / column.ell}
     common = np.array(column.common, np.int64)
@@ -222,3 +268,18 @@ def promised_beliefs(column: AttackedColumn) -> dict[str, Any]:
         "published_common_values": [common_belief(s, column.ell) for s in shares.tolist()],
         "published_value_common_ones_ruled_out": {"average": average, "most": most},
     }
+
+
+def _noised_belief(column: AttackedColumn) -> Floats:
+    """In the published value being the true one, of whoever expected no more than its share."""
+    prior, view = column.shares, column.view
+    belief: Floats = prior * view.a / (prior * view.a + (1 - prior) * view.b)
+    return belief
+
+
+def _by_rank(column: AttackedColumn, beliefs: Floats) -> dict[str, float]:
+    """At the rarest, the median and the most frequent published value."""
+    there = np.flatnonzero(column.published)
+    order = there[np.argsort(column.published[there], kind="stable")]
+    places = {"rarest": 0, "median": order.size // 2, "most_frequent": -1}
+    return {rank: float(beliefs[order[place]]) for rank, place in places.items()}

@@ -7,6 +7,7 @@ published; no value of any row.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from countveil.auditing.findings import (
 from countveil.display import text_table, visible
 from countveil.maths.adversary import Exposure
 from countveil.release import About
+from countveil.release.manifest import OddsBound
 from countveil.report import Chart, Section, page
 from countveil.report.board import Board, CodebookEntry, codebook_table, other_columns
 from countveil.report.exposure import (
@@ -68,7 +70,8 @@ class Audit:
     """The findings of all attacks.
 
     `common` are values that may repeat in a group, and `promises` what the release says with which
-    probability a published value is believed.
+    probability a published value is believed. Columns that are published `together` have figures of
+    their own under all their names; `odds` are the bounds of columns with noise.
     """
 
     rows: int
@@ -83,6 +86,8 @@ class Audit:
     codebook: Sequence[CodebookEntry] = ()
     common: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     promises: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    together: Sequence[Sequence[str]] = ()
+    odds: Mapping[str, OddsBound] = field(default_factory=dict)
 
     @property
     def exposure(self) -> dict[str, Exposure | None]:
@@ -116,12 +121,17 @@ class Audit:
             if self.planned
             else f"the release, {self.linked:,} rows linked by their non-sensitive values"
         )
-        return f"Attacked: {how}; {self.rows:,} rows, {protected}."
+        sets = [f"{' and '.join(names)} are published together" for names in self.together]
+        return f"Attacked: {how}; {self.rows:,} rows, {'; '.join([protected, *sets])}."
 
     def method(self, name: str) -> str:
         """How the groups of a column were formed."""
         common = [_named(value) for value in self.common.get(name, ())]
-        return f"{self.groups[name]} groups" + (f", common: {', '.join(common)}" if common else "")
+        parts = [f"{self.groups[name]} groups"]
+        parts += [f"common: {', '.join(common)}"] if common else []
+        if name in self.odds:
+            parts.append(f"odds at most {self.odds[name].at_most:g}")
+        return ", ".join(parts)
 
     def promised(self) -> list[str]:
         """What is promised where groups may hold a value several times."""
@@ -129,13 +139,23 @@ class Audit:
 
     def _promised(self, name: str) -> str:
         promise = self.promises[name]
-        if self.groups[name] == "random":
-            listed = ", ".join(
-                f"{belief:.2f} at the {rank.replace('_', ' ')}"
-                for rank, belief in promise["published_value_by_frequency"].items()
-            )
+        listed = ", ".join(
+            f"{belief:.2f} at the {rank.replace('_', ' ')}"
+            for rank, belief in promise.get("published_value_by_frequency", {}).items()
+        )
+        if name in self.odds:
+            bound = self.odds[name]
             return (
-                f"Promised for {name} (random groups): a published value of share p is believed "
+                f"Promised for {name} (noise before groups): no linked row changes the odds of a "
+                f"value by more than {bound.at_most:g}, nor the whole release those between two "
+                f"values of a row by more than exp(epsilon) = {math.exp(bound.epsilon):,.4g}. A "
+                f"published value is the true one with probability {listed} one, for who expected "
+                f"no more than its share."
+            )
+        if self.groups.get(name, "random") == "random":
+            what = "combination of values" if name not in self.groups else "value"
+            return (
+                f"Promised for {name} (random groups): a published {what} of share p is believed "
                 f"with probability 1/ell + (1 - 1/ell) p: {listed} one."
             )
         pairs = zip(self.common[name], promise["published_common_values"], strict=True)
@@ -221,6 +241,8 @@ class Audit:
                 name: [None if value is None else value_text(value) for value in values]
                 for name, values in self.common.items()
             },
+            "together": [list(names) for names in self.together],
+            "odds": {name: asdict(bound) for name, bound in self.odds.items()},
             "promised_beliefs": {name: dict(promise) for name, promise in self.promises.items()},
             "planned": self.planned,
             "false_alarm_rate": FALSE_ALARM,
@@ -267,9 +289,14 @@ class Audit:
             f"{name} (ell = {ell}" + (f", {self.method(name)})" if self._special(name) else ")")
             for name, ell in self.ell.items()
         )
-        leaves = (
-            f"{self.rows:,} rows in random order; protected: {protected}; "
-            f"{other_columns(self.codebook)}"
+        sets = [f"published together: {', '.join(names)}" for names in self.together]
+        leaves = "; ".join(
+            [
+                f"{self.rows:,} rows in random order",
+                f"protected: {protected}",
+                *sets,
+                other_columns(self.codebook),
+            ]
         )
         facts = [
             ("Audit of", kind),
@@ -284,7 +311,10 @@ class Audit:
                 figure
                 for name in most_exposed_first(self.exposure)
                 for c in (self.measured[name],)
-                for figure in figures_of(name, c.exposure, c.error, c.counts)
+                # Errors are measured for single columns.
+                for figure in figures_of(name, c.exposure, c.error, c.counts)[
+                    : None if name in self.ell else -1
+                ]
             ],
             self.verdict(),
             [*self.promised(), *self._points(), *self._left_out()],
@@ -293,7 +323,8 @@ class Audit:
         )
 
     def _special(self, name: str) -> bool:
-        return self.groups[name] == "random" or bool(self.common.get(name))
+        random = self.groups.get(name, "random") == "random"
+        return random or name in self.odds or bool(self.common.get(name))
 
     def _mark(self) -> str:
         """Bad if a claim does not hold, good if all do and hardly anybody is exposed."""

@@ -10,7 +10,7 @@ is used for priors that the adversary is granted, and for scoring.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from countveil.maths.adversary import KnownColumn, published_chances
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
+from countveil.release.manifest import OddsBound
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -29,10 +30,12 @@ LEAST_LINKED = 50
 
 @dataclass(frozen=True)
 class AttackedColumn:
-    """One protected column of the release.
+    """One protected column of the release, or the vectors of several that publish them together.
 
     `counts` are the true counts of the whole table, `published` those of the whole release; `truth`
-    and `released` are the codes of the linked rows. `common` values may repeat in a group.
+    and `released` are the codes of the linked rows. `common` values may repeat in a group. With
+    `odds`, noise over all values came before the groups. Vectors are those of the columns
+    `vector_of`, and `places` has the value of each vector (columns) in each of these (rows).
     """
 
     name: str
@@ -43,6 +46,9 @@ class AttackedColumn:
     truth: Codes
     released: Codes
     common: tuple[int, ...] = ()
+    odds: OddsBound | None = None
+    vector_of: tuple[str, ...] = ()
+    places: Codes | None = None
 
     @property
     def n_values(self) -> int:
@@ -67,7 +73,21 @@ class AttackedColumn:
     @property
     def different(self) -> bool:
         """Whether groups of different values exist."""
-        return int(self.counts.max()) <= int(self.counts.sum()) // self.ell
+        return int(self.grouped.max()) <= int(self.grouped.sum()) // self.ell
+
+    @property
+    def gamma(self) -> float:
+        """The chance that noise gave a row one of the values at random."""
+        return 0.0 if self.odds is None else self.odds.gamma
+
+    @property
+    def grouped(self) -> Codes:
+        """The counts that groups are formed of: after noise, those to be expected."""
+        if self.odds is None:
+            return self.counts
+        noise = self.gamma * float(self.counts.sum()) / self.n_values
+        expected: Codes = np.rint((1 - self.gamma) * self.counts + noise).astype(np.int64)
+        return expected
 
     @property
     def kept(self) -> NDArray[np.bool_]:
@@ -85,7 +105,14 @@ class AttackedColumn:
     @cached_property
     def view(self) -> ChannelView:
         """The channel, as the published histogram determines it for everybody."""
-        return view_of_release(self.published, self.rows, self.ell, self.groups, self.common)
+        return view_of_release(
+            self.published, self.rows, self.ell, self.groups, self.common, self.noise
+        )
+
+    @property
+    def noise(self) -> tuple[float, int] | None:
+        """Gamma and the number of declared values, if there is noise."""
+        return None if self.odds is None else (self.gamma, self.n_values)
 
     @property
     def small_domain(self) -> bool:
@@ -100,6 +127,8 @@ class AttackedColumn:
     @property
     def shares(self) -> Floats:
         """The share of each value in the table, estimated from the release."""
+        if self.odds is not None:
+            return self.view.shares
         smoothed = np.maximum(self.published, 0.5)
         shares: Floats = smoothed / smoothed.sum()
         return shares
@@ -112,21 +141,33 @@ class AttackedColumn:
 
     def rows_at(self, rows: Codes) -> AttackedColumn:
         """The same column with some of the linked rows."""
-        return AttackedColumn(
-            self.name, self.ell, self.groups, self.counts, self.published,
-            self.truth[rows], self.released[rows], self.common,
-        )  # fmt: skip
+        return replace(self, truth=self.truth[rows], released=self.released[rows])
 
 
 @dataclass(frozen=True)
 class Target:
-    """Linked rows: the place of each in the source and in the release, and what is known of it."""
+    """Linked rows: the place of each in the source and in the release, and what is known of it.
+
+    `sensitive` has every protected column, and after them the vectors of columns that are
+    published `together`.
+    """
 
     source_place: Codes
     release_place: Codes
     plain: Sequence[KnownColumn]
     sensitive: Sequence[AttackedColumn]
     rows: int
+    together: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def columns(self) -> list[AttackedColumn]:
+        """The protected columns by themselves."""
+        return [column for column in self.sensitive if not column.vector_of]
+
+    @property
+    def vectors(self) -> list[AttackedColumn]:
+        """The sets of columns that are published together."""
+        return [column for column in self.sensitive if column.vector_of]
 
     @property
     def n_linked(self) -> int:
@@ -154,4 +195,5 @@ class Target:
             [KnownColumn(c.name, c.codes[chosen], c.n_levels) for c in self.plain],
             [column.rows_at(chosen) for column in self.sensitive],
             self.rows,
+            self.together,
         )

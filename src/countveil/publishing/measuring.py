@@ -209,10 +209,16 @@ class Measuring:
     ) -> MeasuredExposure | None:
         """What an informed adversary believes; None if there are too many values or rows."""
         names, values = self._of(name)
-        codes = (len(self._plain) + 1) * self._rows * 2
-        if values > WHOLE_DOMAIN_LIMIT or codes > _MOST_CODES:
+        codes = (len(self._plain) + len(names)) * self._rows * 2
+        if codes > _MOST_CODES or (len(names) == 1 and values > WHOLE_DOMAIN_LIMIT):
             return None
         ours, theirs = self._values(names)
+        if len(names) > 1:
+            # Of all combinations, those that occur.
+            occurring, joined = np.unique(np.concatenate([ours, theirs]), return_inverse=True)
+            values, ours, theirs = occurring.size, joined[: ours.size], joined[ours.size :]
+            if values > WHOLE_DOMAIN_LIMIT:
+                return None
         published = np.bincount(theirs, minlength=values)
         channel = published_chances(seen(published, theirs.size), published)
         keys, released_keys = self._keys

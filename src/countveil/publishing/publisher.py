@@ -307,21 +307,32 @@ def _draw(
             drawn |= {name: margin(joint, number) for number, name in enumerate(names)}
             together.append(joint)
     for name in counted.histograms:
-        if name in drawn:
-            continue
-        stage = f"grouping {name}"
-        progress(stage, 0, 0)
-        streams = randomness.stream("groups", name), randomness.stream("draw", name)
-        drawn[name] = draw_column(
-            counted.to_group(name),
-            protecting.columns[name],
-            streams,
-            counted.common.get(name, ()),
-            _rows_done(progress, stage, counted.rows),
-        )
-        if name in counted.noised:
-            drawn[name] = counted.noised[name].publishing(drawn[name], randomness, name)
+        if name not in drawn:
+            drawn[name] = draw_apart(name, counted, protecting, randomness, progress)
     return drawn, together
+
+
+def draw_apart(
+    name: str,
+    counted: Counted,
+    protecting: Protecting,
+    randomness: Randomness,
+    progress: Progress,
+) -> PublishedTable:
+    """Draw one column with groups of its own, formed of noised values if there is noise."""
+    stage = f"grouping {name}"
+    progress(stage, 0, 0)
+    streams = randomness.stream("groups", name), randomness.stream("draw", name)
+    drawn = draw_column(
+        counted.to_group(name),
+        protecting.columns[name],
+        streams,
+        counted.common.get(name, ()),
+        _rows_done(progress, stage, counted.rows),
+    )
+    if name in counted.noised:
+        drawn = counted.noised[name].publishing(drawn, randomness, name)
+    return drawn
 
 
 def _rows_done(progress: Progress, stage: str, rows: int) -> Callable[[float], None]:

@@ -6,9 +6,10 @@ not know: how a report looks. No finding contains a value of any row.
 
 To add an attack:
 
-1. Write a module in this folder. Its docstring opens with what the adversary knows, what he does
-   and what is claimed against him. Its function `attack(target, stream)` gets the linked rows as
-   arrays; if it needs files or the publisher's path, `attack(case, stream)` gets the whole case.
+1. Write a module in this folder, or in `by_method` if it is for some ways of publishing only. Its
+   docstring opens with what the adversary knows, what he does and what is claimed against him. Its
+   function `attack(target, stream)` gets the linked rows as arrays; if it needs files or the
+   publisher's path, `attack(case, stream)` gets the whole case.
 2. Add one line to `ATTACKS`: as a new attack, or as a further stage of one. The name is what
    `--attack` takes; the label is shown while the stage runs.
 3. For every claim that it tests, add a broken release to
@@ -23,7 +24,6 @@ from dataclasses import dataclass
 from countveil.auditing.attacks import (
     associated_columns,
     canaries,
-    common_values,
     correlation,
     elimination,
     file_traces,
@@ -36,6 +36,12 @@ from countveil.auditing.attacks import (
     small_counts,
     source_traces,
     value_counts,
+)
+from countveil.auditing.attacks.by_method import (
+    bounded_odds,
+    common_values,
+    neighbouring_tables,
+    vectors,
 )
 from countveil.auditing.case import AuditCase
 from countveil.auditing.findings import Outcome
@@ -66,6 +72,7 @@ ATTACKS: Mapping[str, Attack] = {
             "linkage": _on_rows(linkage.attack),
             "common values": _on_rows(common_values.attack),
             "associated columns": _on_rows(associated_columns.attack),
+            "columns together": _on_rows(vectors.attack),
         },
         needs_rows=True,
     ),
@@ -90,6 +97,13 @@ ATTACKS: Mapping[str, Attack] = {
     ),
     "correlation": Attack(
         correlation.NAME, {"correlation": _on_rows(correlation.attack)}, needs_rows=True
+    ),
+    "odds": Attack(
+        bounded_odds.NAME,
+        {
+            "bound on the odds": _on_rows(bounded_odds.attack),
+            "neighbouring tables": neighbouring_tables.attack,
+        },
     ),
     "implementation": Attack(
         source_traces.NAME,

@@ -5,7 +5,8 @@ Enters: a target with two sensitive columns or more. Leaves: findings. Must not 
 Knows: whose row is whose, and how the two columns go together in the population. Claims: beliefs
 multiply as exact Bayes says, no further; and the draws of the two columns are independent. The
 second is tested exactly: given who publishes the truth in one column, those who do in the other
-are, among the rows of each true value, a random choice.
+are, among the rows of each true value, a random choice. Columns that are published together have
+one draw, and are attacked as vectors instead.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from countveil.auditing.beliefs import Score, score
 from countveil.auditing.chance import hypergeometric_tail, interval
-from countveil.auditing.findings import Finding, Outcome, not_run, tried_text
+from countveil.auditing.findings import Finding, Outcome, left_out, not_run, tried_text
 from countveil.auditing.promised import kept_share
 from countveil.auditing.target import AttackedColumn, Target
 from countveil.randomness import Stream
@@ -32,7 +33,9 @@ _SURE = 0.5
 def attack(target: Target, _stream: Stream) -> Outcome:
     """Attack every pair of sensitive columns."""
     outcome = Outcome()
-    for one, two in itertools.permutations(target.sample(_MOST_ROWS).sensitive, 2):
+    for one, two in itertools.permutations(target.sample(_MOST_ROWS).columns, 2):
+        if _one_draw(target, one, two):
+            continue
         if one.n_values**2 * two.n_values <= _NUMBERS:
             tried = tried_text(one.truth.size, target.n_linked)
             outcome.findings += [
@@ -44,9 +47,21 @@ def attack(target: Target, _stream: Stream) -> Outcome:
             outcome.findings.append(
                 not_run(NAME, f"both columns to guess {one.name}", names, one.n_values, most)
             )
-    for one, two in itertools.combinations(target.sensitive, 2):
-        outcome.findings.append(_same_rows(one, two))
+    for one, two in itertools.combinations(target.columns, 2):
+        if _one_draw(target, one, two):
+            outcome.findings.append(
+                left_out(
+                    NAME, "both columns, as if drawn apart", f"{one.name}, {two.name}",
+                    (2, "columns that are published together"), "attacked as vectors instead",
+                )
+            )  # fmt: skip
+        else:
+            outcome.findings.append(_same_rows(one, two))
     return outcome
+
+
+def _one_draw(target: Target, one: AttackedColumn, two: AttackedColumn) -> bool:
+    return any(one.name in names and two.name in names for names in target.together)
 
 
 def _joint_guess(one: AttackedColumn, two: AttackedColumn) -> list[Finding]:

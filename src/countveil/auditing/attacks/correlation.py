@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from countveil.auditing.attacks.linkage import informed_findings, reliability
-from countveil.auditing.beliefs import attacked_rows, update
+from countveil.auditing.beliefs import attacked_rows, beliefs_after
 from countveil.auditing.chance import interval
 from countveil.auditing.findings import BY_DESIGN, Finding, Outcome, not_run, tried_text
 from countveil.auditing.target import AttackedColumn, Target
@@ -43,7 +43,7 @@ def attack(target: Target, stream: Stream) -> Outcome:
 
 
 def _infer(target: Target, column: AttackedColumn, stream: Stream) -> Outcome:
-    most = attacked_rows(column.n_values, target.n_linked)
+    most = attacked_rows(column, target.n_linked)
     asked = np.linspace(0, target.n_linked - 1, most).astype(np.int64)
     prior, folds = cross_fitted(
         list(target.plain), column.shares, column.released, column.channel, stream, asked=asked
@@ -59,7 +59,7 @@ def _infer(target: Target, column: AttackedColumn, stream: Stream) -> Outcome:
         note=f"the most frequent value alone is right for {flat:.4f}",
         tried=tried_text(most, target.n_linked),
     )  # fmt: skip
-    beliefs = update(prior, column.channel)
+    beliefs = beliefs_after(prior, column)
     added = [
         replace(finding, attack=f"{finding.attack}, own row added")
         for finding in informed_findings(

@@ -29,10 +29,12 @@ from countveil.auditing.attacks.reconstruction import (
 )
 from countveil.auditing.chance import LEVEL, hypergeometric_tail, interval
 from countveil.auditing.findings import Finding, Outcome, not_run, too_few
+from countveil.auditing.noised_chance import UNLIKELY
 from countveil.auditing.promised import (
     conceded_meetings,
     groups_of,
     kept_chances,
+    noised_mixed,
 )
 from countveil.auditing.target import LEAST_LINKED, AttackedColumn, Codes, Floats, Target
 from countveil.randomness import Stream
@@ -64,7 +66,7 @@ def attack(target: Target, _stream: Stream) -> Outcome:
 
 def _eliminate(column: AttackedColumn) -> Outcome:
     # By the true shares: a ranking that does not depend on the draw can be tested exactly.
-    beliefs = beliefs_by_rule(replace(column, published=column.counts), column.groups)
+    beliefs = beliefs_by_rule(replace(column, published=column.grouped), column.groups)
     if beliefs is None:
         return Outcome()
     # How many values are more credible than u after v is published.
@@ -102,6 +104,8 @@ def _enough(column: AttackedColumn, ahead: Codes, rank: Codes, k: int) -> Findin
     p_value = 1.0
     if column.groups == "random":
         p_value = _random_p_value(column, ahead <= k)
+    elif column.odds is not None:
+        p_value = _noised_p_value(column, ahead <= k, has, upper)
     elif right > float(has @ upper):
         p_value = float(hypergeometric_tail(np.array([float(right)]), has[None], upper)[0])
     low, high = interval(right, n)
@@ -111,7 +115,8 @@ def _enough(column: AttackedColumn, ahead: Codes, rank: Codes, k: int) -> Findin
         f"{expected / n:.4f}{' (Anatomy: 1)' if column.different else ''}",
         right / n, "share right", low, high, p_value, column=column.name,
         note="the domain has at most ell values: eliminating the others gives the value anyway"
-        if k >= column.n_values - 1 else "tested value by value" if column.groups == "random"
+        if k >= column.n_values - 1
+        else "tested value by value" if column.groups == "random" or column.odds is not None
         else "a few meetings per pair of values conceded",
     )  # fmt: skip
 
@@ -119,6 +124,12 @@ def _enough(column: AttackedColumn, ahead: Codes, rank: Codes, k: int) -> Findin
 def _right_by_value(column: AttackedColumn, right: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """P(right | true u) by the groups that the publisher should have formed, and its tolerance."""
     counts, ell = column.counts, column.ell
+    if column.odds is not None and column.groups != "random":
+        chances = noised_mixed(column)
+        if chances.whole is not None and chances.unsure is not None:
+            return (chances.whole * right).sum(axis=1), (chances.unsure * right).sum(axis=1)
+    if column.odds is not None:
+        return (column.channel * right).sum(axis=1), np.zeros(counts.size)
     if not column.different and not column.repeats:
         # Rows were dropped; the histogram of those that stayed is known only roughly.
         return (column.channel * right).sum(axis=1), np.full(counts.size, 0.01)
@@ -137,9 +148,22 @@ def _random_p_value(column: AttackedColumn, right: NDArray[np.bool_]) -> float:
     pairs = column.pairs()
     has = pairs.sum(axis=1)
     tails = groups_of(column).staying_p_values(
-        (pairs * right).sum(axis=1), has, right @ column.counts
+        (pairs * right).sum(axis=1), has, right @ column.counts, right.sum(axis=1)
     )
     return min(1.0, column.n_values * float(tails.min()))
+
+
+def _noised_p_value(
+    column: AttackedColumn, right: NDArray[np.bool_], has: Floats, upper: Floats
+) -> float:
+    """Noise before mixed groups: rows of one value are as good as independent, all are not."""
+    hits = (column.pairs() * right).sum(axis=1)
+    tails = [
+        float(hypergeometric_tail(np.array([float(hit)]), np.array([[rows]]), np.array([most]))[0])
+        for hit, rows, most in zip(hits.tolist(), has.tolist(), upper.tolist(), strict=True)
+        if hit > rows * most
+    ]
+    return min(1.0, column.n_values * min(tails, default=1.0) + UNLIKELY)
 
 
 def _slices(target: Target, column: AttackedColumn) -> Finding:
@@ -160,7 +184,7 @@ def _slices(target: Target, column: AttackedColumn) -> Finding:
     worst = int(((rights - expected) / np.sqrt(np.maximum(rows, 1))).argmax())
     kept, of = int(rights[worst]), int(rows[worst])
     claimed = f"{1 / column.ell:.4f} (1/ell) in each"
-    if column.repeats:
+    if column.repeats or column.odds is not None:
         claimed = f"{expected[worst] / max(1, of):.4f} there (by the values of its rows)"
     return Finding(
         "minimality", "the most exposed slice by another column",

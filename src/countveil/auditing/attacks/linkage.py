@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 from countveil.auditing.beliefs import (
     Beliefs,
     attacked_rows,
+    beliefs_after,
     dealt_chances,
     score,
-    update,
 )
 from countveil.auditing.chance import interval
 from countveil.auditing.findings import Finding, Outcome, not_run, tried_text
 from countveil.auditing.promised import (
+    claimed_view,
     count_p_values,
     kept_chances,
     kept_p_value,
@@ -103,11 +104,19 @@ def _rare(column: AttackedColumn) -> Finding:
     low, high = interval(right, believed)
     return Finding(
         NAME, "believe a published rare value", _KNOWS, "prior odds x a/b, prior = share",
-        kept_text(own), right / max(1, believed), "share right", low, high,
+        _rare_text(column, rare, own), right / max(1, believed), "share right", low, high,
         kept_p_value(own), column=column.name,
         note=f"{int(rare.sum())} such values, of at most {most:,} rows; before, the belief "
         f"was below {most / column.rows:.4%}: odds rise by {factor:,.0f} or more",
     )  # fmt: skip
+
+
+def _rare_text(column: AttackedColumn, rare: NDArray[np.bool_], rows: AttackedColumn) -> str:
+    """How often a published rare value is right: noise makes many of them."""
+    if column.odds is None:
+        return kept_text(rows)
+    right = float(column.counts[rare] @ kept_chances(column)[rare])
+    return f"{right / max(1, int(column.grouped[rare].sum())):.4f} (groups of noised values)"
 
 
 def _odds(column: AttackedColumn, target: Target) -> Finding:
@@ -118,7 +127,7 @@ def _odds(column: AttackedColumn, target: Target) -> Finding:
     kept = np.bincount(column.truth[column.kept], minlength=n)
     false = np.bincount(column.released, minlength=n) - kept
     tests = kept_p_values(column)
-    if everybody and column.repeats:
+    if everybody and (column.repeats or column.odds is not None):
         tests += count_p_values(column)
     elif everybody:
         least, largest = column.chances
@@ -137,17 +146,21 @@ def _odds(column: AttackedColumn, target: Target) -> Finding:
     low, high = (np.quantile(ratio, [0.05, 0.95]).tolist()) if ratio.size else (None, None)
     return Finding(
         NAME, "odds of every value", _KNOWS, "a/b of each value, counted",
-        _FACTOR.get(column.groups, "1 x (N - f)/((ell - 1) f)"),
+        "1 x a/b through the noise" if column.odds is not None
+        else _FACTOR.get(column.groups, "1 x (N - f)/((ell - 1) f)"),
         middle, "measured / claimed factor", low, high,
         min(1.0, len(tests) * min(tests)), column=column.name,
         note="median and 90% range over values; tested value by value, "
-        + ("proven bounds" if column.repeats else "exact binomial")
+        + ("proven bounds" if column.repeats or column.odds is not None else "exact binomial")
         + ("" if everybody else "; only those who have it, as not everybody is linked"),
     )  # fmt: skip
 
 
 def _factors(column: AttackedColumn) -> Floats:
     """By which seeing a value multiplies its odds: a/b, with b = f (1 - a)/(N - f)."""
+    if column.odds is not None:
+        view = claimed_view(column)
+        return np.asarray(view.a / view.b)
     a, counts = kept_chances(column), column.counts
     with np.errstate(divide="ignore", invalid="ignore"):
         factors: Floats = a * (counts.sum() - counts) / ((1 - a) * counts)
@@ -155,13 +168,13 @@ def _factors(column: AttackedColumn) -> Floats:
 
 
 def _with_prior(target: Target, column: AttackedColumn, stream: Stream) -> Outcome:
-    asked = np.linspace(
-        0, target.n_linked - 1, attacked_rows(column.n_values, target.n_linked)
-    ).astype(np.int64)
+    asked = np.linspace(0, target.n_linked - 1, attacked_rows(column, target.n_linked)).astype(
+        np.int64
+    )
     shares = np.maximum(column.counts, 0.5) / column.counts.sum()
     identity = np.eye(column.n_values)
     prior, _ = cross_fitted(list(target.plain), shares, column.truth, identity, stream, asked=asked)
-    beliefs = update(prior, column.channel)
+    beliefs = beliefs_after(prior, column)
     chosen = column.rows_at(asked)
     return Outcome(
         informed_findings(NAME, _WITH_PRIOR, beliefs, prior, chosen, linked=target.n_linked),

@@ -36,7 +36,6 @@ from countveil.auditing.chance import LEVEL, interval
 from countveil.auditing.findings import Finding, Outcome, tried_text
 from countveil.auditing.linking import read_stored
 from countveil.auditing.target import AttackedColumn, Codes, Target
-from countveil.maths.groups import ColumnSettings
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Stream
@@ -55,19 +54,24 @@ def attack(case: AuditCase, stream: Stream) -> Outcome:
     chosen = np.linspace(0, rows - 1, min(rows, _ROWS)).astype(np.int64)
     codes = {name: column.codes[chosen] for name, column in truth.items()}
     plain = [name for name in truth if name not in settings][:_MOST_PLAIN]
-    fitting = {}
-    for name, choice in settings.items():
-        places = case.common.get(name, ())
-        fits = fitting_settings(codes[name], choice, len(truth[name].values), places)
-        if fits is not None:
-            there = sorted(set(places) & set(codes[name].tolist()))
-            fitting[name] = replace(fits, common=tuple(map(_label, there)))
+    fitting, declared = {}, {}
+    for column in case.target.columns:
+        name, places, values = column.name, column.common, column.n_values
+        fits = fitting_settings(codes[name], settings[name], values, places, column.gamma)
+        if fits is None:
+            continue
+        there = sorted(set(places) & set(codes[name].tolist()))
+        fitting[name] = replace(fits, common=tuple(map(_label, there)))
+        if column.odds is not None:
+            fitting[name] = replace(fitting[name], odds=column.odds.at_most)
+            declared[name] = [_label(place) for place in range(values)]
     if not plain or not fitting:
         return Outcome()
     seed = int(stream.below(1 << 62, 1)[0])
     other = stream.permutation(chosen.size)
+    protecting = Protecting(fitting, seed, case.protecting.together)
     published = [
-        _published(codes, plain, fitting, order, seed, folder / name)
+        _published(codes, plain, protecting, declared, order, folder / name)
         for name, order in (("one", np.arange(chosen.size)), ("two", other))
     ]
     differ = sum(int((published[0][name] != published[1][name]).sum()) for name in fitting)
@@ -85,13 +89,13 @@ def attack(case: AuditCase, stream: Stream) -> Outcome:
 def _published(
     codes: Mapping[str, np.ndarray],
     plain: list[str],
-    settings: Mapping[str, ColumnSettings],
+    protecting: Protecting,
+    declared: Mapping[str, list[str]],
     order: np.ndarray,
-    seed: int,
     folder: Path,
 ) -> dict[str, np.ndarray]:
     """What each row publishes, in the table's order."""
-    number = "row"
+    number, settings = "row", protecting.columns
     while number in codes:
         number += "_"
     columns: dict[str, Any] = {name: codes[name][order] for name in plain}
@@ -99,9 +103,9 @@ def _published(
     columns[number] = np.arange(order.size)
     run_publish(
         pa.table(columns),
-        Protecting(settings, seed),
+        protecting,
         Writing.of(folder, again=True),
-        shaping=Shaping(keep=tuple(columns)),
+        shaping=Shaping(keep=tuple(columns), domain=declared),
     )
     stored = read_stored(folder, [number, *settings])
     place = np.argsort(np.array(stored[number].values)[stored[number].codes])

@@ -32,8 +32,10 @@ from countveil.auditing.chance import interval
 from countveil.auditing.findings import (
     BY_DESIGN,
     KNOWN_LIMIT,
+    WITH_NOISE,
     Finding,
     Outcome,
+    left_out,
     not_run,
     too_few,
 )
@@ -45,6 +47,7 @@ from countveil.auditing.promised import (
     staying_p_value,
 )
 from countveil.auditing.target import LEAST_LINKED, AttackedColumn, Codes, Floats, Target
+from countveil.maths.adversary import published_chances
 from countveil.maths.channel import (
     Templates,
     channel_matrix,
@@ -86,6 +89,9 @@ def attack(target: Target, _stream: Stream) -> Outcome:
         outcome.findings += [_candidates(column, method) for method in _comparable(column)]
         if column.groups == "random":
             outcome.findings.append(_sets_of_values(column))
+        elif column.odds is not None:
+            why = "groups are formed of noised values, which nobody has"
+            outcome.findings.append(left_out(NAME, _RULE, column.name, WITH_NOISE, why))
         elif column.groups == "mixed" and (column.common or column.different):
             outcome.findings.append(_better_rule(column))
     return outcome
@@ -94,13 +100,17 @@ def attack(target: Target, _stream: Stream) -> Outcome:
 def _comparable(column: AttackedColumn) -> list[str]:
     """The column's own way to form groups, and those that need different values, if possible."""
     others = ("mixed", "anatomy") if column.different and not column.common else ()
+    if column.odds is not None or column.vector_of:
+        others = ()
     return list(dict.fromkeys([column.groups, *others]))
 
 
 def beliefs_by_rule(column: AttackedColumn, method: str) -> Floats | None:
     """Belief in each true value (rows) given each published one, by re-running `method`."""
     common = column.common if method == column.groups else ()
-    whole = view_of_release(column.published, column.rows, column.ell, method, common).whole
+    noise = column.noise
+    view = view_of_release(column.published, column.rows, column.ell, method, common, noise)
+    whole = view.whole if noise is None else published_chances(view, column.published)
     if whole is None:
         return None
     joint = column.shares[:, None] * (whole + 1e-12)
@@ -204,6 +214,7 @@ def _sets_of_values(column: AttackedColumn) -> Finding:
     groups = column.rows // column.ell
     met = (1 - groups / column.rows) * max(0, int(column.counts[largest].sum()) - 1)
     expected = groups / column.rows + met / max(1, rows - 1)
+    expected = (1 - column.gamma) * expected + column.gamma * float(largest.mean())
     low, high = interval(stayed, of)
     return Finding(
         NAME, _RULE, _KNOWS, "count rows that publish a value of their own set of values",

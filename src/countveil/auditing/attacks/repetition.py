@@ -18,9 +18,11 @@ from countveil.auditing.chance import interval
 from countveil.auditing.findings import KNOWN_LIMIT, Finding, Outcome, not_run, tried_text
 from countveil.auditing.promised import kept_text
 from countveil.auditing.target import AttackedColumn, Codes, Floats, Target
+from countveil.maths.adversary import published_chances
 from countveil.maths.channel import view_of_release
 from countveil.maths.groups import ColumnSettings, largest_ell
 from countveil.maths.mechanism import Dealer, draw_column
+from countveil.maths.mechanism.noise import draw_noise
 from countveil.randomness import Stream
 from countveil.report.chart import Chart, Line
 
@@ -28,6 +30,7 @@ NAME = "repeated release"
 MOST_RELEASES = 20
 _MOST_ROWS = 20_000
 _MOST_VALUES = 600
+_FAR = 6.0
 
 
 def attack(target: Target, stream: Stream) -> Outcome:
@@ -52,43 +55,58 @@ def deal_again(
     n_values: int,
     stream: Stream,
     common: tuple[int, ...] = (),
+    gamma: float = 0.0,
 ) -> Codes:
     """One more publication of these rows."""
+    if gamma:
+        noise = draw_noise(np.bincount(truth, minlength=n_values), gamma, stream.spawn())
+        truth = Dealer(noise, stream.spawn()).deal(truth)
     counts = np.bincount(truth, minlength=n_values)
     drawn = draw_column(counts, settings, (stream.spawn(), stream.spawn()), common)
     return Dealer(drawn, stream.spawn()).deal(truth)
 
 
 def fitting_settings(
-    truth: Codes, column: AttackedColumn | ColumnSettings, n_values: int, common: tuple[int, ...]
+    truth: Codes,
+    column: AttackedColumn | ColumnSettings,
+    n_values: int,
+    common: tuple[int, ...],
+    gamma: float = 0.0,
 ) -> ColumnSettings | None:
     """The settings of the column, with the largest ell that these rows allow; None if none does."""
     counts = np.bincount(truth, minlength=n_values)
+    if gamma:
+        # Noised counts are rarely farther from what is expected.
+        expected = (1 - gamma) * counts + gamma * truth.size / n_values
+        counts = np.ceil(expected + _FAR * np.sqrt(expected)).astype(np.int64)
     if column.groups == "random":
         most = truth.size
     elif common:
         most = truth.size // max(1, int(np.delete(counts, common).max(initial=0)))
+    elif gamma:
+        most = truth.size // max(1, int(counts.max()))
     else:
         most = largest_ell(counts)
     ell = min(column.ell, most)
     return ColumnSettings(ell, column.groups) if ell >= 2 else None
 
 
-def _evidence(
-    released: Codes, settings: ColumnSettings, n_values: int, common: tuple[int, ...]
-) -> Floats:
+def _evidence(released: Codes, settings: ColumnSettings, column: AttackedColumn) -> Floats:
     """Logarithm of P(published | true) for every row (rows) and true value (columns)."""
+    n_values, common = column.n_values, column.common
     published = np.bincount(released, minlength=n_values)
-    view = view_of_release(published, released.size, settings.ell, settings.groups, common)
-    whole = (
-        view.whole if view.whole is not None else np.tile(published / released.size, (n_values, 1))
+    view = view_of_release(
+        published, released.size, settings.ell, settings.groups, common, column.noise
     )
+    whole = view.whole if column.noise is None else published_chances(view, published)
+    if whole is None:
+        whole = np.tile(published / released.size, (n_values, 1))
     return np.log(np.maximum(whole, 1e-9))[:, released].T
 
 
 def _repeat(column: AttackedColumn, stream: Stream) -> Outcome:
     truth, n_values = column.truth, column.n_values
-    settings = fitting_settings(truth, column, n_values, column.common)
+    settings = fitting_settings(truth, column, n_values, column.common, column.gamma)
     if settings is None:
         return Outcome()
     ell = settings.ell
@@ -96,9 +114,9 @@ def _repeat(column: AttackedColumn, stream: Stream) -> Outcome:
     log_belief = np.tile(np.log(shares), (truth.size, 1))
     right, dealt = [], []
     for _ in range(MOST_RELEASES):
-        released = deal_again(truth, settings, n_values, stream, column.common)
+        released = deal_again(truth, settings, n_values, stream, column.common, column.gamma)
         dealt.append(released)
-        log_belief += _evidence(released, settings, n_values, column.common)
+        log_belief += _evidence(released, settings, column)
         right.append(int((log_belief.argmax(axis=1) == truth).sum()))
     bounds = [interval(count, truth.size) for count in right]
     steps = list(range(1, MOST_RELEASES + 1))
@@ -146,13 +164,13 @@ def _overlap(
     times, shown = np.zeros(truth.size, np.int64), []
     for rows in (slice(0, truth.size - cut), slice(cut, truth.size)):
         subset = truth[rows]
-        fitting = fitting_settings(subset, settings, n_values, column.common)
+        fitting = fitting_settings(subset, settings, n_values, column.common, column.gamma)
         if fitting is None:
             return []
         released = np.full(truth.size, -1, np.int64)
-        released[rows] = deal_again(subset, fitting, n_values, stream, column.common)
+        released[rows] = deal_again(subset, fitting, n_values, stream, column.common, column.gamma)
         shown.append(released)
-        log_belief[rows] += _evidence(released[rows], fitting, n_values, column.common)
+        log_belief[rows] += _evidence(released[rows], fitting, column)
         times[rows] += 1
     right = log_belief.argmax(axis=1) == truth
     both, once = right[times == 2], right[times == 1]

@@ -26,6 +26,7 @@ from countveil.auditing.findings import (
     KNOWN_LIMIT,
     Finding,
     Outcome,
+    left_out,
     not_run,
     too_few,
     too_few_cells,
@@ -40,6 +41,7 @@ from countveil.report.chart import Chart, Line
 
 _LEAST_ROWS, _MOST_CELLS, _NUMBERS = 30, 240, 200_000
 _DIFFERENCED, _COMPARED = 5_000, 4
+_DIFFER = "two queries that differ in one person"
 
 
 def attack(target: Target, stream: Stream) -> Outcome:
@@ -58,7 +60,15 @@ def attack(target: Target, stream: Stream) -> Outcome:
         cells = _cells(target, column, stream)
         if cells.max(initial=-1) >= 0:
             outcome.add(_in_predicates(column, cells))
-            outcome.findings.append(_differencing(column, cells, stream))
+            outcome.findings.append(
+                left_out(
+                    NAME, _DIFFER, column.name,
+                    (len(column.vector_of), "columns that are published together"),
+                    "tried with each of them by itself",
+                )
+                if column.vector_of
+                else _differencing(column, cells, stream)
+            )  # fmt: skip
         else:
             outcome.findings.append(too_few_cells(NAME, "count (P, s)", column.name, 0, 1))
     return outcome
@@ -116,17 +126,21 @@ def _in_predicates(column: AttackedColumn, cells: Codes) -> Outcome:
         lines.append(_by_size(name, off, sizes))
     lines.append(Line("promised of a value alone", list(range(1, MOST + 1)), promised.tolist()))
     shrunk, independent = shares["shrunk"], shares["independence"]
-    inherited = _inherited(small, column)
-    kept = "kept" if float(shrunk.mean()) >= inherited else "NOT kept"
+    lemma = ""
+    if column.odds is None:
+        inherited = _inherited(small, column)
+        kept = "kept" if float(shrunk.mean()) >= inherited else "NOT kept"
+        lemma = f"; the lemma says {inherited:.4f} or more (T_P of s): {kept}"
     margins = _from_margins(estimates["shrunk"], true, small, column)
     low, high = interval(int(shrunk.sum()), shrunk.size)
     finding = Finding(
         NAME, "count (P, s) of 1 to 10 rows", "the release", "shrunk estimate",
-        f"nothing; the lemma says {inherited:.4f} or more (T_P of s): {kept}",
+        f"nothing{lemma}",
         float(shrunk.mean()), f"share off by more than {ERROR:.0%}", low, high,
         verdict=KNOWN_LIMIT, column=column.name,
-        note=f"{sizes.size:,} cells; a value alone that so few rows have is promised "
-        f"{float(promised[sizes - 1].mean()):.4f}; independence, from large counts alone, is off "
+        note=f"{sizes.size:,} cells; {'' if column.odds is None else 'without noise, '}a value "
+        f"alone that so few rows have is promised {float(promised[sizes - 1].mean()):.4f}; "
+        f"independence, from large counts alone, is off "
         f"for {float(independent.mean()):.4f}, the published count in P for "
         f"{float(shares['published in P'].mean()):.4f}; interval as if cells were independent",
     )  # fmt: skip
@@ -159,8 +173,9 @@ def _from_margins(
     estimates: Floats, true: Floats, small: NDArray[np.bool_], column: AttackedColumn
 ) -> Finding:
     """Everybody with s, less the estimates of all other cells of the same value."""
-    outside = column.published - true.sum(axis=0)
-    by_difference = column.published - outside - (estimates.sum(axis=0) - estimates)
+    margin = column.view.of_whole_table(column.published.astype(np.float64))
+    outside = margin - true.sum(axis=0)
+    by_difference = margin - outside - (estimates.sum(axis=0) - estimates)
     off = (np.abs(by_difference - true) > ERROR * true + 1e-9)[small]
     low, high = interval(int(off.sum()), off.size)
     return Finding(
@@ -197,10 +212,10 @@ def _differencing(column: AttackedColumn, cells: Codes, stream: Stream) -> Findi
     kept = kept_p_value(attacked)
     low, high = interval(result.successes, result.rows)
     claimed = f"{result.expected / max(1, result.rows):.4f} (as the row itself)"
-    if not column.repeats:
+    if not column.repeats and column.odds is None:
         claimed = f"{1 / column.ell:.4f} (1/ell, as the row itself)"
     return Finding(
-        NAME, "two queries that differ in one person", "the release, the person's other columns",
+        NAME, _DIFFER, "the release, the person's other columns",
         "the value whose shrunk estimate moved most",
         claimed, result.successes / max(1, result.rows),
         "share right", low, high,

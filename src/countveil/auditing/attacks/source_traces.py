@@ -133,7 +133,7 @@ def _dropped_values(case: AuditCase) -> list[str]:
 def _sensitive_values(case: AuditCase) -> list[str]:
     """All that occur in the table; those that the release names are public, and left out later."""
     texts: list[str] = []
-    for column in case.target.sensitive:
+    for column in case.target.columns:
         values = case.truth[column.name].values
         occur = [values[place] for place in np.flatnonzero(column.counts).tolist()]
         texts += [str(value) for value in occur if value is not None]
@@ -143,7 +143,7 @@ def _sensitive_values(case: AuditCase) -> list[str]:
 def _open_text(case: AuditCase) -> str:
     """What the release may hold anyway, in lower case."""
     published = {column.name for column in case.prepared.roles.published}
-    sensitive = {column.name for column in case.target.sensitive}
+    sensitive = {column.name for column in case.target.columns}
     plain = [name for name in published if name in case.truth and name not in sensitive]
     unchanged = [str(value) for name in plain for value in case.truth[name].values]
     named = [str(v) for entry in case.manifest.sensitive.values() for v in entry.domain]

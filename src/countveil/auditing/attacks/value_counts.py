@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.auditing.chance import interval
-from countveil.auditing.findings import KNOWN_LIMIT, Finding, Outcome
+from countveil.auditing.findings import KNOWN_LIMIT, WITH_NOISE, Finding, Outcome, left_out
 from countveil.auditing.promised import count_p_values
 from countveil.auditing.random_chance import RandomGroups
 from countveil.auditing.target import AttackedColumn, Codes, Floats
@@ -34,6 +34,7 @@ from countveil.randomness import Stream
 from countveil.report.chart import Chart, Line
 
 NAME = "small count"
+_PLANT = "count a value that 1 to 10 rows have"
 ERROR = 0.3
 MOST = 10
 _PLANTED, _DRAWS, _PLANTED_ROWS = 10, 60, 50_000
@@ -43,7 +44,12 @@ _SPREAD = {"random": "1 standard error: f (1 - f/N) (1 - 1/ell), mean f"}
 
 def attack(column: AttackedColumn, stream: Stream) -> Outcome:
     """Attack the counts of single values."""
-    outcome = planted(column, stream)
+    outcome = Outcome()
+    if column.odds is None:
+        outcome = planted(column, stream)
+    else:
+        why = "T_P is promised of counts without noise; all counts are tested with it"
+        outcome.findings.append(left_out(NAME, _PLANT, column.name, WITH_NOISE, why))
     outcome.findings.append(_every_count(column))
     return outcome
 
@@ -79,7 +85,7 @@ def planted(column: AttackedColumn, stream: Stream) -> Outcome:
     missed = np.abs(guesses - sizes) > ERROR * sizes + 1e-9
     low, high = interval(int(off.sum()), off.size)
     finding = Finding(
-        NAME, "count a value that 1 to 10 rows have", "the release", "its published count",
+        NAME, _PLANT, "the release", "its published count",
         f"{float(promised.mean()):.4f} (T_P of the published count)", float(off.mean()),
         f"share off by more than {ERROR:.0%}", low, high, min(1.0, len(tests) * min(tests)),
         column=column.name,
@@ -164,12 +170,14 @@ def _every_count(column: AttackedColumn) -> Finding:
     """Each published count of the release against its binomial distribution."""
     tests = count_p_values(column)
     spread = np.sqrt(np.maximum(column.view.whole_variance(np.maximum(column.counts, 1.0)), 1e-9))
-    far = np.abs(column.published - column.counts) / spread
+    estimate = column.view.of_whole_table(column.published.astype(np.float64))
+    far = np.abs(estimate - column.counts) / spread
     return Finding(
         NAME, "published counts of all values", "the release", "compare with the true ones",
-        _SPREAD.get(column.groups, "1 standard error: f (1 - 1/ell), mean f"),
+        "1 standard error of the estimate" if column.odds is not None
+        else _SPREAD.get(column.groups, "1 standard error: f (1 - 1/ell), mean f"),
         float(np.sqrt((far**2).mean())),
         "standard errors, root mean square", p_value=min(1.0, len(tests) * min(tests)),
         column=column.name, note="tested value by value, "
-        + ("proven bounds" if column.repeats else "exact binomial"),
+        + ("proven bounds" if column.repeats or column.odds is not None else "exact binomial"),
     )  # fmt: skip

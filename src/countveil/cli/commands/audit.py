@@ -18,15 +18,18 @@ from countveil.cli.options import (
     Groups,
     GroupsOption,
     InputArgument,
+    OddsOption,
     ProtectedOption,
     ReportOption,
     Residue,
     ResidueOption,
     TitleOption,
+    TogetherOption,
     reading_and_shaping,
     with_common,
     with_ell,
     with_table_options,
+    with_together,
 )
 from countveil.cli.output import (
     Format,
@@ -58,7 +61,8 @@ def command(
             "--attacks",
             metavar="NAME",
             help="Only these: linkage, reconstruction, elimination, neighbours, small-counts, "
-            "repetition, correlation, implementation. May be repeated, or separated by commas.",
+            "repetition, correlation, odds, implementation. May be repeated, or separated by "
+            "commas.",
         ),
     ] = None,
     report: ReportOption = None,
@@ -69,6 +73,8 @@ def command(
     groups: GroupsOption = Groups.MIXED,
     common: CommonOption = None,
     residue: ResidueOption = Residue.ABSORB,
+    odds: OddsOption = None,
+    together: TogetherOption = None,
     source: Given = NOTHING_GIVEN,
     style: FormatOption = Format.TABLE,
 ) -> None:
@@ -95,8 +101,9 @@ def command(
     from countveil.tables import input_files
 
     protecting = Protecting.of(
-        with_ell(sensitive, ell), groups=groups, residue=residue, common=with_common(common)
-    )
+        with_ell(sensitive, ell), groups=groups, residue=residue, common=with_common(common),
+        odds=odds, together=with_together(together),
+    )  # fmt: skip
     named = [name for text in attacks or () for name in text.split(",") if name]
     with progress_shown() as progress:
         reading, shape = reading_and_shaping(source, shaping, progress)

@@ -21,7 +21,7 @@ import numpy as np
 
 from countveil.auditing.attacks.reconstruction import design_of
 from countveil.auditing.chance import bounded_tail, interval
-from countveil.auditing.findings import Finding, Outcome, not_run
+from countveil.auditing.findings import WITH_NOISE, Finding, Outcome, left_out, not_run
 from countveil.auditing.promised import (
     conceded,
     copies_of,
@@ -46,6 +46,10 @@ def attack(target: Target, _stream: Stream) -> Outcome:
     outcome = Outcome()
     for column in target.sensitive:
         if not column.common:
+            continue
+        if column.odds is not None:
+            why = "what is promised of common values is said of noised ones, which nobody has"
+            outcome.findings.append(left_out(NAME, "common values", column.name, WITH_NOISE, why))
             continue
         outcome.findings.append(_common(column))
         if column.small_domain:
