@@ -189,7 +189,7 @@ class _MeasureEstimates:
             if axes not in self._along:
                 self._along[axes] = self._tallies.along(axes)
             tallies, entry = self._along[axes], self._plan.aggregates[aggregate]
-            first = tuple(slice(None) if a in axes else 0 for a in range(len(self._plan.domains)))
+            first = tuple(slice(None) if a in axes else 0 for a in range(len(self._plan.grouped)))
             value_of = None if entry.value_of is None else entry.value_of[first]
             total = Total(tallies, entry.condition_of[first], entry.argument, value_of)
             is_count = entry.argument is None and value_of is None
@@ -241,8 +241,7 @@ def _keys(
     exists: NDArray[np.bool_],
 ) -> list[list[Any]]:
     """The values of every group key in all existing cells."""
-    names = [n for n, grouped in zip(plan.tally.sensitive, plan.grouped, strict=True) if grouped]
-    domains = [d for d, grouped in zip(plan.domains, plan.grouped, strict=True) if grouped]
+    names = plan.tally.sensitive
     groups, cells = np.nonzero(exists)
     places = np.unravel_index(cells, tallies.cells) if tallies.cells else ()
     plain = iter(zip(*tallied.keys, strict=True))
@@ -251,8 +250,7 @@ def _keys(
         if key.sensitive is None:
             values, numbers = next(plain), groups
         else:
-            axis = names.index(key.sensitive)
-            values, numbers = domains[axis], places[axis]
+            values, numbers = plan.values_along(names.index(key.sensitive), places)
         keys.append([values[number] for number in numbers.tolist()])
     return keys
 

@@ -108,7 +108,8 @@ class CountBatch:
         """The sensitive conditions grouped by their columns and domains."""
         by_columns: dict[Any, list[_SharedCounts]] = {}
         for shared in self._shared.values():
-            key = shared.plan.tally.sensitive, shared.plan.domains
+            tally = shared.plan.tally
+            key = tally.sensitive, shared.plan.domains, tally.axes
             by_columns.setdefault(key, []).append(shared)
         return list(by_columns.values())
 
@@ -129,7 +130,8 @@ class _TalliedCounts:
             np.array([place.setdefault(c, len(place)) for c in one.conditions], np.int64)
             for one in shared
         ]
-        self._counts = table.tally_each(list(place), plan.tally.sensitive, plan.domains)
+        tally = plan.tally
+        self._counts = table.tally_each(list(place), tally.sensitive, plan.domains, tally.axes)
 
     def estimates(self, estimator: Estimator) -> Iterator[tuple[Numbers, Estimates, Floats]]:
         """The numbers of some counts, their estimates, and the rows that each is taken from."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from countveil.asking.answer import Channels, EstimationSettings, answer_question
 from countveil.asking.batch import CountBatch, count_question
@@ -38,8 +38,7 @@ from countveil.sql.query import (
 from countveil.sql.query.expressions import AllOf, Constant, Formula, as_condition
 
 if TYPE_CHECKING:
-    from countveil.maths.channel.skewed_views import JointView
-    from countveil.maths.estimate.joined import Joined
+    from countveil.asking.together import TogetherChannels
 
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
@@ -96,6 +95,8 @@ class Release:
         self._columns = ReleaseColumns(
             self.manifest.columns, domains, classes, values=values,
             preparation=self.manifest.preparation, occurs=self._occurs,
+            together=self.manifest.together,
+            occurring=self._occurring if self.manifest.together else None,
         )  # fmt: skip
         self._conditions = ConditionReader(self._columns)
         self._views: dict[tuple[Any, ...], ChannelView] = {}
@@ -294,30 +295,26 @@ class Release:
     def _channels(self, plan: TallyPlan, estimator: Estimator | None = None) -> Channels:
         """The channels of the sensitive columns of a plan, and what else the estimator needs."""
         names, domains = plan.tally.sensitive, plan.domains
+        if self.manifest.together:
+            channels = self._together.channels(plan, self._view)
+            if channels.joined:
+                return channels
         views = [self._view(*pair) for pair in zip(names, domains, strict=True)]
-        joined = self._joined(names, domains) if self.manifest.together else ()
         if estimator is None or not estimator.needs_joint_counts or len(names) < 2:
-            return Channels(views, joined=joined)
-        return Channels(views, self._published_counts(names, domains), joined)
+            return Channels(views)
+        return Channels(views, self._published_counts(names, domains))
 
-    def _joined(self, names: Sequence[str], domains: Sequence[tuple[Any, ...]]) -> Sequence[Joined]:
-        """The columns of a question that were published together, with their channels."""
-        # Loaded only where columns were published together.
-        from countveil.maths.channel.skewed_views import joint_view
-        from countveil.maths.estimate.joined import Joined
+    @cached_property
+    def _together(self) -> TogetherChannels:
+        """The columns that were published together."""
+        # Loaded only where there are any.
+        from countveil.asking.together import TogetherChannels
 
-        joined = []
-        for columns in self.manifest.together:
-            axes = tuple(axis for axis, name in enumerate(names) if name in columns)
-            if len(axes) < 2:
-                continue
-            chosen = [names[axis] for axis in axes], [domains[axis] for axis in axes]
-            key = (tuple(chosen[0]), tuple(chosen[1]))
-            if key not in self._views:
-                ell = self.manifest.sensitive[columns[0]].ell
-                self._views[key] = joint_view(self._published_counts(*chosen), self.rows, ell)
-            joined.append(Joined(axes, cast("JointView", self._views[key])))
-        return joined
+        return TogetherChannels(self.manifest, lambda: self._table)
+
+    def _occurring(self, names: Sequence[str], domains: Sequence[tuple[Any, ...]]) -> Any:
+        """The combinations of columns together that rows publish."""
+        return self._together.occurring(names, domains)
 
     def _view(self, name: str, domain: tuple[Any, ...]) -> ChannelView:
         """The channel of a sensitive column, from the published histogram."""

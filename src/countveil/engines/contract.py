@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from countveil.release import Manifest
     from countveil.release.draft import ReleaseDraft, WrittenFile
     from countveil.sql.query import Tally, TallyResult
+    from countveil.sql.query.axes import Axis
     from countveil.sql.query.expressions import Expression
     from countveil.tables import Column, Reading, Shaping, TableFacts
     from countveil.tables.encoded.survey import CodedColumn, Histogram, Repeats
@@ -101,7 +102,11 @@ class ReleaseTable(Protocol):
         """Count published values."""
 
     def tally_each(
-        self, conditions: Sequence[Expression], sensitive: Sequence[str], domains: Domains
+        self,
+        conditions: Sequence[Expression],
+        sensitive: Sequence[str],
+        domains: Domains,
+        axes: Sequence[Axis] = (),
     ) -> NDArray[np.float64]:
         """Count published values under each of many conditions: `counts[condition, *published]`."""
 

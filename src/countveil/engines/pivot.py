@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,9 @@ from countveil.release.values import python_values
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
 
+if TYPE_CHECKING:
+    from countveil.sql.query.axes import Axis
+
 MOST_NUMBERS = 20_000_000
 
 
@@ -26,7 +29,7 @@ def pivot(counted: pa.Table, tally: Tally, domains: Sequence[Sequence[Any]]) -> 
     n_keys, n_bits, n_arguments = len(tally.keys), len(tally.conditions), len(tally.arguments)
     columns = counted.columns
     first = n_keys + n_bits
-    shape = tuple(len(domain) for domain in domains)
+    shape = axis_sizes(tally.axes, domains)
     groups, group = _numbered(list(zip(*map(_key_values, columns[:n_keys]), strict=True)))
     if not n_keys:
         groups, group = [()], np.zeros(counted.num_rows, np.int64)
@@ -39,9 +42,15 @@ def pivot(counted: pa.Table, tally: Tally, domains: Sequence[Sequence[Any]]) -> 
     size = len(groups) * len(truths) * math.prod(shape)
     check_size(size, 1 + 2 * n_arguments)
     cell = group * len(truths) + pattern.reshape(-1)
-    for column, domain in zip(columns[first:], domains, strict=False):
-        cell = cell * len(domain) + places_in(domain, python_values(column))
-    rest = columns[first + len(shape) :]
+    places = [
+        places_in(domain, python_values(column))
+        for column, domain in zip(columns[first:], domains, strict=False)
+    ]
+    if tally.axes:
+        places = [axis.places(places) for axis in tally.axes]
+    for size_of_axis, place in zip(shape, places, strict=True):
+        cell = cell * size_of_axis + place
+    rest = columns[first + len(domains) :]
     moments = np.zeros((1 + 2 * n_arguments, size))
     # Times that differ below the microsecond are one key, so a cell may come twice.
     np.add.at(moments[0], cell, _numbers(rest[0]))
@@ -61,13 +70,19 @@ def one_by_one(
     conditions: Sequence[Expression],
     sensitive: Sequence[str],
     domains: Sequence[Sequence[Any]],
+    axes: Sequence[Axis] = (),
 ) -> NDArray[np.float64]:
     """Counts under each of many conditions, by a question each."""
-    counts = np.zeros((len(conditions), *(len(domain) for domain in domains)))
+    counts = np.zeros((len(conditions), *axis_sizes(axes, domains)))
     for number, condition in enumerate(conditions):
-        tally = Tally(condition, (), (), tuple(sensitive), ())
+        tally = Tally(condition, (), (), tuple(sensitive), (), tuple(axes))
         counts[number] = ask(tally, domains).moments[0, 0, 0]
     return counts
+
+
+def axis_sizes(axes: Sequence[Axis], domains: Sequence[Sequence[Any]]) -> tuple[int, ...]:
+    """How many places each axis of published values has."""
+    return tuple(axis.size for axis in axes) or tuple(len(domain) for domain in domains)
 
 
 def check_size(cells: int, moments: int) -> None:

@@ -7,7 +7,7 @@ anybody wrote, estimators.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from countveil.release import Manifest
 from countveil.sql import dialects
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
+
+if TYPE_CHECKING:
+    from countveil.sql.query.axes import Axis
 
 _DIALECTS = {POSTGRES: dialects.POSTGRES, DUCKDB: dialects.DUCKDB}
 
@@ -69,6 +72,7 @@ class DatabaseRelease:
         conditions: Sequence[Expression],
         sensitive: Sequence[str],
         domains: Sequence[Sequence[Any]],
+        axes: Sequence[Axis] = (),
     ) -> NDArray[np.float64]:
         """Count published values under each condition."""
-        return one_by_one(self.tally, conditions, sensitive, domains)
+        return one_by_one(self.tally, conditions, sensitive, domains, axes)

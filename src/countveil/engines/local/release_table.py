@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from countveil.engines.local.in_memory.columns import NotInMemoryError
-from countveil.engines.pivot import pivot
+from countveil.engines.pivot import axis_sizes, pivot
 from countveil.errors import QueryError, ReleaseError
 from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.locked_duckdb import connect, quoted, without_pattern
@@ -28,6 +28,7 @@ from countveil.sql.query.expressions import Expression
 
 if TYPE_CHECKING:
     from countveil.engines.local.in_memory.release import InMemoryRelease
+    from countveil.sql.query.axes import Axis
 
 Floats = NDArray[np.float64]
 
@@ -88,18 +89,18 @@ class LocalRelease:
         conditions: Sequence[Expression],
         sensitive: Sequence[str],
         domains: Sequence[Sequence[Any]],
+        axes: Sequence[Axis] = (),
     ) -> Floats:
         """From memory as far as codes decide it."""
         in_memory = self._in_memory(len(conditions))
         from_memory: Sequence[Floats | None] = [None] * len(conditions)
         if in_memory is not None:
             with contextlib.suppress(NotInMemoryError):
-                from_memory = in_memory.tally_each(conditions, sensitive, domains)
-        shape = tuple(len(domain) for domain in domains)
-        counts = np.zeros((len(conditions), *shape))
+                from_memory = in_memory.tally_each(conditions, sensitive, domains, axes)
+        counts = np.zeros((len(conditions), *axis_sizes(axes, domains)))
         for number, counted in enumerate(from_memory):
             if counted is None:
-                tally = Tally(conditions[number], (), (), tuple(sensitive), ())
+                tally = Tally(conditions[number], (), (), tuple(sensitive), (), tuple(axes))
                 counts[number] = self._tally_files(tally, domains).moments[0, 0, 0]
             else:
                 counts[number] = counted

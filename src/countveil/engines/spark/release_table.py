@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from countveil.release.values import PARQUET, format_of
 from countveil.sql.dialects import SPARK, dialect_for
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
+
+if TYPE_CHECKING:
+    from countveil.sql.query.axes import Axis
 
 
 def open_release(address: str, master: str | None = None) -> OpenedRelease:
@@ -85,9 +88,10 @@ class SparkRelease:
         conditions: Sequence[Expression],
         sensitive: Sequence[str],
         domains: Sequence[Sequence[Any]],
+        axes: Sequence[Axis] = (),
     ) -> NDArray[np.float64]:
         """Count published values under each condition."""
-        return one_by_one(self.tally, conditions, sensitive, domains)
+        return one_by_one(self.tally, conditions, sensitive, domains, axes)
 
     def _frame(self) -> Any:
         return self._session.read.parquet(*self._paths)

@@ -116,6 +116,12 @@ class NoisedView(ChannelView):
         weights.flags.writeable = False
         return weights
 
+    def undone(self, published: Floats, axis: int = -1) -> Floats:
+        """M y."""
+        noise = published.sum(axis=axis, keepdims=True) * self._along(published.ndim, axis)
+        undone: Floats = (self.groups.undone(published, axis) - noise) / (1 - self.gamma)
+        return undone
+
     def sum_variance(self, having: Sums, lacking: Sums) -> Floats:
         """Of the unbiased estimate of a sum: over the rows with the value, over the others."""
         kept, q = 1 - self.gamma + self._q, self._q

@@ -97,6 +97,21 @@ class RandomView(ChannelView):
         """Of the estimate for all rows of the table, when x of them have the value."""
         return x * (1 - x / self.rows) * (1 - self.keep)
 
+    def undone(self, published: Floats, axis: int = -1) -> Floats:
+        """M y, without M."""
+        moved = np.moveaxis(published, axis, -1)
+        missed = moved.sum(axis=-1, keepdims=True) * self.b
+        return np.moveaxis((moved - missed) / self._divisor, -1, axis)
+
+    def row_weights(self, counting: Floats, axis: int = -1) -> Floats:
+        """M^T c, without M."""
+        moved = np.moveaxis(counting, axis, -1)
+        return np.moveaxis((moved - (moved @ self.b)[..., None]) / self._divisor, -1, axis)
+
+    @cached_property
+    def _divisor(self) -> Floats:
+        return np.where(self.identifiable, self.gap, np.nan)
+
     def sent(self, counts: Floats, axis: int = -1) -> Floats:
         """W^T x, without W."""
         moved = np.moveaxis(counts, axis, -1)
@@ -112,20 +127,37 @@ class RandomView(ChannelView):
 
 @dataclass(frozen=True)
 class JointView(RandomView):
-    """Several columns together: every combination of their values is one value, in a flat grid."""
+    """Several columns together: every combination of their values is one value, in a flat grid.
+
+    `shape` is that of the grid. Its axes need not be the columns: `columns` has the number of each
+    combination in every column, so that a grid may list only combinations that occur.
+    """
 
     shape: tuple[int, ...]
+    columns: tuple[NDArray[np.int64], ...]
 
     def margin(self, axes: tuple[int, ...]) -> RandomView:
-        """Some of the columns: their combinations have the same channel, with their own shares."""
+        """Some axes of the grid: their combinations have the same channel, with their shares."""
         left_out = tuple(axis for axis in range(len(self.shape)) if axis not in axes)
         published = self.published.reshape(self.shape).sum(axis=left_out)
-        if len(axes) == 1:
-            return RandomView(self.rows, self.keep, published, None, two_state_holds=True)
+        grids = [column.reshape(self.shape) for column in self.columns]
+        first = tuple(slice(None) if axis in axes else 0 for axis in range(len(self.shape)))
+        kept = [
+            grid[first].ravel()
+            for grid in grids
+            if not any(np.ptp(grid, axis=axis).any() for axis in left_out)
+        ]
+        if len(kept) == 1:
+            return RandomView(self.rows, self.keep, published.ravel(), None, two_state_holds=True)
         return JointView(
             self.rows, self.keep, published.ravel(), None, two_state_holds=True,
-            shape=published.shape,
+            shape=published.shape, columns=tuple(kept),
         )  # fmt: skip
+
+    def alone(self, column: int) -> RandomView:
+        """One column."""
+        counts = np.bincount(self.columns[column], self.published).astype(np.float64)
+        return RandomView(self.rows, self.keep, counts, None, two_state_holds=True)
 
 
 @dataclass(frozen=True)
@@ -216,11 +248,20 @@ def random_view(published: NDArray[np.int64], rows: int, ell: int) -> RandomView
     return RandomView(rows, keep, view.published, whole, two_state_holds=True)
 
 
-def joint_view(published: Floats, rows: int, ell: int) -> JointView:
-    """The view of columns that were published together, by the counts of their combinations."""
+def joint_view(
+    published: Floats, rows: int, ell: int, columns: tuple[NDArray[np.int64], ...] | None = None
+) -> JointView:
+    """The view of columns that were published together, by the counts of their combinations.
+
+    `columns`: the number of every combination in each column, unless the axes are the columns.
+    """
     counts = published.astype(np.float64)
     keep = (rows // ell) / rows
-    return JointView(rows, keep, counts.ravel(), None, two_state_holds=True, shape=published.shape)
+    if columns is None:
+        columns = tuple(np.unravel_index(np.arange(counts.size), counts.shape))
+    return JointView(
+        rows, keep, counts.ravel(), None, two_state_holds=True, shape=counts.shape, columns=columns
+    )
 
 
 def common_view(

@@ -166,6 +166,19 @@ class ChannelView:
         """Of the estimate for all rows of the table, when x of them have the value."""
         return x * (1 - self.keep)
 
+    def undone(self, published: Floats, axis: int = -1) -> Floats:
+        """M y: the unbiased estimates, from how many rows publish each value."""
+        return _along(published, self.weights.T, axis)
+
+    def row_weights(self, counting: Floats, axis: int = -1) -> Floats:
+        """M^T c: the weight of a row by what it publishes, if true values count with these numbers.
+
+        Values that count with 0 do no harm where they are not identifiable.
+        """
+        others = tuple(place for place in range(counting.ndim) if place != axis % counting.ndim)
+        used = np.any(counting != 0, axis=others)
+        return _along(counting, np.where(used[:, None], self.weights, 0.0), axis)
+
     def sent(self, counts: Floats, axis: int = -1) -> Floats | None:
         """W^T x: how many rows publish each value, if these have it. None if W is not known."""
         return None if self.whole is None else _along(counts, self.whole, axis)

@@ -2,26 +2,41 @@
 
 Enters: tallies, a count, which channel to iterate with. Leaves: `Estimates`, and how many rounds
 they took. Must not know: SQL. Theory: docs/theory/estimates.md, "Iterative Bayes".
+
+Groups of different values are iterated as in the paper, whose b depends on the current counts. For
+random groups, common values, noise and columns together, a and b of every value (or set of
+combinations) are known from the release, and the iteration is the EM algorithm under that channel.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.errors import QueryError
 from countveil.maths.estimate.estimates import Estimates
+from countveil.maths.estimate.joined import CountedSets
 from countveil.maths.estimate.methods import Estimator, Evidence
-from countveil.maths.estimate.totals import Tallies, Total, single_cells
-from countveil.maths.paper import Rounds, bayes_counts
+from countveil.maths.estimate.totals import SingleCells, Tallies, Total, single_cells
+from countveil.maths.estimate.unbiased import unbiased_counts
+from countveil.maths.paper import (
+    BayesResult,
+    Rounds,
+    bayes_counts,
+    counts_of_known_channel,
+)
+
+Numbers = NDArray[np.int64]
 
 _ONLY_SINGLE = (
     "Method 'bayes' answers counts of single values of sensitive columns. Use method 'shrunk' or "
     "'unbiased' for this query."
 )
 _ONLY_DIFFERENT = (
-    "Method 'bayes' is the paper's iteration, for groups of different values. This column was "
-    "published with random groups, common values or noise; use method 'shrunk' or 'unbiased'."
+    "Channel 'printed' is the paper's, for groups of different values. This column was published "
+    "with random groups, common values or noise, or together with others; use channel 'exact'."
 )
 
 
@@ -43,12 +58,43 @@ class BayesEstimator(Estimator):
 
     def counts(self, evidence: Evidence, total: Total) -> Estimates:
         """The estimates of a count with a condition on sensitive columns."""
+        tallies = evidence.tallies
+        as_printed = not tallies.joined and all(view.different for view in tallies.views)
+        if self._channel == "printed" and not as_printed:
+            raise QueryError(_ONLY_DIFFERENT)
         single = single_cells(total)
         if single is None:
-            raise QueryError(_ONLY_SINGLE)
-        tallies = evidence.tallies
-        if not all(view.different for view in tallies.views):
-            raise QueryError(_ONLY_DIFFERENT)
+            sets = self.counted_sets(evidence, total)
+            if sets is None:
+                raise QueryError(_ONLY_SINGLE)
+            return self._sets(sets)
+        iterate = self._by_paper(tallies) if as_printed else self._known_channel(evidence)
+        iterated = self._single(tallies, single, iterate)
+        if self._channel == "printed":
+            # The printed channel is wrong by an unknown amount: no error would be honest.
+            return iterated
+        return _with_errors(iterated, self.single_counts(evidence, total, single))
+
+    def _single(
+        self,
+        tallies: Tallies,
+        single: SingleCells,
+        iterate: Callable[[int, Numbers], BayesResult],
+    ) -> Estimates:
+        """Iterate the cells that are counted, by their numbers in the flat grid of all axes."""
+        shape = tallies.moments.shape[3:]
+        numbers = np.arange(int(np.prod(shape))).reshape(1, *shape)
+        number_of = tallies.by_cell(np.repeat(numbers, tallies.n_groups, axis=0))[0].ravel()
+
+        def estimates(condition: int, answers: Numbers) -> Estimates:
+            result = iterate(condition, number_of[single.place[answers]])
+            self._rounds.append(result.rounds)
+            unknown = np.full_like(result.estimate, np.nan)
+            return Estimates(result.estimate, unknown, unknown, unknown)
+
+        return single.fill(tallies, estimates)
+
+    def _by_paper(self, tallies: Tallies) -> Callable[[int, Numbers], BayesResult]:
         keeps = [view.keep for view in tallies.views]
         table = tallies.joint if len(keeps) > 1 else tallies.views[0].published
         if table is None:
@@ -56,25 +102,45 @@ class BayesEstimator(Estimator):
                 "Method 'bayes' with several sensitive columns needs the published counts of the "
                 "whole table by all of them."
             )
-        numbers = np.arange(table.size).reshape(1, *table.shape)
-        number_of = tallies.by_cell(np.repeat(numbers, tallies.n_groups, axis=0))[0].ravel()
 
-        def estimates(condition: int, answers: NDArray[np.int64]) -> Estimates:
+        def iterate(condition: int, only: Numbers) -> BayesResult:
             published = tallies.meeting(condition, 0)
-            only = number_of[single.place[answers]]
-            result = bayes_counts(published, table, keeps, only=only, channel=self._channel)
-            self._rounds.append(result.rounds)
-            unknown = np.full_like(result.estimate, np.nan)
-            return Estimates(result.estimate, unknown, unknown, unknown)
+            return bayes_counts(published, table, keeps, only=only, channel=self._channel)
 
-        iterated = single.fill(tallies, estimates)
-        if self._channel == "printed":
-            # The printed channel is wrong by an unknown amount: no error would be honest.
-            return iterated
-        unbiased = self.single_counts(evidence, total, single)
-        estimate = np.where(np.isnan(unbiased.estimate), np.nan, iterated.estimate)
-        return Estimates(estimate, unbiased.std_error, unbiased.low, unbiased.high)
+        return iterate
+
+    def _known_channel(self, evidence: Evidence) -> Callable[[int, Numbers], BayesResult]:
+        tallies, blocks = evidence.tallies, evidence.tallies.blocks
+        views = tallies.views if blocks is None else blocks.views
+        chances = [(view.a, view.b) for view in views]
+
+        def iterate(condition: int, only: Numbers) -> BayesResult:
+            published = tallies.meeting(condition, 0)
+            if blocks is not None:
+                cells = np.arange(int(np.prod(blocks.shape))).reshape(1, *blocks.shape)
+                # Where each cell of the columns is once columns together have one axis.
+                place = np.argsort(blocks.flat(cells).ravel())
+                published, only = blocks.flat(published), place[only]
+            return counts_of_known_channel(published, chances, only)
+
+        return iterate
+
+    def _sets(self, sets: CountedSets) -> Estimates:
+        """Sets of combinations of columns together, each one value of a coarser column."""
+        view, only = sets.view, np.arange(sets.published.shape[1] - 1)
+        result = counts_of_known_channel(sets.published, [(view.a, view.b)], only)
+        self._rounds.append(result.rounds)
+        unbiased = unbiased_counts(
+            sets.published, sets.published.sum(axis=1), view, self._level
+        ).at((slice(None), only))
+        return _with_errors(Estimates(result.estimate, *unbiased.arrays()[1:]), unbiased)
 
     def warnings(self) -> list[str]:
         """How many rounds the iterations took, and whether all converged."""
         return Rounds.together(self._rounds).sentences()
+
+
+def _with_errors(iterated: Estimates, unbiased: Estimates) -> Estimates:
+    """The iterated estimates with the errors of the unbiased ones, where there are any."""
+    estimate = np.where(np.isnan(unbiased.estimate), np.nan, iterated.estimate)
+    return Estimates(estimate, unbiased.std_error, unbiased.low, unbiased.high)

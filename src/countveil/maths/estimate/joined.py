@@ -13,15 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.errors import QueryError
 from countveil.maths.channel import ChannelView
 from countveil.maths.channel.skewed_views import JointView, RandomView
-from countveil.maths.estimate.totals import NEVER, Tallies, Total
+from countveil.maths.estimate.totals import NEVER, Kind, Tallies, Total
 
 Floats = NDArray[np.float64]
 
@@ -31,16 +29,18 @@ class Joined:
     """Axes (of sensitive columns) that have one channel, in the order of its columns."""
 
     axes: tuple[int, ...]
-    view: JointView
+    view: RandomView
 
     def among(self, axes: Sequence[int]) -> Joined | None:
-        """What is left if only these axes are kept, renumbered; None if that is one or none."""
+        """What is left if only these axes are kept, renumbered; None if that is none."""
         here = tuple(place for place, axis in enumerate(self.axes) if axis in axes)
-        if len(here) < 2:
+        if not here:
             return None
         numbers = tuple(list(axes).index(self.axes[place]) for place in here)
-        view = self.view if len(here) == len(self.axes) else self.view.margin(here)
-        return Joined(numbers, cast("JointView", view))
+        view = self.view
+        if isinstance(view, JointView) and len(here) < len(self.axes):
+            view = view.margin(here)
+        return Joined(numbers, view)
 
 
 @dataclass(frozen=True)
@@ -71,21 +71,28 @@ class Blocks:
 
     def total(self, total: Total, tallies: Tallies, moment: int) -> Floats:
         """The sum over rows of the weight of the set that counts, by group and cell."""
+        if len(self.blocks) > 1:
+            from countveil.maths.estimate.crossed import crossed_total
+
+            return crossed_total(self, total, tallies, moment)
         (numbers,) = _numbers(tallies, [total.counting], total.kinds())
         return _summed(tallies, moment, numbers)
 
     def covariance(self, total: Total, other: Total, tallies: Tallies, moment: int) -> Floats:
         """Of two totals; `moment` sums the product of both arguments. See `totals`."""
+        if len(self.blocks) > 1:
+            from countveil.maths.estimate.crossed import crossed_covariance
+
+            return crossed_covariance(self, (total, other), tallies, moment)
         one, two = _numbers(tallies, [total.counting, other.counting], total.kinds(other))
         return _product(tallies, moment, one, two) - _summed(tallies, moment, one * two)
 
-    def flat(self, array: Floats) -> Floats:
+    def flat(self, array: NDArray[Kind]) -> NDArray[Kind]:
         """An array by predicate and values, with one axis for each block."""
         order = [0, *(1 + axis for block in self.blocks for axis in block)]
         moved = np.transpose(array, order)
         sizes = (view.published.size for view in self.views)
-        flat: Floats = moved.reshape(array.shape[0], *sizes)
-        return flat
+        return moved.reshape(array.shape[0], *sizes)
 
     def back(self, array: Floats) -> Floats:
         """The same array with one axis for each column again."""
@@ -159,12 +166,7 @@ def _summed(tallies: Tallies, moment: int, numbers: Floats) -> Floats:
 def _chances(tallies: Tallies) -> tuple[Floats, float]:
     """B of every combination, by cell of the answer and other values, and a - b."""
     blocks = tallies.blocks
-    if blocks is None or len(blocks.blocks) > 1:
-        raise QueryError(
-            "A question about columns that were published together and about another sensitive "
-            "column can count single combinations of values, without OR between them. Ask about "
-            "one of them at a time."
-        )
+    assert blocks is not None  # noqa: S101 - called for columns together only
     view = blocks.views[0]
     each = np.broadcast_to(blocks.back(view.b[None]), (tallies.n_groups, *blocks.shape))
     return tallies.by_cell(each)[0], float(view.gap[0])

@@ -40,8 +40,7 @@ def product_likelihood(
     """The cells of every predicate (first axis of y); `margins[k][p, v]` guess single columns."""
     estimate = y
     for axis, view in enumerate(views):
-        along = np.tensordot(view.weights, estimate, (1, 1 + axis))
-        estimate = np.moveaxis(along, 0, 1 + axis)
+        estimate = view.undone(estimate, 1 + axis)
     n = _along(y.sum(axis=tuple(range(1, y.ndim))), 0, y.ndim)
     columns = [_Column(view, axis, y.ndim) for axis, view in enumerate(views)]
     alone = [

@@ -20,11 +20,15 @@ posterior mean is the estimate.
 
 Finally, one step of EM with the fitted channel of the whole domain makes the values of P consistent
 with each other and with n. More steps would bring the noise back.
+
+Columns that were published together have one channel for their combinations. Their centre is the
+table's own shares of combinations, fitted to the shrunk counts that P has of each column.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +48,7 @@ _WIDTHS = (0.1, 0.2, 0.4, 0.8, 1.6)
 # values (benchmarks/estimators.py).
 _PRIOR = np.array([0.5, 0.05, 1.0, 0.5, 0.25, 0.1, 0.05])
 _EM_STEPS = 20
+_FITTING_STEPS = 3
 
 _POINTS = 32
 # The likelihood is negligible this many standard errors away.
@@ -77,19 +82,45 @@ def likelihood_and_centre(y: Floats, views: Sequence[ChannelView]) -> tuple[Like
 
 
 def _by_margins(y: Floats, n: Floats, view: JointView) -> Floats:
-    """Combinations of columns together: as in the table, but for how P departs in each column."""
-    grid = y.reshape(y.shape[0], *view.shape)
-    centre = (n * view.shares).reshape(grid.shape)
-    for axis in range(len(view.shape)):
-        alone = view.margin((axis,))
-        expected = np.maximum(n * alone.shares, 1e-300)
-        ratio = shrunk_counts(_margin(grid, axis), [alone]) / expected
-        shape = [y.shape[0]] + [1] * len(view.shape)
-        shape[1 + axis] = ratio.shape[1]
-        centre = centre * ratio.reshape(shape)
-    flat = centre.reshape(y.shape)
-    normed: Floats = flat * n / np.maximum(flat.sum(axis=1, keepdims=True), 1e-300)
+    """Combinations of columns together: as in the table, fitted to what P has of each column.
+
+    The shares of the table are scaled until they have the shrunk counts of every column in P
+    (iterative proportional fitting): the associations of the table, and the margins of P.
+    """
+    columns = [_Column.of(column) for column in view.columns]
+    wanted = [
+        shrunk_counts(column.summed(y), [view.alone(number)])
+        for number, column in enumerate(columns)
+    ]
+    centre = n * view.shares
+    for _ in range(_FITTING_STEPS):
+        for column, counts in zip(columns, wanted, strict=True):
+            ratio = counts / np.maximum(column.summed(centre), 1e-300)
+            centre = centre * ratio[:, column.numbers]
+    normed: Floats = centre * n / np.maximum(centre.sum(axis=1, keepdims=True), 1e-300)
     return normed
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Which value of a column every combination has, and the combinations in this order."""
+
+    numbers: NDArray[np.int64]
+    order: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, numbers: NDArray[np.int64]) -> _Column:
+        order = np.argsort(numbers, kind="stable")
+        _, starts = np.unique(numbers[order], return_index=True)
+        if starts.size != int(numbers.max()) + 1:
+            raise ValueError("every value of a column must be in some combination")
+        return cls(numbers, order, starts)
+
+    def summed(self, array: Floats) -> Floats:
+        """Over the combinations that have each value, by predicate."""
+        summed: Floats = np.add.reduceat(array[:, self.order], self.starts, axis=1)
+        return summed
 
 
 def shrunk_from(
@@ -100,7 +131,9 @@ def shrunk_from(
     n = y.sum(axis=cells, keepdims=True)
     means = shrink(likelihood, centre)
     means = means * n / np.maximum(means.sum(axis=cells, keepdims=True), 1e-300)
-    consistent = _consistent(means, y, views)
+    # Columns together: the centre has the margins of P already, and the step would add noise.
+    fitted = len(views) == 1 and isinstance(views[0], JointView)
+    consistent = means if fitted else _consistent(means, y, views)
     if len(views) == 1:
         # The published histogram is the best estimate of the whole table.
         whole_table = np.maximum(views[0].of_whole_table(y), 0.0)

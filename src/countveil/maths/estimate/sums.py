@@ -145,8 +145,7 @@ def shrunk_sums(
             variance = views[0].sum_variance((none, having), (none, lacking))
         else:
             for axis, view in enumerate(views):
-                along = np.tensordot(view.weights, moved, (1, 1 + axis))
-                moved = np.moveaxis(along, 0, 1 + axis)
+                moved = view.undone(moved, 1 + axis)
             variance = likelihood.variance(counts) * squares / rows
         scale = counts * np.sqrt(second / rows)
     shape = (counts.shape[0], -1)

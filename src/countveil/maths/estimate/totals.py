@@ -330,10 +330,7 @@ class Total:
             corrected = published
             for other in range(len(tallies.views)):
                 if other != axis:
-                    matrix = np.nan_to_num(tallies.weights[other])
-                    corrected = np.moveaxis(
-                        np.tensordot(matrix, corrected, (1, 1 + other)), 0, 1 + other
-                    )
+                    corrected = np.nan_to_num(tallies.views[other].undone(corrected, 1 + other))
             lines = np.moveaxis(np.maximum(corrected, 0.0), 1 + axis, -1)
             flat = lines.reshape(-1, lines.shape[-1])
             biases = misfits(flat, flat.sum(axis=1, keepdims=True), view)

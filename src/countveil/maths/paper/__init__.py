@@ -6,7 +6,20 @@ and what countveil computes instead. Only `maths/estimate/bayes.py` uses it to a
 (method "bayes", channel "exact" or "printed").
 """
 
-from countveil.maths.paper.iteration import PAPER_TOLERANCE, BayesResult, Rounds, bayes_counts
+from countveil.maths.paper.iteration import (
+    PAPER_TOLERANCE,
+    BayesResult,
+    Rounds,
+    bayes_counts,
+    counts_of_known_channel,
+)
 from countveil.maths.paper.printed import b_printed
 
-__all__ = ["PAPER_TOLERANCE", "BayesResult", "Rounds", "b_printed", "bayes_counts"]
+__all__ = [
+    "PAPER_TOLERANCE",
+    "BayesResult",
+    "Rounds",
+    "b_printed",
+    "bayes_counts",
+    "counts_of_known_channel",
+]

@@ -9,9 +9,16 @@ neither true nor false.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from countveil.sql.query.axes import Axis
 
 # operation -> the kind of its result; "same" is the kind of its (first) operand.
 OPERATIONS = {
@@ -254,3 +261,57 @@ def value_classes(
             classes.append(results)
         numbers.append(number_of[key])
     return numbers, classes
+
+
+class Reducer:
+    """Fixes sensitive values in formulas, class by class."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        domains: Sequence[tuple[Any, ...]],
+        tests: Sequence[SensitiveTest],
+    ) -> None:
+        by_column = [[test for test in tests if test.column == name] for name in names]
+        pairs = zip(by_column, domains, strict=True)
+        classified = [value_classes(column_tests, domain) for column_tests, domain in pairs]
+        self._class_of = [np.array(numbers, np.int64) for numbers, _ in classified]
+        self._truths = [truths for _, truths in classified]
+        self._names = names
+        self.lay(())
+
+    def classes(self, whole: Sequence[str]) -> list[NDArray[np.int64]]:
+        """The class of every value of each column; those of `whole` are classes by themselves."""
+        return [
+            np.arange(class_of.size) if name in whole else class_of
+            for name, class_of in zip(self._names, self._class_of, strict=True)
+        ]
+
+    def lay(self, axes: tuple[Axis, ...]) -> None:
+        """Use these axes; without any, every column is one."""
+        if axes:
+            from countveil.sql.query.axes import spread
+
+            self.spread = spread(axes)
+        else:
+            self.spread = np.ix_(*(np.arange(class_of.size) for class_of in self._class_of))
+
+    def reduced(self, formula: Formula) -> list[Formula]:
+        """What the formula becomes for each combination of classes, in order."""
+        reduced = []
+        for combination in itertools.product(*self._truths):
+            results: dict[SensitiveTest, bool | None] = {}
+            for truths in combination:
+                results.update(truths)
+            reduced.append(as_filter(reduce(formula, results)))
+        return reduced
+
+    def conditions(
+        self, formula: Formula, numbering: Callable[[Formula], int]
+    ) -> NDArray[np.int64]:
+        """The number of the condition of every cell of true values."""
+        numbers = np.array([numbering(reduced) for reduced in self.reduced(formula)], np.int64)
+        shaped = numbers.reshape([len(truths) for truths in self._truths])
+        pairs = zip(self._class_of, self.spread, strict=True)
+        cells: NDArray[np.int64] = shaped[tuple(classes[place] for classes, place in pairs)]
+        return cells

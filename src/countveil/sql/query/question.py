@@ -14,11 +14,10 @@ condition.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,16 +33,20 @@ from countveil.sql.query.expressions import (
     Expression,
     Formula,
     Operation,
+    Reducer,
     SensitiveTest,
     as_condition,
     as_filter,
-    reduce,
     sensitive_tests,
-    value_classes,
 )
 from countveil.sql.query.release_columns import ReleaseColumns
 
+if TYPE_CHECKING:
+    from countveil.sql.query.axes import Axis
+
 MOST_CELLS = 250_000
+# Of columns that were published together, only what is asked about and occurs.
+MOST_OCCURRING = 1_000_000
 MOST_CONDITIONS = 60
 
 
@@ -180,6 +183,8 @@ class Tally:
     conditions: tuple[Expression, ...]
     sensitive: tuple[str, ...]
     arguments: tuple[Expression, ...]
+    # Of columns that were published together; without them every sensitive column is an axis.
+    axes: tuple[Axis, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +229,19 @@ class TallyPlan:
     aggregates: dict[Aggregate, AggregatePlan]
     products: Mapping[tuple[int, int], int] = field(default_factory=dict)
 
+    def values_along(
+        self, column: int, places: Sequence[NDArray[np.int64]]
+    ) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
+        """The values of a column that is grouped by, and which of them cells have.
+
+        `places`: the place of each cell along every axis that is grouped by.
+        """
+        axes = [axis for axis in self.tally.axes if axis.grouped]
+        for axis, place in zip(axes, places, strict=False):
+            if column in axis.columns:
+                return self.domains[column], axis.of_column(column)[place]
+        return self.domains[column], places[sum(self.grouped[:column])]
+
     def product_moment(self, one: int | None, two: int | None) -> int:
         """The moment of the tally that sums the product of two arguments (None is 1)."""
         if one is None or two is None:
@@ -239,20 +257,16 @@ def plan_question(question: Question, columns: ReleaseColumns) -> TallyPlan:
     grouped = [key.sensitive for key in question.keys if key.sensitive is not None]
     names = tuple(dict.fromkeys([*grouped, *(test.column for test in tests), *_measured(question)]))
     domains = tuple(_domain(name, tests, columns) for name in names)
-    size = math.prod(len(domain) for domain in domains)
-    if size > MOST_CELLS:
-        sizes = " x ".join(f"{len(d):,} ({n})" for n, d in zip(names, domains, strict=True))
-        raise QueryError(
-            f"The sensitive columns of this query have {sizes} = {size:,} combinations of values; "
-            f"at most {MOST_CELLS:,} are evaluated. Use fewer sensitive columns."
-        )
+    by_group = tuple(name in grouped for name in names)
+    reducer = Reducer(names, domains, tests)
+    axes = _axes(names, domains, by_group, reducer.classes(_measured(question)), columns)
+    reducer.lay(axes)
     numbering = _Numbering()
-    reducer = _Reducer(names, domains, tests)
     arguments, products = _arguments(question)
     aggregates = {}
     for aggregate in question.aggregates:
         condition_of = reducer.conditions(aggregate.condition, numbering)
-        values = _cell_values(aggregate.measured, names, domains, condition_of, columns)
+        values = _cell_values(aggregate.measured, names, domains, condition_of, columns, reducer)
         argument = _place(arguments, aggregate.argument)
         aggregates[aggregate] = AggregatePlan(condition_of, argument, values)
     where_of = reducer.conditions(question.where, numbering)
@@ -262,9 +276,38 @@ def plan_question(question: Question, columns: ReleaseColumns) -> TallyPlan:
         tuple(as_condition(formula) for formula in numbering.formulas),
         names,
         arguments,
+        axes,
     )
-    by_group = tuple(name in grouped for name in names)
+    by_group = tuple(axis.grouped for axis in axes) or by_group
     return TallyPlan(tally, domains, by_group, where_of, aggregates, products)
+
+
+def _axes(
+    names: Sequence[str],
+    domains: Sequence[tuple[Any, ...]],
+    grouped: Sequence[bool],
+    classes: Sequence[NDArray[np.int64]],
+    columns: ReleaseColumns,
+) -> tuple[Axis, ...]:
+    """None where all combinations are few enough to be cells; else those that are asked about."""
+    sizes = [len(domain) for domain in domains]
+    if math.prod(sizes) <= MOST_CELLS:
+        return ()
+    axes: tuple[Axis, ...] = ()
+    most = MOST_CELLS
+    if columns.occurring is not None:
+        from countveil.sql.query.axes import axes_of
+
+        axes = axes_of(names, domains, grouped, classes, columns.together, columns.occurring)
+        sizes, most = [axis.size for axis in axes], MOST_OCCURRING
+    if math.prod(sizes) > most:
+        listed = " x ".join(f"{len(d):,} ({n})" for n, d in zip(names, domains, strict=True))
+        raise QueryError(
+            f"The sensitive columns of this query have {listed} combinations of values, of which "
+            f"{math.prod(sizes):,} are asked about; at most {most:,} are evaluated. Use fewer "
+            f"sensitive columns."
+        )
+    return axes
 
 
 def _measured(question: Question) -> list[str]:
@@ -300,22 +343,20 @@ def _cell_values(
     domains: Sequence[tuple[Any, ...]],
     condition_of: NDArray[np.int64],
     columns: ReleaseColumns,
+    reducer: Reducer,
 ) -> NDArray[np.float64] | None:
     """The number that a column's value stands for, in every cell of true values."""
     if name is None:
         return None
-    axis = names.index(name)
-    numbers = columns.numbers(name, domains[axis])
-    counted = (np.moveaxis(condition_of, axis, 0).reshape(len(numbers), -1) != NEVER).any(axis=1)
-    unknown = [
-        d for d, n, c in zip(domains[axis], numbers, counted, strict=True) if c and n is None
-    ]
+    number = names.index(name)
+    numbers = columns.numbers(name, domains[number])
+    place = reducer.spread[number]
+    counted = np.broadcast_to(place, condition_of.shape)[condition_of != NEVER]
+    unknown = [place for place in np.unique(counted).tolist() if numbers[place] is None]
     if unknown:
-        raise columns.no_number(name, unknown[0])
+        raise columns.no_number(name, domains[number][unknown[0]])
     line = np.array([0.0 if number is None else number for number in numbers])
-    shape = [1] * len(names)
-    shape[axis] = line.size
-    return np.broadcast_to(line.reshape(shape), condition_of.shape)
+    return np.broadcast_to(line[place], condition_of.shape)
 
 
 def _domain(name: str, tests: Sequence[SensitiveTest], columns: ReleaseColumns) -> tuple[Any, ...]:
@@ -348,36 +389,3 @@ class _Numbering:
                 )
             self.formulas.append(formula)
         return self.formulas.index(formula)
-
-
-class _Reducer:
-    """Fixes sensitive values in formulas, class by class."""
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        domains: Sequence[tuple[Any, ...]],
-        tests: Sequence[SensitiveTest],
-    ) -> None:
-        by_column = [[test for test in tests if test.column == name] for name in names]
-        pairs = zip(by_column, domains, strict=True)
-        classified = [value_classes(column_tests, domain) for column_tests, domain in pairs]
-        self._class_of = [np.array(numbers, np.int64) for numbers, _ in classified]
-        self._truths = [truths for _, truths in classified]
-
-    def reduced(self, formula: Formula) -> list[Formula]:
-        """What the formula becomes for each combination of classes, in order."""
-        reduced = []
-        for combination in itertools.product(*self._truths):
-            results: dict[SensitiveTest, bool | None] = {}
-            for truths in combination:
-                results.update(truths)
-            reduced.append(as_filter(reduce(formula, results)))
-        return reduced
-
-    def conditions(self, formula: Formula, numbering: _Numbering) -> NDArray[np.int64]:
-        """The number of the condition of every cell of true values."""
-        numbers = np.array([numbering(reduced) for reduced in self.reduced(formula)], np.int64)
-        shaped = numbers.reshape([len(truths) for truths in self._truths])
-        cells: NDArray[np.int64] = shaped[np.ix_(*self._class_of)] if self._class_of else shaped
-        return cells

@@ -30,8 +30,15 @@ class ReleaseColumns:
         values: Mapping[str, tuple[float, ...]] | None = None,
         preparation: Preparation | None = None,
         occurs: Callable[[PublishedColumn, Any], bool] | None = None,
+        together: Sequence[Sequence[str]] = (),
+        occurring: Callable[..., Any] | None = None,
     ) -> None:
-        """`occurs` says whether a row publishes a value of a plain column."""
+        """`occurs` says whether a row publishes a value of a plain column.
+
+        `together` has the columns that were published together, and `occurring` gives the
+        combinations of some of them that a row publishes (`axes.Occurring`).
+        """
+        self.together, self.occurring = together, occurring
         self._where = where
         self._preparation, self._occurs = preparation, occurs
         self._by_name = {column.name: column for column in columns}

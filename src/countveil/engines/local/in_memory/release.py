@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
@@ -21,11 +21,14 @@ from numpy.typing import NDArray
 
 from countveil.engines.local.in_memory.columns import InMemoryColumn, NotInMemoryError, read_column
 from countveil.engines.local.in_memory.masks import Masks, Truths, Words, unpacked
-from countveil.engines.pivot import check_size, places_in
+from countveil.engines.pivot import axis_sizes, check_size, places_in
 from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import ColumnReference, Expression
 from countveil.tables.storage.memory import memory_limit
+
+if TYPE_CHECKING:
+    from countveil.sql.query.axes import Axis
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -82,8 +85,9 @@ class InMemoryRelease:
         if tally.keys:
             keys, counts = self._by_keys(tally, masks, domains)
         else:
-            check_size(len(masks) * math.prod(len(domain) for domain in domains), 1)
-            keys, counts = [()], self._counted(masks, tally.sensitive, domains)[None]
+            check_size(len(masks) * math.prod(axis_sizes(tally.axes, domains)), 1)
+            count = self._counter(tally.sensitive, domains, tally.axes)
+            keys, counts = [()], np.stack([count(mask) for mask in masks])[None]
         truths = np.array([truths for truths, _ in patterns], bool)
         truths = truths.reshape(len(patterns), len(tally.conditions))
         return TallyResult(keys, truths, counts[None], np.zeros(0))
@@ -93,9 +97,10 @@ class InMemoryRelease:
         conditions: Sequence[Expression],
         names: Sequence[str],
         domains: Sequence[Sequence[Any]],
+        axes: Sequence[Axis] = (),
     ) -> list[Floats | None]:
         """The published values under each condition; None where codes do not decide it."""
-        count = self._counter(names, domains)
+        count = self._counter(names, domains, axes)
         counts: list[Floats | None] = []
         for condition in conditions:
             try:
@@ -129,7 +134,11 @@ class InMemoryRelease:
             raise NotInMemoryError
         values = [self._column(name).values for name in names]
         lengths = [len(known) for known in values]
-        counts = self._counted(masks, [*names, *tally.sensitive], [*values, *domains])
+        if tally.axes:
+            # Plain keys beside them are left to the files, which count only what occurs.
+            raise NotInMemoryError
+        count = self._counter([*names, *tally.sensitive], [*values, *domains])
+        counts = np.stack([count(mask) for mask in masks])
         counts = counts.reshape(len(masks), math.prod(lengths), *counts.shape[1 + len(names) :])
         occurs = np.flatnonzero(counts.sum(axis=(0, *range(2, counts.ndim))))
         check_size(occurs.size * counts[:, 0].size, 1)
@@ -139,53 +148,37 @@ class InMemoryRelease:
         ]
         return list(zip(*listed, strict=True)), np.moveaxis(counts[:, occurs], 1, 0)
 
-    def _counted(
-        self, masks: Iterable[Words], names: Sequence[str], orders: Sequence[Sequence[Any]]
-    ) -> Floats:
-        count = self._counter(names, orders)
-        return np.stack([count(mask) for mask in masks])
-
     def _counter(
-        self, names: Sequence[str], orders: Sequence[Sequence[Any]]
+        self,
+        names: Sequence[str],
+        orders: Sequence[Sequence[Any]],
+        axes: Sequence[Axis] = (),
     ) -> Callable[[Words], Floats]:
         """What counts the rows of a mask by the values of columns, in the order given for each."""
         columns = [self._column(name) for name in names]
-        shape = tuple(len(order) for order in orders)
-        places = [
-            places_in(order, column.values) for order, column in zip(orders, columns, strict=True)
-        ]
-        by_code = self._code_counter(names, [len(column.values) for column in columns])
-
-        def count(mask: Words) -> Floats:
-            counts = np.zeros(shape)
-            counts[np.ix_(*places)] = by_code(mask)
-            return counts
-
-        return count
-
-    def _code_counter(
-        self, names: Sequence[str], lengths: Sequence[int]
-    ) -> Callable[[Words], Floats]:
-        size = math.prod(lengths)
+        shape = axis_sizes(axes, orders)
+        size = math.prod(shape)
         if size > _MOST_CELLS:
             raise NotInMemoryError
-        if set(names) <= set(self._ordered):
-            columns = [self._ordered.index(name) for name in names]
-            cell = _together(self._stretch_codes[:, columns].T, lengths, len(self._stretch_codes))
+        by_stretch = set(names) <= set(self._ordered)
+        places: list[NDArray[Any]] = []
+        for name, column, order in zip(names, columns, orders, strict=True):
+            place_of = places_in(order, column.values).astype(np.int64 if axes else np.uint32)
+            number = self._ordered.index(name) if by_stretch else 0
+            places.append(place_of[self._stretch_codes[:, number] if by_stretch else column.codes])
+        if axes:
+            places = [axis.places(places) for axis in axes]
+        cell = _together(places, shape, len(self._stretch_codes) if by_stretch else self._size)
 
-            def by_stretch(mask: Words) -> Floats:
+        def count(mask: Words) -> Floats:
+            if by_stretch:
                 bits = np.add.reduceat(np.bitwise_count(mask), self._first_word, dtype=np.int64)
                 counts = np.bincount(cell, bits, size)
-                return counts.astype(np.float64).reshape(lengths)
+            else:
+                counts = np.bincount(cell[unpacked(mask)], minlength=size)
+            return counts.astype(np.float64).reshape(shape)
 
-            return by_stretch
-        cell = _together([self._column(name).codes for name in names], lengths, self._size)
-
-        def by_row(mask: Words) -> Floats:
-            counts = np.bincount(cell[unpacked(mask)], minlength=size)
-            return counts.astype(np.float64).reshape(lengths)
-
-        return by_row
+        return count
 
     def _column(self, name: str) -> InMemoryColumn:
         if name not in self._columns:
