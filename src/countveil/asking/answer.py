@@ -149,6 +149,8 @@ def _existing_cells(question: Question, plan: TallyPlan, tallies: Tallies) -> ND
     if not question.keys:
         return np.ones(where.rows.shape, bool)
     possible = (where.condition_of != NEVER).any(axis=1)
+    if tallies.blocks is not None:
+        possible &= tallies.blocks.occurring_cells(tallies)
     exists: NDArray[np.bool_] = (where.rows > 0) & possible[None, :]
     return exists
 

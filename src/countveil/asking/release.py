@@ -234,15 +234,12 @@ class Release:
         question = self._question(query, weighted)
         plan = plan_question(question, self._columns)
         channels = self._channels(plan)
-        if channels.joined:
-            raise QueryError(
-                "Columns that were published together have no plain SQL for questions about "
-                "several of them at once. 'countveil query' answers it; plain SQL answers "
-                "questions about one of them."
-            )
-        views = channels.views
+        if channels.joined and not plan.tally.axes:
+            # Shorter, and equal: only what the question is about.
+            plan = plan_question(question, self._columns, only_asked=True)
+            channels = self._channels(plan)
         written = dialect_for(dialect, self.columns)
-        return portable_sql(question, plan, views, written, table_text(table))
+        return portable_sql(question, plan, channels, written, table_text(table))
 
     def _question(self, query: str, weighted: bool) -> Question:
         question = parse_question(query, self._columns)

@@ -11,11 +11,11 @@ ratio of two totals: `p_i` the weight with which a row counts for both, `c_i` th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from countveil.asking.portable.weights import QuestionWeights
+from countveil.asking.portable.weights import QuestionWeights, ratios
 from countveil.maths.channel import ChannelView
 from countveil.maths.estimate.estimates import HIDDEN_ABOVE
 from countveil.sql.dialects.literals import LiteralDialect
@@ -55,11 +55,7 @@ class Totals:
         self._totals = list(weights.aggregates.values())
         self._grouped = bool(weights.grouped_axes)
         self._both = weights.both
-        self._ratios = {
-            number: (measure.numerator, measure.denominator)
-            for number, measure in enumerate(question.measures)
-            if measure.denominator is not None
-        }
+        self._ratios = ratios(question)
 
     @property
     def _letters(self) -> str:
@@ -111,15 +107,15 @@ class Totals:
             for number in total.coefficients[cell, : len(self._letters)]
         ]
 
-    def sums(self, factor: str, same: str, *, empty: bool) -> list[str]:
-        """The sums; `empty` where there may be no row at all."""
+    def sums(self, weight: Callable[[str], str], same: str, *, empty: bool) -> list[str]:
+        """The sums; `weight` gives the whole weight of a row, `empty`: there may be no row."""
         columns = []
-        identifiable = not self._grouped or all(np.isfinite(v.weights).all() for v in self._views)
+        identifiable = not self._grouped or all(v.identifiable.all() for v in self._views)
         for j, total in enumerate(self._totals):
             argument = self._plan.aggregates[self.order[j]].argument
             once = "n" if argument is None else f"x{argument}"
             twice = "n" if argument is None else f"xx{argument}"
-            w = f"({factor} * w_{j})"
+            w = weight(f"w_{j}")
             # Where a value is not identifiable all weights are missing, and so is the sum.
             known = empty and identifiable and bool(np.isfinite(total.weights).all())
             sums = [
@@ -135,8 +131,9 @@ class Totals:
         for number, (top, bottom) in self._ratios.items():
             both = self._product(top, bottom)
             i, j = self.number(top), self.number(bottom)
-            squared = f"{factor} * w_{i} * ({factor} * w_{j})"
-            columns.append(f"SUM({both} * ({squared} - {factor} * p_{number})) AS c_{number}")
+            squared = f"{weight(f'w_{i}')} * {weight(f'w_{j}')}"
+            product = weight(f"p_{number}")
+            columns.append(f"SUM({both} * ({squared} - {product})) AS c_{number}")
         return columns
 
     def _product(self, top: Aggregate, bottom: Aggregate) -> str:
@@ -154,7 +151,7 @@ class Totals:
             estimate, error = f"e_{j}", _root(f"q_{j}")
             if total.coefficients is not None:
                 estimate, error = self._single(j)
-            elif total.single is not None:
+            elif total.single:
                 # Several columns: no error is better than a claim of certainty.
                 error = f"CASE WHEN n_{j} = 0 THEN 0 WHEN q_{j} > 0 THEN SQRT(q_{j}) END"
             variance = f"CASE WHEN q_{j} > 0 THEN q_{j} ELSE 0 END"
@@ -165,9 +162,8 @@ class Totals:
     def _single(self, j: int) -> tuple[str, str]:
         """The count of one value, exact where all rows are asked about, and its error."""
         total = self._totals[j]
-        assert total.single is not None  # noqa: S101 - for the type checker
-        assert total.coefficients is not None  # noqa: S101 - likewise
-        complement = total.single.complement
+        assert total.coefficients is not None  # noqa: S101 - for the type checker
+        complement = total.complement
         rows = self.dialect.number(float(self._views[0].rows))
         summed = f"n_{j} - e_{j}" if complement else f"e_{j}"
         a, b, c, d, *more = (

@@ -6,6 +6,7 @@ are computed.
     tally      the rows that are asked about, counted by group, conditions and published values
     value_i    the values of sensitive column i, numbered
     weight_i   the weight, in the estimate of v, of a row that publishes u, for columns grouped by
+    missed     in its place, for columns together: what every row weighs less in a cell
     rest       the same for the other columns together, by kind of cell and pattern of conditions
     cell       the cells of the answer
     weighed    sums of weights, and of (w^2 - w): the variance
@@ -15,12 +16,14 @@ are computed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from countveil.asking.answer import Channels
 from countveil.asking.portable.measures import Totals, having_text, measure_columns, rank_text
-from countveil.asking.portable.weights import QuestionWeights, question_weights
+from countveil.asking.portable.weights import Missed, QuestionWeights, question_weights
 from countveil.errors import QueryError
 from countveil.maths.channel import ChannelView
 from countveil.sql.dialects.literals import LiteralDialect, name_text
@@ -40,11 +43,12 @@ _SEVERAL = (
 def portable_sql(
     question: Question,
     plan: TallyPlan,
-    views: Sequence[ChannelView],
+    channels: Channels,
     dialect: LiteralDialect,
     table: str,
 ) -> str:
     """Plain SQL whose answer is that of the method unbiased."""
+    views = channels.views
     if any(aggregate.measured is not None for aggregate in question.aggregates):
         raise QueryError(
             "The error of a sum or an average of a sensitive column needs more than sums over "
@@ -52,7 +56,13 @@ def portable_sql(
         )
     if any(domain == () for domain in plan.domains):
         raise QueryError("A sensitive column without values cannot be asked about.")
-    select = _Select(question, plan, question_weights(question, plan, views), views, dialect)
+    if channels.joined:
+        from countveil.asking.portable.together import together_weights
+
+        weights, views = together_weights(question, plan, channels)
+    else:
+        weights = question_weights(question, plan, views)
+    select = _Select(question, plan, weights, views, dialect)
     text = _formatted(select.text(table), select.lists, dialect.name)
     comments = [_PURPOSE, _SEVERAL] if len(views) > 1 else [_PURPOSE]
     return "\n".join([*(f"-- {line}" for line in comments), text])
@@ -94,9 +104,15 @@ class _Select:
     def text(self, table: str) -> str:
         tables = [f"tally AS ({self._tally(table)})"]
         for axis, domain in enumerate(self._plan.domains):
-            rows = [[str(u), self._dialect.literal(value)] for u, value in enumerate(domain)]
+            numbers = self._weights.numbers[axis].tolist()
+            rows = [
+                [str(u), self._dialect.literal(value)]
+                for u, value in zip(numbers, domain, strict=True)
+            ]
             tables.append(self._values(f"value_{axis}", ["u", "value"], rows))
-        for axis in self._weights.grouped_axes:
+        if self._weights.missed is not None:
+            tables.append(self._values("missed", *self._missed(self._weights.missed)))
+        for axis in self._weights.grouped_axes if self._weights.missed is None else ():
             matrix = self._views[axis].weights
             rows = [
                 [str(v), str(u), self._dialect.number(float(matrix[v, u]))]
@@ -163,7 +179,7 @@ class _Select:
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         names = [f"v{axis}" for axis in self._weights.grouped_axes]
         rows = [
-            [*map(str, cell), str(kind), *self._totals.constants(number)]
+            [*map(str, cell), str(kind), str(number), *self._totals.constants(number)]
             for number, (cell, kind) in enumerate(
                 zip(self._weights.cells, self._weights.kind_of, strict=True)
             )
@@ -171,7 +187,7 @@ class _Select:
         ]
         if not rows:
             raise QueryError("No value of the sensitive column meets the conditions.")
-        return [*names, "kind", *self._totals.constant_names], rows
+        return [*names, "kind", "c", *self._totals.constant_names], rows
 
     def _weighed(self) -> str:
         weights = self._weights
@@ -182,25 +198,51 @@ class _Select:
             joins.append(f"JOIN value_{axis} ON ({same} OR {missing})")
         if weights.grouped_axes:
             joins.append("CROSS JOIN cell")
-        joins += [
-            f"JOIN weight_{a} ON weight_{a}.v = cell.v{a} AND weight_{a}.u = value_{a}.u"
-            for a in weights.grouped_axes
-        ]
+        if weights.missed is not None:
+            joins.append(f"JOIN missed ON missed.p = tally.p AND missed.c = {self._cell_number}")
+        else:
+            joins += [
+                f"JOIN weight_{a} ON weight_{a}.v = cell.v{a} AND weight_{a}.u = value_{a}.u"
+                for a in weights.grouped_axes
+            ]
         place = "0"
-        for axis in weights.rest_axes:
-            place = f"({place}) * {len(self._plan.domains[axis])} + value_{axis}.u"
+        for axis, size in zip(weights.rest_axes, weights.rest_sizes, strict=True):
+            place = f"({place}) * {size} + value_{axis}.u"
         kind = "cell.kind" if weights.grouped_axes else "0"
         joins.append(f"JOIN rest ON rest.kind = {kind} AND rest.p = tally.p AND rest.r = {place}")
-        factor = " * ".join([f"weight_{axis}.m" for axis in weights.grouped_axes] or ["1"])
-        same = " AND ".join([f"weight_{a}.v = weight_{a}.u" for a in weights.grouped_axes])
+        same = " AND ".join([f"cell.v{a} = value_{a}.u" for a in weights.grouped_axes])
         cells = [f"cell.v{axis}" for axis in weights.grouped_axes]
         constants = self._totals.constant_names if weights.grouped_axes else []
         by = [*self._plain, *cells, *(f"cell.{name}" for name in constants)]
-        sums = self._totals.sums(factor, same, empty=not self._question.keys)
+        weight = partial(self._weight, same)
+        sums = self._totals.sums(weight, same, empty=not self._question.keys)
         text = f"SELECT {', '.join([*by, *sums])} FROM {' '.join(joins)}"
         if self._question.keys:
             text += f" GROUP BY {', '.join(by)} HAVING SUM(n * z) > 0"
         return text
+
+    def _weight(self, same: str, name: str) -> str:
+        """The weight of a row, from what `rest` has for its values that are only tested."""
+        missed = self._weights.missed
+        if missed is None:
+            factors = [f"weight_{axis}.m" for axis in self._weights.grouped_axes] or ["1"]
+            return f"({' * '.join(factors)} * {name})"
+        counting = f"(CASE WHEN {same} THEN {name} ELSE 0 END)" if same else name
+        return f"(({counting} - m{name}) / {self._dialect.number(missed.gap)})"
+
+    @property
+    def _cell_number(self) -> str:
+        return "cell.c" if self._weights.grouped_axes else "0"
+
+    def _missed(self, missed: Missed) -> tuple[list[str], list[list[str]]]:
+        names = [name for name in self._totals.names if name[0] in "wp"]
+        arrays = [*missed.totals, *missed.both]
+        cells, patterns = arrays[0].shape
+        rows = [
+            [str(c), str(p), *(self._dialect.number(float(array[c, p])) for array in arrays)]
+            for c, p in np.ndindex(cells, patterns)
+        ]
+        return ["c", "p", *(f"m{name}" for name in names)], rows
 
     def _select(self) -> str:
         question, dialect = self._question, self._dialect

@@ -30,7 +30,6 @@ from countveil.maths.channel import ChannelView
 from countveil.maths.estimate.totals import (
     ALWAYS,
     NEVER,
-    SingleCells,
     Tallies,
     Total,
     single_cells,
@@ -49,15 +48,29 @@ MOST_BITS = 6
 class AggregateWeights:
     """One aggregate: `weights[kind, pattern, rest]`, and more for counts of single values.
 
+    `single`: a count of one value, or set of values, in each cell; `complement`: of all others.
     `met[kind, pattern]`: whether rows of the pattern are asked about. `same[kind, rest]`: whether
     these published values are the ones counted. `coefficients[cell]`: A to J.
     """
 
     weights: Floats
-    single: SingleCells | None
+    single: bool
+    complement: bool
     met: NDArray[np.bool_]
     same: NDArray[np.bool_]
     coefficients: Floats | None
+
+
+@dataclass(frozen=True)
+class Missed:
+    """Of columns together: what a row weighs less in every cell, by pattern, and a - b.
+
+    `totals[aggregate][cell, pattern]`, and `both[measure]` for the products of ratios.
+    """
+
+    totals: Sequence[Floats]
+    both: Sequence[Floats]
+    gap: float
 
 
 @dataclass(frozen=True)
@@ -66,7 +79,9 @@ class QuestionWeights:
 
     `kind_of[cell]` numbers the cells of the answer that count under the same conditions, -1 where
     there is none; `exists[kind, pattern]`: whether such a row shows that the group exists.
-    `both[measure]`: the weights with which rows count for both totals of a ratio.
+    `both[measure]`: the weights with which rows count for both totals of a ratio. `numbers[column]`
+    has the number of every value; the columns that are only tested have `rest_sizes` different
+    ones. `missed`: only for columns together, see `portable.together`.
     """
 
     bits: Sequence[int]
@@ -77,6 +92,9 @@ class QuestionWeights:
     grouped_axes: Sequence[int]
     aggregates: dict[Aggregate, AggregateWeights]
     both: dict[int, Floats]
+    numbers: Sequence[Numbers]
+    rest_sizes: Sequence[int]
+    missed: Missed | None = None
 
 
 def question_weights(
@@ -84,6 +102,45 @@ def question_weights(
 ) -> QuestionWeights:
     """All weights of a planned question."""
     _check_errors_known(plan, views)
+    bits, truths = patterns_of(plan)
+    shape = tuple(len(domain) for domain in plan.domains)
+    _check_size(plan, shape, truths.shape[0])
+    no_rows = np.zeros((1, 1, truths.shape[0], *shape))
+    tallies = Tallies(truths, no_rows, np.zeros(0), views, plan.grouped)
+    where, totals, kinds = kinds_of_cells(plan, tallies)
+    return QuestionWeights(
+        bits,
+        list(np.ndindex(*tallies.cells)),
+        kinds.number_of,
+        np.array([any_holds(tallies, where.condition_of[cell]) for cell in kinds.first]),
+        tallies.rest_axes,
+        tallies.grouped_axes,
+        {
+            aggregate: _aggregate_weights(
+                tallies, total, kinds.first, is_count=aggregate.argument is None
+            )
+            for aggregate, total in totals.items()
+        },
+        {
+            number: _product_weights(totals[one], totals[two], kinds.first)
+            for number, (one, two) in ratios(question).items()
+        },
+        [np.arange(size) for size in shape],
+        [shape[axis] for axis in tallies.rest_axes],
+    )
+
+
+def ratios(question: Question) -> dict[int, tuple[Aggregate, Aggregate]]:
+    """The measures, by number, that divide one aggregate by another."""
+    return {
+        number: (measure.numerator, measure.denominator)
+        for number, measure in enumerate(question.measures)
+        if measure.denominator is not None
+    }
+
+
+def patterns_of(plan: TallyPlan) -> tuple[list[int], NDArray[np.bool_]]:
+    """The conditions that rows may meet or not, and which hold in each pattern of them."""
     # The condition of WHERE holds in every row that is left.
     bits = [n for n, other in enumerate(plan.tally.conditions) if other != plan.tally.where]
     if len(bits) > MOST_BITS:
@@ -95,10 +152,21 @@ def question_weights(
     truths = np.ones((len(patterns), len(plan.tally.conditions)), bool)
     for number, pattern in enumerate(patterns):
         truths[number, bits] = pattern
-    shape = tuple(len(domain) for domain in plan.domains)
-    _check_size(plan, shape, len(patterns))
-    no_rows = np.zeros((1, 1, len(patterns), *shape))
-    tallies = Tallies(truths, no_rows, np.zeros(0), views, plan.grouped)
+    return bits, truths
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Cells that count under the same conditions: their kinds, and the first cell of each."""
+
+    number_of: Sequence[int]
+    first: Sequence[int]
+
+
+def kinds_of_cells(
+    plan: TallyPlan, tallies: Tallies
+) -> tuple[Total, dict[Aggregate, Total], Kinds]:
+    """The total of WHERE, those of all aggregates, and the kinds of cells."""
     where = Total(tallies, plan.where_of, None)
     totals = {
         aggregate: Total(tallies, entry.condition_of, None)
@@ -108,26 +176,8 @@ def question_weights(
     kinds, kind_of = np.unique(np.concatenate(conditions, axis=1), axis=0, return_inverse=True)
     possible = (where.condition_of != NEVER).any(axis=1) | (not any(plan.grouped))
     first = [int(np.flatnonzero(kind_of.reshape(-1) == k)[0]) for k in range(len(kinds))]
-    exists = np.array([_any_holds(tallies, where.condition_of[cell]) for cell in first])
-    return QuestionWeights(
-        bits,
-        list(np.ndindex(*tallies.cells)),
-        [int(k) if p else -1 for k, p in zip(kind_of.reshape(-1), possible, strict=True)],
-        exists,
-        tallies.rest_axes,
-        tallies.grouped_axes,
-        {
-            aggregate: _aggregate_weights(
-                tallies, total, first, is_count=aggregate.argument is None
-            )
-            for aggregate, total in totals.items()
-        },
-        {
-            number: _product_weights(totals[measure.numerator], totals[measure.denominator], first)
-            for number, measure in enumerate(question.measures)
-            if measure.denominator is not None
-        },
-    )
+    number_of = [int(k) if p else -1 for k, p in zip(kind_of.reshape(-1), possible, strict=True)]
+    return where, totals, Kinds(number_of, first)
 
 
 def _product_weights(top: Total, bottom: Total, first: Sequence[int]) -> Floats:
@@ -150,14 +200,15 @@ def _aggregate_weights(
     weights = np.stack(
         [np.stack([total.rest_weights(p, cell) for p in range(patterns)]) for cell in first]
     )
-    met = np.array([_any_holds(tallies, conditions[cell]) for cell in first])
+    met = np.array([any_holds(tallies, conditions[cell]) for cell in first])
     same = np.ones((len(first), n_rest), bool)
     coefficients = None
     if single is not None:
         same = np.arange(n_rest) == single.place[first][:, None] % n_rest
         if len(tallies.views) == 1:
             coefficients = variance_coefficients(tallies.views[0])[single.place]
-    return AggregateWeights(weights, single, met, same, coefficients)
+    complement = single is not None and single.complement
+    return AggregateWeights(weights, single is not None, complement, met, same, coefficients)
 
 
 def variance_coefficients(view: ChannelView) -> Floats:
@@ -189,7 +240,7 @@ def variance_coefficients(view: ChannelView) -> Floats:
     return coefficients
 
 
-def _any_holds(tallies: Tallies, conditions: Numbers) -> NDArray[np.bool_]:
+def any_holds(tallies: Tallies, conditions: Numbers) -> NDArray[np.bool_]:
     """In which patterns a row could count for some value."""
     holds = np.zeros(tallies.truths.shape[0], bool)
     for condition in set(conditions.tolist()):

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from countveil.errors import QueryError
 from countveil.maths.estimate.estimates import Estimates
 from countveil.maths.estimate.joined import CountedSets
-from countveil.maths.estimate.methods import Estimator, Evidence
+from countveil.maths.estimate.methods import Estimator, Evidence, set_counts
 from countveil.maths.estimate.totals import SingleCells, Tallies, Total, single_cells
-from countveil.maths.estimate.unbiased import unbiased_counts
 from countveil.maths.paper import (
     BayesResult,
     Rounds,
@@ -62,18 +61,18 @@ class BayesEstimator(Estimator):
         as_printed = not tallies.joined and all(view.different for view in tallies.views)
         if self._channel == "printed" and not as_printed:
             raise QueryError(_ONLY_DIFFERENT)
+        sets = self.counted_sets(evidence, total)
+        if sets is not None:
+            return sets.filled(self._set_counts)
         single = single_cells(total)
         if single is None:
-            sets = self.counted_sets(evidence, total)
-            if sets is None:
-                raise QueryError(_ONLY_SINGLE)
-            return self._sets(sets)
+            raise QueryError(_ONLY_SINGLE)
         iterate = self._by_paper(tallies) if as_printed else self._known_channel(evidence)
         iterated = self._single(tallies, single, iterate)
         if self._channel == "printed":
             # The printed channel is wrong by an unknown amount: no error would be honest.
             return iterated
-        return _with_errors(iterated, self.single_counts(evidence, total, single))
+        return _with_errors(iterated.estimate, self.single_counts(evidence, total, single))
 
     def _single(
         self,
@@ -125,22 +124,20 @@ class BayesEstimator(Estimator):
 
         return iterate
 
-    def _sets(self, sets: CountedSets) -> Estimates:
+    def _set_counts(self, sets: CountedSets) -> Estimates:
         """Sets of combinations of columns together, each one value of a coarser column."""
-        view, only = sets.view, np.arange(sets.published.shape[1] - 1)
+        view, only = sets.view, np.arange(sets.published.shape[1])
         result = counts_of_known_channel(sets.published, [(view.a, view.b)], only)
         self._rounds.append(result.rounds)
-        unbiased = unbiased_counts(
-            sets.published, sets.published.sum(axis=1), view, self._level
-        ).at((slice(None), only))
-        return _with_errors(Estimates(result.estimate, *unbiased.arrays()[1:]), unbiased)
+        unbiased = set_counts(sets, self._level)
+        return _with_errors(result.estimate, unbiased)
 
     def warnings(self) -> list[str]:
         """How many rounds the iterations took, and whether all converged."""
         return Rounds.together(self._rounds).sentences()
 
 
-def _with_errors(iterated: Estimates, unbiased: Estimates) -> Estimates:
-    """The iterated estimates with the errors of the unbiased ones, where there are any."""
-    estimate = np.where(np.isnan(unbiased.estimate), np.nan, iterated.estimate)
+def _with_errors(iterated: NDArray[np.float64], unbiased: Estimates) -> Estimates:
+    """Iterated estimates with the errors of the unbiased ones, where there are any."""
+    estimate = np.where(np.isnan(unbiased.estimate), np.nan, iterated)
     return Estimates(estimate, unbiased.std_error, unbiased.low, unbiased.high)

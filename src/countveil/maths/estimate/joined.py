@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
 from countveil.maths.channel.skewed_views import JointView, RandomView
+from countveil.maths.estimate.estimates import Estimates
 from countveil.maths.estimate.totals import NEVER, Kind, Tallies, Total
 
 Floats = NDArray[np.float64]
@@ -69,6 +70,21 @@ class Blocks:
                 channels.append(view)
         return cls(tuple(blocks), tuple(channels), shape)
 
+    def occurring_cells(self, tallies: Tallies) -> NDArray[np.bool_]:
+        """The cells of the answer whose values some row publishes together.
+
+        A combination that no row publishes would be estimated by 0.
+        """
+        occurs = np.ones(tallies.cells, bool)
+        for block, view in zip(self.blocks, self.views, strict=True):
+            grouped = [axis for axis in block if tallies.grouped[axis]]
+            if len(grouped) > 1:
+                tested = tuple(place for place, axis in enumerate(block) if axis not in grouped)
+                grid = view.published.reshape([self.shape[axis] for axis in block])
+                sizes = [self.shape[a] if a in grouped else 1 for a in tallies.grouped_axes]
+                occurs &= (grid.sum(axis=tested) > 0).reshape(sizes)
+        return occurs.ravel()
+
     def total(self, total: Total, tallies: Tallies, moment: int) -> Floats:
         """The sum over rows of the weight of the set that counts, by group and cell."""
         if len(self.blocks) > 1:
@@ -104,35 +120,60 @@ class Blocks:
 
 @dataclass(frozen=True)
 class CountedSets:
-    """A count of one set of combinations for each cell of the answer, as values of one column.
+    """Counts of one set of combinations each, as values of one column.
 
-    The sets are apart, since cells differ in what is grouped by; what is in none is one more value.
-    `published[group, set]` are rows under the condition that each set is counted under.
+    `cells` of the answer count their sets under the same condition. The sets are apart, since cells
+    differ in what is grouped by; what is in none is one more value, the last. `published[group,
+    set]` are the rows that meet the condition.
     """
 
+    cells: NDArray[np.int64]
     published: Floats
     view: RandomView
 
+
+@dataclass(frozen=True)
+class AllSets:
+    """The sets of all cells of an answer, by the condition that they are counted under."""
+
+    several: Sequence[CountedSets]
+    shape: tuple[int, int]
+
     @classmethod
-    def of(cls, total: Total, tallies: Tallies) -> CountedSets | None:
-        """None unless every cell counts its set under one and the same condition."""
+    def of(cls, total: Total, tallies: Tallies) -> AllSets | None:
+        """None unless all columns were published together and no cell counts under several."""
         blocks = tallies.blocks
         if blocks is None or len(blocks.blocks) > 1 or total.values is not None:
             return None
-        counted = total.condition_of != NEVER
-        kinds = set(total.condition_of[counted].tolist())
-        if len(kinds) != 1:
+        conditions = total.condition_of
+        counted = conditions != NEVER
+        condition_of = conditions.max(axis=1, initial=NEVER)
+        if (counted & (conditions != condition_of[:, None])).any():
             return None
         joint = blocks.views[0]
         shape = (tallies.n_groups, *blocks.shape)
         table = tallies.by_cell(np.broadcast_to(blocks.back(joint.published[None]), shape))[0]
-        rows = tallies.by_cell(tallies.meeting(kinds.pop(), 0))
-        inside = (rows * counted).sum(axis=2)
-        whole = (table * counted).sum(axis=1)
-        published = np.append(whole, joint.rows - whole.sum())
-        others = rows.sum(axis=(1, 2)) - inside.sum(axis=1)
-        view = RandomView(joint.rows, joint.keep, published, None, two_state_holds=True)
-        return cls(np.column_stack([inside, others]), view)
+        several = []
+        for condition in sorted(set(condition_of.tolist()) - {NEVER}):
+            cells = np.flatnonzero(condition_of == condition)
+            rows = tallies.by_cell(tallies.meeting(condition, 0))
+            inside = (rows[:, cells] * counted[cells]).sum(axis=2)
+            whole = (table[cells] * counted[cells]).sum(axis=1)
+            others = rows.sum(axis=(1, 2)) - inside.sum(axis=1)
+            view = RandomView(
+                joint.rows, joint.keep, np.append(whole, joint.rows - whole.sum()), None,
+                two_state_holds=True,
+            )  # fmt: skip
+            several.append(CountedSets(cells, np.column_stack([inside, others]), view))
+        return cls(several, (tallies.n_groups, conditions.shape[0]))
+
+    def filled(self, estimates: Callable[[CountedSets], Estimates]) -> Estimates:
+        """The estimates of all cells, from those of the sets and of what is in none of them."""
+        arrays = [np.zeros(self.shape) for _ in range(4)]
+        for sets in self.several:
+            for array, numbers in zip(arrays, estimates(sets).arrays(), strict=True):
+                array[:, sets.cells] = numbers[:, : sets.cells.size]
+        return Estimates(*arrays)
 
 
 def _product(tallies: Tallies, moment: int, one: Floats, two: Floats) -> Floats:

@@ -26,10 +26,10 @@ from countveil.maths.estimate.ratios import PairVariance, ratio_estimates
 from countveil.maths.estimate.shrunk import likelihood_and_centre, shrunk_counts, shrunk_from
 from countveil.maths.estimate.sums import PublishedSums, shrunk_sums, sum_likelihood
 from countveil.maths.estimate.totals import NEVER, SingleCells, Tallies, Total, single_cells
-from countveil.maths.estimate.unbiased import unbiased_likelihood
+from countveil.maths.estimate.unbiased import unbiased_counts
 
 if TYPE_CHECKING:
-    from countveil.maths.estimate.joined import CountedSets
+    from countveil.maths.estimate.joined import AllSets, CountedSets
 
 Floats = NDArray[np.float64]
 
@@ -114,22 +114,21 @@ class Estimator:
 
     def counts(self, evidence: Evidence, total: Total) -> Estimates:
         """The estimates of a count with a condition on sensitive columns."""
+        sets = self.counted_sets(evidence, total)
+        if sets is not None:
+            return sets.filled(partial(set_counts, level=self._level))
         single = single_cells(total)
         if single is not None:
             return self.single_counts(evidence, total, single)
-        sets = self.counted_sets(evidence, total)
-        if sets is None:
-            return self._by_row_weights(total, is_count=True)
-        likelihood = unbiased_likelihood(sets.published, sets.published.sum(axis=1), sets.view)
-        return likelihood.at(np.arange(total.condition_of.shape[0])).estimates(self._level)
+        return self._by_row_weights(total, is_count=True)
 
-    def counted_sets(self, evidence: Evidence, total: Total) -> CountedSets | None:
+    def counted_sets(self, evidence: Evidence, total: Total) -> AllSets | None:
         """The sets of combinations that are counted, if columns were published together."""
         if evidence.tallies.blocks is None:
             return None
-        from countveil.maths.estimate.joined import CountedSets
+        from countveil.maths.estimate.joined import AllSets
 
-        return CountedSets.of(total, evidence.tallies)
+        return AllSets.of(total, evidence.tallies)
 
     def sums(self, evidence: Evidence, total: Total) -> Estimates:
         """The estimates of a sum of an argument with a condition on sensitive columns."""
@@ -213,7 +212,7 @@ class ShrunkEstimator(Estimator):
         unbiased = super().counts(evidence, total)
         sets = None if single_cells(total) else self.counted_sets(evidence, total)
         if sets is not None:
-            return _inside(unbiased, shrunk_counts(sets.published, [sets.view])[:, :-1])
+            return _inside(unbiased, sets.filled(_shrunk_sets).estimate)
         return _inside(unbiased, _summed(evidence.tallies, total, evidence.shrunk))
 
     def sums(self, evidence: Evidence, total: Total) -> Estimates:
@@ -225,6 +224,15 @@ class ShrunkEstimator(Estimator):
         if argument is not None:
             shrunk = partial(evidence.shrunk_sums, argument=argument)
         return _inside(unbiased, _summed(evidence.tallies, total, shrunk))
+
+
+def set_counts(sets: CountedSets, level: float) -> Estimates:
+    """The unbiased counts of sets of combinations."""
+    return unbiased_counts(sets.published, sets.published.sum(axis=1), sets.view, level)
+
+
+def _shrunk_sets(sets: CountedSets) -> Estimates:
+    return Estimates(*[shrunk_counts(sets.published, [sets.view])] * 4)
 
 
 def _summed(tallies: Tallies, total: Total, cells_of: Callable[[int], Floats]) -> Floats:

@@ -250,8 +250,13 @@ class TallyPlan:
         return 2 + 2 * one if one == two else 1 + 2 * self.products[one, two]
 
 
-def plan_question(question: Question, columns: ReleaseColumns) -> TallyPlan:
-    """Plan the tally of a question."""
+def plan_question(
+    question: Question, columns: ReleaseColumns, *, only_asked: bool = False
+) -> TallyPlan:
+    """Plan the tally of a question.
+
+    `only_asked`: of columns together only what is asked about, however few combinations there are.
+    """
     formulas = [question.where, *(aggregate.condition for aggregate in question.aggregates)]
     tests = list(dict.fromkeys(test for f in formulas for test in sensitive_tests(f)))
     grouped = [key.sensitive for key in question.keys if key.sensitive is not None]
@@ -259,7 +264,8 @@ def plan_question(question: Question, columns: ReleaseColumns) -> TallyPlan:
     domains = tuple(_domain(name, tests, columns) for name in names)
     by_group = tuple(name in grouped for name in names)
     reducer = Reducer(names, domains, tests)
-    axes = _axes(names, domains, by_group, reducer.classes(_measured(question)), columns)
+    classes = reducer.classes(_measured(question))
+    axes = _axes(names, domains, by_group, classes, columns, 0 if only_asked else MOST_CELLS)
     reducer.lay(axes)
     numbering = _Numbering()
     arguments, products = _arguments(question)
@@ -288,10 +294,11 @@ def _axes(
     grouped: Sequence[bool],
     classes: Sequence[NDArray[np.int64]],
     columns: ReleaseColumns,
+    few: int,
 ) -> tuple[Axis, ...]:
-    """None where all combinations are few enough to be cells; else those that are asked about."""
+    """None where all combinations are so few that they are cells; else what is asked about."""
     sizes = [len(domain) for domain in domains]
-    if math.prod(sizes) <= MOST_CELLS:
+    if math.prod(sizes) <= few:
         return ()
     axes: tuple[Axis, ...] = ()
     most = MOST_CELLS
@@ -299,7 +306,9 @@ def _axes(
         from countveil.sql.query.axes import axes_of
 
         axes = axes_of(names, domains, grouped, classes, columns.together, columns.occurring)
-        sizes, most = [axis.size for axis in axes], MOST_OCCURRING
+        sizes = [axis.size for axis in axes]
+        if any(axis.occurring is not None for axis in axes):
+            most = MOST_OCCURRING
     if math.prod(sizes) > most:
         listed = " x ".join(f"{len(d):,} ({n})" for n, d in zip(names, domains, strict=True))
         raise QueryError(
