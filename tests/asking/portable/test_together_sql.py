@@ -99,7 +99,7 @@ def test_any_question_has_the_answer_of_method_unbiased(
         "SELECT town, count(*) FROM release WHERE job = 'nurse' OR grade > 2 GROUP BY 1",
         "SELECT job, grade, count(*) FROM release WHERE age > 30 GROUP BY ALL",
         "SELECT job, grade, count(*) FROM release GROUP BY ALL ORDER BY count(*) DESC, job LIMIT 5",
-        "SELECT job, count(*) FROM release WHERE grade < 3 AND (job = 'cook' OR age > 9) GROUP BY 1",
+        "SELECT job, count(*) FROM release WHERE grade < 3 AND (job = 'cook' OR pay > 0) GROUP BY 1",
         "SELECT avg(age) FROM release WHERE job IN ('nurse', 'cook') AND colour = 'red'",
         "SELECT count(*) FROM release WHERE job IS NOT NULL AND colour <> 'red'",
     ],
