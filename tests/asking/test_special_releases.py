@@ -124,7 +124,7 @@ def test_a_crosstab_has_the_cells_of_its_query(
     ],
 )
 def test_wrong_questions_get_a_sentence(
-    ask: dict[str, str], message: str, release: cv.Release
+    ask: dict[str, Any], message: str, release: cv.Release
 ) -> None:
     with pytest.raises(QueryError, match=message):
         release.sql(**ask)

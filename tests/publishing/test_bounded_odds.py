@@ -117,7 +117,7 @@ def test_plain_sql_says_the_same(release: cv.Release) -> None:
 
 
 def test_the_iteration_sees_through_the_noise(release: cv.Release) -> None:
-    asked = {"where": "town = 'here'", "job": "job 1"}
+    asked: dict[str, Any] = {"where": "town = 'here'", "job": "job 1"}
     iterated, unbiased = (release.count(**asked, method=m) for m in ("bayes", "unbiased"))
     # Mixed groups: the unbiased answer is corrected by the whole channel, by a few rows.
     near = 0.2 * float(unbiased.std_error or 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +27,7 @@ def table() -> pa.Table:
     grade = np.where(rng.random(ROWS) < 0.4, job, rng.integers(0, 6, ROWS))
     return pa.table({
         "age": rng.integers(-5, 80, ROWS).tolist(),
-        "town": rng.choice(["A", "B", None], ROWS, p=[0.5, 0.4, 0.1]).tolist(),
+        "town": [["A", "B", None][n] for n in rng.choice(3, ROWS, p=[0.5, 0.4, 0.1])],
         "pay": rng.choice([0.5, -2.0, 10.25], ROWS).tolist(),
         "job": [JOBS[n] for n in job],
         "grade": [None if n == 5 else int(n) for n in grade],
@@ -99,7 +100,7 @@ def test_any_question_has_the_answer_of_method_unbiased(
         "SELECT town, count(*) FROM release WHERE job = 'nurse' OR grade > 2 GROUP BY 1",
         "SELECT job, grade, count(*) FROM release WHERE age > 30 GROUP BY ALL",
         "SELECT job, grade, count(*) FROM release GROUP BY ALL ORDER BY count(*) DESC, job LIMIT 5",
-        "SELECT job, count(*) FROM release WHERE grade < 3 AND (job = 'cook' OR pay > 0) GROUP BY 1",
+        "SELECT job, count(*) FROM release WHERE grade < 3 AND (pay > 0 OR job = 'x') GROUP BY 1",
         "SELECT avg(age) FROM release WHERE job IN ('nurse', 'cook') AND colour = 'red'",
         "SELECT count(*) FROM release WHERE job IS NOT NULL AND colour <> 'red'",
     ],
@@ -129,7 +130,7 @@ def test_a_column_that_was_published_apart_is_refused(tmp_path: Path) -> None:
         crossed.plain_sql("SELECT avg(grade) FROM release WHERE job = 'cook'")
 
 
-WAYS = {
+WAYS: dict[str, dict[str, Any]] = {
     "random": {"groups": "random"},
     "common": {"common": {"job": ["nurse"]}},
     "noised": {"odds": 40, "domain": {"job": JOBS}},

@@ -35,7 +35,8 @@ def made_up(seed: int, grouped: tuple[bool, ...]) -> tuple[Tallies, Floats, Floa
         np.zeros((1, 0), bool), y.reshape(1, 1, 1, *SHAPE), np.zeros(0), views, grouped,
         joined=[Joined((0, 1), joint)],
     )  # fmt: skip
-    return tallies, x, np.kron(joint.weights, apart.weights)
+    weights: Floats = np.kron(joint.weights, apart.weights).astype(np.float64)
+    return tallies, x, weights
 
 
 @examples(30)

@@ -16,7 +16,7 @@ drawn from a mixture of
 
 Their weights are fitted by EM over the values of P, with a prior that favours small departures.
 The likelihood of the unbiased estimate is normal, with the variance that it has at each x. The
-posterior mean is the estimate.
+posterior mean is the estimate; cells share what they lack of n as far as each is uncertain.
 
 Finally, one step of EM with the fitted channel of the whole domain makes the values of P consistent
 with each other and with n. More steps would bring the noise back.
@@ -49,6 +49,7 @@ _WIDTHS = (0.1, 0.2, 0.4, 0.8, 1.6)
 _PRIOR = np.array([0.5, 0.05, 1.0, 0.5, 0.25, 0.1, 0.05])
 _EM_STEPS = 20
 _FITTING_STEPS = 3
+_SHARING_STEPS = 3
 
 _POINTS = 32
 # The likelihood is negligible this many standard errors away.
@@ -129,8 +130,7 @@ def shrunk_from(
     """Shrunk estimates from the likelihood of every cell."""
     cells = tuple(range(1, y.ndim))
     n = y.sum(axis=cells, keepdims=True)
-    means = shrink(likelihood, centre)
-    means = means * n / np.maximum(means.sum(axis=cells, keepdims=True), 1e-300)
+    means = _adding_up(shrink(likelihood, centre), n, likelihood)
     # Columns together: the centre has the margins of P already, and the step would add noise.
     fitted = len(views) == 1 and isinstance(views[0], JointView)
     consistent = means if fitted else _consistent(means, y, views)
@@ -139,6 +139,25 @@ def shrunk_from(
         whole_table = np.maximum(views[0].of_whole_table(y), 0.0)
         consistent = np.where(n == views[0].rows, whole_table, consistent)
     return consistent
+
+
+def _adding_up(means: Floats, n: Floats, likelihood: Likelihood) -> Floats:
+    """The same, with the sum n: cells share what is missing as far as each is uncertain.
+
+    Scaling all alike would move a large count that is well known, such as that of a value which is
+    strongly associated with P, as far as those that are not. Far is the standard error, or the
+    count itself if it is smaller.
+    """
+    cells = tuple(range(1, means.ndim))
+    variance = likelihood.variance(means)
+    error = np.sqrt(np.where(np.isfinite(variance), variance, np.inf))
+    share = np.minimum(error, means)
+    share = share / np.maximum(share.sum(axis=cells, keepdims=True), 1e-300)
+    for _ in range(_SHARING_STEPS):
+        # What would become negative is 0, and the others share the rest.
+        means = np.maximum(means + (n - means.sum(axis=cells, keepdims=True)) * share, 0.0)
+    scaled: Floats = means * n / np.maximum(means.sum(axis=cells, keepdims=True), 1e-300)
+    return scaled
 
 
 def shrink(likelihood: Likelihood, centre: Floats) -> Floats:
