@@ -51,60 +51,87 @@ def together_weights(
         )
     bits, truths = patterns_of(plan)
     axes, view = plan.tally.axes, channels.joined[0].view
-    grouped = [column for axis in axes if axis.grouped for column in axis.columns]
-    tested = [axis for axis in axes if not axis.grouped]
+    numbers = _numbers(plan)
     _check_size([axis.size for axis in axes], truths.shape[0])
     no_rows = np.zeros((1, 1, truths.shape[0], *(axis.size for axis in axes)))
     tallies = Tallies(
         truths, no_rows, np.zeros(0), channels.views, plan.grouped, joined=channels.joined
     )
     where, totals, kinds = kinds_of_cells(plan, tallies)
-    blocks = tallies.blocks
-    assert blocks is not None  # noqa: S101 - there are columns together
-    b, published = (
-        tallies.by_cell(blocks.back(array[None]))[0] for array in (view.b, view.published)
-    )
+    b, published = (_by_cell(tallies, array) for array in (view.b, view.published))
     pairs = {n: (totals[one], totals[two]) for n, (one, two) in ratios(question).items()}
-    missed = Missed(
-        [_missed(total, total, b) for total in totals.values()],
-        [_missed(*pair, b) for pair in pairs.values()],
-        float(view.gap[0]),
-    )
-    first = [axis.of_column(column) for axis in axes if axis.grouped for column in axis.columns]
-    numbers = [np.arange(len(domain)) for domain in plan.domains]
-    for axis in tested:
-        for column, classes in zip(axis.columns, axis.classes, strict=True):
-            numbers[column] = classes
+
+    def of_sets(total: Total) -> RandomView:
+        shares = (published * (total.condition_of != NEVER)).sum(axis=1)
+        return RandomView(view.rows, view.keep, shares, None, two_state_holds=True)
+
     weights = QuestionWeights(
         bits,
-        list(zip(*(places.tolist() for places in first), strict=True)) if first else [()],
+        _cells(plan),
         kinds.number_of,
         np.array([any_holds(tallies, where.condition_of[cell]) for cell in kinds.first]),
-        [column for axis in tested for column in axis.columns],
-        grouped,
+        _columns(plan, grouped=False),
+        _columns(plan, grouped=True),
         {
             aggregate: _aggregate(
-                tallies, total, kinds.first, RandomView(
-                    view.rows, view.keep, (published * (total.condition_of != NEVER)).sum(axis=1),
-                    None, two_state_holds=True,
-                ) if aggregate.argument is None else None,
+                tallies, total, kinds.first, of_sets(total) if aggregate.argument is None else None
             )
             for aggregate, total in totals.items()
         },
-        {
-            number: np.stack([_counting(one, cell) * _counting(two, cell) for cell in kinds.first])
-            for number, (one, two) in pairs.items()
-        },
+        {number: _counting_for_both(*pair, kinds.first) for number, pair in pairs.items()},
         numbers,
-        [size for axis in tested for size in axis.sizes],
-        missed,
-    )  # fmt: skip
+        [int(numbers[column].max()) + 1 for column in _columns(plan, grouped=False)],
+        Missed(
+            [_missed(total, total, b) for total in totals.values()],
+            [_missed(*pair, b) for pair in pairs.values()],
+            float(view.gap[0]),
+        ),
+    )
     return weights, [view]
+
+
+def _by_cell(tallies: Tallies, array: Floats) -> Floats:
+    """What belongs to every combination, by cell of the answer and values that are only tested."""
+    blocks = tallies.blocks
+    assert blocks is not None  # noqa: S101 - there are columns together
+    by_cell: Floats = tallies.by_cell(blocks.back(array[None]))[0]
+    return by_cell
+
+
+def _columns(plan: TallyPlan, *, grouped: bool) -> list[int]:
+    """The numbers of the columns that are grouped by, or only tested."""
+    axes = (axis for axis in plan.tally.axes if axis.grouped == grouped)
+    return [column for axis in axes for column in axis.columns]
+
+
+def _cells(plan: TallyPlan) -> list[tuple[int, ...]]:
+    """The cells of the answer, by the places of their values in every column grouped by."""
+    places = [
+        axis.of_column(column).tolist()
+        for axis in plan.tally.axes
+        if axis.grouped
+        for column in axis.columns
+    ]
+    return list(zip(*places, strict=True)) if places else [()]
+
+
+def _numbers(plan: TallyPlan) -> list[NDArray[np.int64]]:
+    """The number of every value of each column: its class, if the column is only tested."""
+    numbers = [np.arange(len(domain)) for domain in plan.domains]
+    for axis in plan.tally.axes:
+        for column, classes in zip(axis.columns, axis.classes, strict=True):
+            numbers[column] = classes
+    return numbers
 
 
 def _counting(total: Total, cell: int) -> Floats:
     """By pattern: whether each combination of the columns that are only tested counts."""
     return np.stack([total.counting(pattern, cell) for pattern in range(total.patterns)])
+
+
+def _counting_for_both(one: Total, two: Total, first: Sequence[int]) -> Floats:
+    """By kind of cell and pattern: whether combinations count for both totals of a ratio."""
+    return np.stack([_counting(one, cell) * _counting(two, cell) for cell in first])
 
 
 def _missed(one: Total, two: Total, b: Floats) -> Floats:

@@ -49,7 +49,7 @@ _WIDTHS = (0.1, 0.2, 0.4, 0.8, 1.6)
 _PRIOR = np.array([0.5, 0.05, 1.0, 0.5, 0.25, 0.1, 0.05])
 _EM_STEPS = 20
 _FITTING_STEPS = 3
-_SHARING_STEPS = 3
+_SHARING_STEPS, _UNCERTAIN = 3, 0.2
 
 _POINTS = 32
 # The likelihood is negligible this many standard errors away.
@@ -145,13 +145,13 @@ def _adding_up(means: Floats, n: Floats, likelihood: Likelihood) -> Floats:
     """The same, with the sum n: cells share what is missing as far as each is uncertain.
 
     Scaling all alike would move a large count that is well known, such as that of a value which is
-    strongly associated with P, as far as those that are not. Far is the standard error, or the
-    count itself if it is smaller.
+    strongly associated with P, as far as those that are not. How uncertain: the standard error, or
+    a fifth of the count if that is smaller, since independence says about as much of it.
     """
     cells = tuple(range(1, means.ndim))
     variance = likelihood.variance(means)
     error = np.sqrt(np.where(np.isfinite(variance), variance, np.inf))
-    share = np.minimum(error, means)
+    share = np.minimum(error, _UNCERTAIN * means)
     share = share / np.maximum(share.sum(axis=cells, keepdims=True), 1e-300)
     for _ in range(_SHARING_STEPS):
         # What would become negative is 0, and the others share the rest.
