@@ -60,8 +60,8 @@ def pair_sentences(advice: PairAdvice) -> list[str]:
         f"table, by the default estimate in trial releases.{sampled} hidden: the largest count of "
         f"a pair whose answer is off by more than 30% in half of the cases or more; pair: mean "
         f"belief in the true one, by someone who knows whose row it is and how many rows have each "
-        f"pair; most: in a published pair at most; above: rows about which some value is believed half "
-        f"as much again as its column alone allows; bound: the variance of unbiased counts of "
+        f"pair; most: in a published pair at most; above: rows about which some value is believed "
+        f"half as much again as its column alone allows; bound: the variance of unbiased counts of "
         f"pairs, over the least that any method could have at this mean belief.{_groups(advice)}"
     )
     chosen = advice.recommendation
