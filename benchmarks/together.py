@@ -285,10 +285,10 @@ WAYS = {
 }
 QUESTIONS = {
     "one column by gender": "SELECT gender, occupation, count(*) FROM release GROUP BY ALL",
-    "pairs": "SELECT occupation, education, count(*) FROM release GROUP BY ALL",
+    "pairs": "SELECT occupation, salary, count(*) FROM release GROUP BY ALL",
     "one pair by gender": (
         "SELECT gender, count(*) FROM release "
-        "WHERE occupation = 'Registered nurses' AND education = 'Bachelor' GROUP BY gender"
+        "WHERE occupation = 'nurse' AND salary = '30-40k' GROUP BY gender"
     ),
 }
 
@@ -302,7 +302,7 @@ def cost(rows: int, times: int) -> None:
         source = place / "census.parquet"
         run([*COMMAND, "generate", "--rows", str(rows), "--seed", "1", "--to", source])
         targets = [place / str(number) for number in range(len(WAYS))]
-        words = [("-s", "occupation:4", "-s", "education:4", *more) for more in WAYS.values()]
+        words = [("-s", "occupation:4", "-s", "salary:4", *more) for more in WAYS.values()]
         spent = best(times, *map(partial(partial, _publish, source), words, targets))
         _print_costs(f"publish, {rows:,} rows", spent)
         for what, query in QUESTIONS.items():
