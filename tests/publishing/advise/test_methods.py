@@ -279,7 +279,6 @@ def test_the_command_refuses_in_one_paragraph(quick: Quick, tmp_path: Path) -> N
     pq.write_table(table(), tmp_path / "t.parquet")
     words = ("advise", tmp_path / "t.parquet", "-s", "job")
     assert_refused(quick(*words, "--groups", "anatomy"), "mixed and random")
-    assert_refused(quick(*words, "--common", "job=x"), "--common auto")
     assert_refused(quick(*words, "--report", tmp_path / "no" / "a.html"), "no folder")
 
 
