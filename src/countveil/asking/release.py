@@ -234,6 +234,11 @@ class Release:
         question = self._question(query, weighted)
         plan = plan_question(question, self._columns)
         channels = self._channels(plan)
+        if any(view.design_effect > 1 for view in channels.views):
+            raise QueryError(
+                "Persons have several rows in this release, and there is no plain SQL for counts "
+                "of them. 'countveil query' answers the question."
+            )
         if channels.joined and not plan.tally.axes:
             # Shorter, and equal: only what the question is about.
             plan = plan_question(question, self._columns, only_asked=True)
@@ -324,6 +329,13 @@ class Release:
         """The channel of a sensitive column that publishes each value so often."""
         entry = self.manifest.sensitive[name]
         common = tuple(entry.domain.index(value) for value in entry.common)
+        if entry.cases is not None:
+            # Loaded only where persons have several rows.
+            from countveil.maths.channel.case_view import view_of_cases
+
+            return view_of_cases(
+                published, self.rows, (entry.ell, entry.groups, common), entry.cases
+            )
         noise = None if entry.odds is None else (entry.odds.gamma, len(entry.domain))
         return view_of_release(published, self.rows, entry.ell, entry.groups, common, noise)
 

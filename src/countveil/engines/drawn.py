@@ -28,12 +28,27 @@ class DrawnTogether:
 
 
 @dataclass(frozen=True, slots=True)
+class DrawnCases:
+    """Columns that publish the same in all rows of a case, and what every case publishes.
+
+    `vectors` are the cases: the values of the column `person` and of `columns` that occur together.
+    `published` has, for each of the columns, the place of the value that every case publishes.
+    """
+
+    person: str
+    columns: tuple[str, ...]
+    vectors: Vectors
+    published: Sequence[NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
 class Drawn:
-    """The draws of columns that are published apart, and of sets that are published together.
+    """The draws of columns that are published apart, of sets that are published together, of cases.
 
     The rows with the numbers `without` are not published.
     """
 
     apart: Mapping[str, PublishedTable]
     together: Sequence[DrawnTogether] = ()
+    cases: Sequence[DrawnCases] = ()
     without: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))

@@ -16,6 +16,7 @@ from countveil.publishing.prepare import PreparedTable
 from countveil.publishing.settings import Protecting
 from countveil.release import (
     About,
+    CaseFigures,
     ClassEdges,
     Manifest,
     OddsBound,
@@ -27,6 +28,7 @@ from countveil.tables import Classes
 from countveil.tables.recode import value_text
 
 if TYPE_CHECKING:
+    from countveil.engines.drawn import DrawnCases
     from countveil.maths.guarantees.special import SpecialColumn, StatedOdds
 
 
@@ -39,26 +41,25 @@ def make_manifest(
     *,
     common: Mapping[str, tuple[Any, ...]] | None = None,
     gammas: Mapping[str, float] | None = None,
+    cases: Sequence[DrawnCases] = (),
     seeded: bool,
     about: About | None = None,
 ) -> Manifest:
     """Everything that the release says about itself; the draft adds its files."""
     common, gammas = common or {}, gammas or {}
     changes = () if preparation is None else preparation.sentences()
-    bounds = {
-        name: OddsBound(
-            float(protecting.columns[name].odds or 0),
-            gamma,
-            _epsilon(gamma, len(prepared.domains[name])),
-        )
-        for name, gamma in gammas.items()
+    bounds = _odds_bounds(gammas, prepared, protecting)
+    domains = {
+        name: _domain(list(published[name]), prepared.domains.get(name))
+        for name in protecting.columns
     }
+    figures = _case_figures(cases, prepared, domains)
     sensitive = {
         name: SensitiveColumn(
             settings.ell,
             settings.groups,
             settings.residue,
-            domain=_domain(list(published[name]), prepared.domains.get(name)),
+            domain=domains[name],
             guarantee=_guarantee(settings.ell, rows, bounds.get(name), prepared.domains.get(name)),
             declared=name in prepared.domains,
             classes=_class_edges(prepared.recoded.classes.get(name)),
@@ -66,6 +67,7 @@ def make_manifest(
             common=common.get(name, ()),
             odds=bounds.get(name),
             confirmed=name in prepared.confirmed,
+            cases=figures.get(name),
         )
         for name, settings in protecting.columns.items()
     }
@@ -75,7 +77,10 @@ def make_manifest(
         )
         for column in prepared.roles.published
     )
-    counts = {name: values.values() for name, values in published.items()}
+    counts = {
+        name: _in_cases(values, domains[name], figures.get(name))
+        for name, values in published.items()
+    }
     return Manifest(
         rows=rows,
         columns=columns,
@@ -90,6 +95,7 @@ def make_manifest(
                 changes,
                 _special(protecting, common, published, sensitive),
                 [*_together(protecting, rows), *_confirmed(sensitive)],
+                _several_rows(counts) if figures else "",
             )
         ),
         preparation=preparation,
@@ -98,6 +104,52 @@ def make_manifest(
         weight=prepared.weight,
         together=protecting.together,
     )
+
+
+def _odds_bounds(
+    gammas: Mapping[str, float], prepared: PreparedTable[Any], protecting: Protecting
+) -> dict[str, OddsBound]:
+    return {
+        name: OddsBound(
+            float(protecting.columns[name].odds or 0),
+            gamma,
+            _epsilon(gamma, len(prepared.domains[name])),
+        )
+        for name, gamma in gammas.items()
+    }
+
+
+def _case_figures(
+    cases: Sequence[DrawnCases], prepared: PreparedTable[Any], domains: Mapping[str, Sequence[Any]]
+) -> dict[str, CaseFigures]:
+    """What the release says of cases, where persons have several rows."""
+    if not cases:
+        return {}
+    from countveil.publishing.cases import design_effect, mean_rows, rows_per_case
+
+    figures = {}
+    for drawn in cases:
+        (name,), mean = drawn.columns, mean_rows(drawn)
+        by_value = rows_per_case(drawn, prepared.source.histogram(name).values)
+        each = tuple(by_value.get(value, mean) for value in domains[name])
+        figures[name] = CaseFigures(mean, max(design_effect(drawn), mean), each)
+    return figures
+
+
+def _in_cases(
+    published: Mapping[Any, int], domain: Sequence[Any], figures: CaseFigures | None
+) -> list[int]:
+    """How many cases publish each value that was drawn, about; rows, if there are no cases."""
+    if figures is None:
+        return list(published.values())
+    means = dict(zip(domain, figures.by_value, strict=True))
+    return [max(1, round(rows / means[value])) for value, rows in published.items()]
+
+
+def _several_rows(counts: Mapping[str, Sequence[int]]) -> str:
+    from countveil.maths.guarantees.several_rows import several_rows
+
+    return several_rows({name: sum(numbers) for name, numbers in counts.items()})
 
 
 def _together(protecting: Protecting, rows: int) -> list[str]:

@@ -39,7 +39,7 @@ from countveil.tables import (
     put_into_classes,
 )
 from countveil.tables.classes import class_values
-from countveil.tables.encoded.survey import CodedColumn, Histogram, Repeats
+from countveil.tables.encoded.survey import CodedColumn, Histogram
 from countveil.tables.labels import has_all_labels, labelled
 from countveil.tables.levels import MergedValues, at_level, merge_rare
 from countveil.tables.recode import confirmed_values, declared_values, merge_values, value_text
@@ -72,7 +72,8 @@ class PreparedTable(Generic[Table]):
     `domains` has the values of the columns whose values are public whatever the rows hold; those of
     the columns in `confirmed` were taken from the table, and the publisher says that they are;
     `concerns` are sentences about what a sample of the rows shows. `fineness` says of each
-    sensitive column what seeing its value published is worth.
+    sensitive column what seeing its value published is worth. `person` identifies persons, where
+    some of them have several rows.
     """
 
     source: Table
@@ -84,6 +85,7 @@ class PreparedTable(Generic[Table]):
     fineness: Mapping[str, Fineness] = field(default_factory=dict)
     concerns: Sequence[str] = ()
     confirmed: tuple[str, ...] = ()
+    person: str | None = None
 
     @property
     def warnings(self) -> Sequence[str]:
@@ -104,29 +106,35 @@ def prepare(
     sensitive: Sequence[str] | Mapping[str, int],
     shaping: Shaping,
     together: Sequence[Sequence[str]] = (),
+    *,
+    cases: bool = False,
 ) -> PreparedTable[Table]:
     """Shape a table, and stop if publishing it would harm people.
 
     With an ell for each sensitive column, values that are too fine at this ell stop it too. What
-    columns `together` say about each other does no harm: they are published in one draw.
+    columns `together` say about each other does no harm: they are published in one draw. With
+    `cases`, persons may have several rows.
     """
     names, ells = list(sensitive), sensitive if isinstance(sensitive, Mapping) else {}
-    shaped = shape(source, names, shaping)
+    shaped = shape(source, names, shaping, cases=cases)
     concerns, odd = _look(shaped.source, shaped.roles.published, names, shaping.keep)
     concerns = concerns.outside(together) if together else concerns
     if shaping.weight is not None:
         concerns = _without_weight(concerns, shaped.source, shaping.weight, shaping)
-    fineness = {
-        name: fineness_of(source.histogram(name).counts, ell)
-        for name, ell in ells.items()
-        if ell >= 2
-    }
+    histograms = {name: source.histogram(name).counts for name, ell in ells.items() if ell >= 2}
+    if shaped.person is not None:
+        from countveil.publishing.persons import counts_of_persons
+
+        histograms = {name: counts_of_persons(source, shaped.person, name) for name in histograms}
+    fineness = {name: fineness_of(counts, ells[name]) for name, counts in histograms.items()}
     warnings = check_safe(concerns, shaping.keep, fineness)
     warnings = [*warnings, *(cells.sentence for cells in odd)]
     return replace(shaped, concerns=warnings, fineness=fineness)
 
 
-def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> PreparedTable[Table]:
+def shape(
+    source: Table, sensitive: Sequence[str], shaping: Shaping, *, cases: bool = False
+) -> PreparedTable[Table]:
     """Recode values and give columns their roles; safety is not checked."""
     check_named(source.facts.columns, [*sensitive, *shaping.named])
     if source.facts.rows == 0:
@@ -134,10 +142,13 @@ def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> Prepared
     _check_filter(source, sensitive, shaping)
     recoded = recode(source, shaping)
     drop = set(shaping.drop)
-    for person in shaping.persons:
-        check_persons(source.repeats(person), person)
-        if person not in shaping.keep:
-            drop.add(person)
+    several = None
+    if shaping.persons:
+        # Loaded only where persons are known.
+        from countveil.publishing.persons import with_several_rows
+
+        several = with_several_rows(source, shaping, cases=cases)
+        drop |= {*shaping.persons} - {*shaping.keep}
     roles = assign_roles(source.facts.columns, sensitive, drop)
     domains: dict[str, Sequence[Any]] = {
         name: column_classes.labels for name, column_classes in recoded.classes.items()
@@ -151,8 +162,9 @@ def shape(source: Table, sensitive: Sequence[str], shaping: Shaping) -> Prepared
     if shaping.weight is not None:
         _check_weight_role(shaping.weight, roles)
     return PreparedTable(
-        source, roles, domains, recoded, numbers, shaping.weight, confirmed=shaping.public
-    )
+        source, roles, domains, recoded, numbers, shaping.weight, confirmed=shaping.public,
+        person=several,
+    )  # fmt: skip
 
 
 def _check_weight_role(weight: str, roles: Roles) -> None:
@@ -329,24 +341,6 @@ def _declared(
         name: declared_values(name, texts, values[name], types[name])
         for name, texts in shaping.domain.items()
     }
-
-
-def check_persons(repeats: Repeats, person: str) -> None:
-    """Each person must have one row: every further row reveals more about the person."""
-    if repeats.missing:
-        raise InputError(
-            f"Column {person!r} identifies persons, but {repeats.missing:,} rows have no "
-            f"value in it. Complete it, or remove these rows first."
-        )
-    if repeats.several:
-        raise UnsafeError(
-            f"Nothing was published: {repeats.several:,} persons in column {person!r} have more "
-            f"than one row, up to {repeats.most:,}. Every row reveals a little about its person, "
-            f"and that adds up. What works: keep one row of each person, with "
-            f"{option('one_per', {person: 'first by COLUMN'})} or "
-            f"{option('one_per', {person: 'any'})}, or summarise the rows of each person first. If "
-            f"rows are not about persons, leave {option('person')} out."
-        )
 
 
 def check_number_of_values(name: str, histogram: Histogram) -> None:

@@ -27,10 +27,10 @@ def private_report(of: Drawing, written: Sequence[WrittenFile], *, trial: bool =
     seconds, started = of.stages.seconds(), time.perf_counter()
     local, counted = cast("LocalPreparedTable", of.prepared), of.counted
     files = [file.path for file in written]
-    pairs = {name: (histogram, of.drawn[name]) for name, histogram in counted.histograms.items()}
+    pairs = {name: (histogram, of.tables[name]) for name, histogram in counted.histograms.items()}
     columns = measured_columns(
         local, of.protecting.columns, pairs, counted.left_out, files, of.randomness, counted.common,
-        counted.gammas(), of.together,
+        counted.gammas(), of.drawn.together,
     )  # fmt: skip
     seconds["measuring"] = time.perf_counter() - started
     codebook = codebook_of(of.manifest, local.source.value_ranges(local.roles.plain))

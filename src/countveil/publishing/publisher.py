@@ -14,16 +14,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, cast
 
 from countveil.engines.contract import Engine, SourceTable
-from countveil.engines.drawn import Drawn, DrawnTogether
+from countveil.engines.drawn import Drawn
 from countveil.engines.local.engine import LocalEngine
 from countveil.errors import SettingsError, option
-from countveil.maths.mechanism import PublishedTable, draw_column
-from countveil.publishing.counting import Counted, count_values
+from countveil.maths.mechanism import PublishedTable
+from countveil.publishing.counting import Counted, count_values, draw, published_counts
 from countveil.publishing.manifest_making import make_manifest
 from countveil.publishing.prepare import (
     LocalPreparedTable,
@@ -38,7 +36,7 @@ from countveil.release.draft import ReleaseDraft, WrittenFile, check_not_input
 from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
 from countveil.report.whole_file import PendingFile, check_file, pending_file, write_file
-from countveil.tables import Column, Reading, Roles, Shaping, input_files
+from countveil.tables import Column, Reading, Shaping, input_files
 from countveil.tables.encoded.survey import ValueRange
 from countveil.tables.levels import MergedValues
 from countveil.tables.progress import Progress
@@ -100,24 +98,26 @@ def run_publish(
         stages("reading", 0, 0)
         reading = _with_spill(replace(reading, progress=stages), engine, draft)
         source = engine.open_source(table, reading, shaping, protecting.names)
-        prepared = prepare(source, protecting.ell_unless_bounded, shaping, protecting.together)
+        prepared = prepare(
+            source, protecting.ell_unless_bounded, shaping, protecting.together, cases=engine.local
+        )
         columns = prepared.roles.published
         linkability = None if k is None else _linkability(prepared, shaping, k)
         if not writing.plain:
             check_kept([(column.name, column.type) for column in columns], writing.format)
-        _check_first(engine, source, prepared.roles, protecting, writing, shaping.recoded)
+        _check_first(engine, prepared, protecting, writing, shaping.recoded)
         counted = count_values(prepared, protecting, shaping, randomness)
         associated = _about_associated(source, protecting, counted)
-        drawn, together = _draw(source, counted, protecting, randomness, stages)
-        published = _published_counts(counted, drawn)
+        tables, drawn = draw(source, counted, protecting, randomness, stages)
+        published = published_counts(counted, tables)
         seeded = randomness.seeded
         manifest = make_manifest(
             counted.rows, prepared, protecting, published, _recorded(prepared, reading, shaping),
-            common=counted.common_values(), gammas=counted.gammas(), seeded=seeded,
-            about=writing.about,
+            common=counted.common_values(), gammas=counted.gammas(), cases=drawn.cases,
+            seeded=seeded, about=writing.about,
         )  # fmt: skip
         drawing = Drawing(
-            prepared, protecting, counted, drawn, together, manifest, randomness, stages
+            prepared, protecting, counted, tables, drawn, manifest, randomness, stages
         )
         if draft is not None:
             written = drawing.publish(columns, draft.data)
@@ -138,47 +138,42 @@ def run_publish(
                 page = drawing.private_page(written, trial=True)
             write_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
     dropped = int(counted.left_out.size)
-    # Where values may repeat in a group, the statement says what one is worth.
-    odds = [
-        f"{fineness_sentence(name, fine)}."
-        for name, fine in prepared.fineness.items()
-        if not protecting.columns[name].repeats
-    ]
     return Publication(
         writing.to, counted.rows, dropped, protecting.ell, seeded,
-        [*prepared.warnings, *associated], manifest, odds, prepared.recoded.merged, linkability,
+        [*prepared.warnings, *associated], manifest, _about_odds(prepared, protecting),
+        prepared.recoded.merged, linkability,
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What was prepared, counted and drawn, before it is written."""
+    """What was prepared, counted and drawn, before it is written.
+
+    `tables` has, for each column, how many rows with a true value publish which value.
+    """
 
     prepared: PreparedTable[SourceTable]
     protecting: Protecting
     counted: Counted
-    drawn: Mapping[str, PublishedTable]
-    together: Sequence[DrawnTogether]
+    tables: Mapping[str, PublishedTable]
+    drawn: Drawn
     manifest: Manifest
     randomness: Randomness
     stages: TimedStages
 
     def publish(self, columns: Sequence[Column], folder: str | Path) -> Sequence[WrittenFile]:
         """Deal every row one of the values that were drawn, shuffle all rows, write them."""
-        joined = {name for drawn in self.together for name in drawn.columns}
-        apart = {name: table for name, table in self.drawn.items() if name not in joined}
-        drawn = Drawn(apart, self.together, self.counted.left_out)
-        return self.prepared.source.publish(columns, drawn, self.randomness, folder)
+        return self.prepared.source.publish(columns, self.drawn, self.randomness, folder)
 
     def combinations(self) -> Sequence[PublishedVectors]:
         """Which combinations are published of columns that share one draw."""
-        if not self.together:
+        if not self.drawn.together:
             return ()
         # Loaded only where columns are published together.
         from countveil.publishing.columns_together import published_vectors
 
         values = {name: histogram.values for name, histogram in self.counted.histograms.items()}
-        return [published_vectors(joint, values) for joint in self.together]
+        return [published_vectors(joint, values) for joint in self.drawn.together]
 
     def private_page(self, written: Sequence[WrittenFile], *, trial: bool = False) -> str:
         """The truth beside what is published, for the publisher alone."""
@@ -186,6 +181,15 @@ class Drawing:
         from countveil.publishing.private_report import private_report
 
         return private_report(self, written, trial=trial)
+
+
+def _about_odds(prepared: PreparedTable[SourceTable], protecting: Protecting) -> list[str]:
+    """What seeing a value published is worth; where values may repeat, the statement says it."""
+    return [
+        f"{fineness_sentence(name, fine)}."
+        for name, fine in prepared.fineness.items()
+        if not protecting.columns[name].repeats
+    ]
 
 
 def _linkability(prepared: PreparedTable[SourceTable], shaping: Shaping, k: int) -> Linkability:
@@ -257,13 +261,18 @@ def _check_possible(
 
 def _check_first(
     engine: Engine,
-    source: SourceTable,
-    roles: Roles,
+    prepared: PreparedTable[SourceTable],
     protecting: Protecting,
     writing: Writing,
     recoded: Sequence[str],
 ) -> None:
     """Stop if a release of the same people lies beside the new one. A seeded one is a trial."""
+    if prepared.person is not None and writing.private_report is not None:
+        raise SettingsError(
+            f"{option('private_report')} is for tables with one row of each person so far. Leave "
+            f"it out, or keep one row of each person with {option('one_per')}."
+        )
+    roles = prepared.roles
     target = Path(writing.to.removeprefix("file://"))
     if writing.again or protecting.seed is not None or not target.parent.is_dir():
         return
@@ -274,7 +283,7 @@ def _check_first(
         slack = max(protecting.ell.values()) if drops else 0
         changed = {*roles.sensitive, *recoded}
         plain = [column for column in roles.published if column.name not in changed]
-        check_not_published_before(source, plain, target, slack, local=engine.local)
+        check_not_published_before(prepared.source, plain, target, slack, local=engine.local)
 
 
 def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) -> Reading:
@@ -282,75 +291,6 @@ def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) ->
     if reading.spill is None and draft is not None and engine.local:
         return replace(reading, spill=Path(draft.data))
     return reading
-
-
-def _draw(
-    source: SourceTable,
-    counted: Counted,
-    protecting: Protecting,
-    randomness: Randomness,
-    progress: Progress,
-) -> tuple[dict[str, PublishedTable], Sequence[DrawnTogether]]:
-    """For each column, form groups and draw how many rows of a true value publish which value.
-
-    Columns that are published together have one draw, of which each has its margin.
-    """
-    drawn: dict[str, PublishedTable] = {}
-    together = []
-    if protecting.together:
-        # Loaded only where columns are published together.
-        from countveil.publishing.columns_together import draw_together, margin
-
-        for names in protecting.together:
-            choice, left_out = protecting.columns[names[0]], counted.left_out
-            joint = draw_together(source, names, choice, left_out, randomness, progress)
-            drawn |= {name: margin(joint, number) for number, name in enumerate(names)}
-            together.append(joint)
-    for name in counted.histograms:
-        if name not in drawn:
-            drawn[name] = draw_apart(name, counted, protecting, randomness, progress)
-    return drawn, together
-
-
-def draw_apart(
-    name: str,
-    counted: Counted,
-    protecting: Protecting,
-    randomness: Randomness,
-    progress: Progress,
-) -> PublishedTable:
-    """Draw one column with groups of its own, formed of noised values if there is noise."""
-    stage = f"grouping {name}"
-    progress(stage, 0, 0)
-    streams = randomness.stream("groups", name), randomness.stream("draw", name)
-    drawn = draw_column(
-        counted.to_group(name),
-        protecting.columns[name],
-        streams,
-        counted.common.get(name, ()),
-        _rows_done(progress, stage, counted.rows),
-    )
-    if name in counted.noised:
-        drawn = counted.noised[name].publishing(drawn, randomness, name)
-    return drawn
-
-
-def _rows_done(progress: Progress, stage: str, rows: int) -> Callable[[float], None]:
-    """Report a share of the work as the same share of the rows."""
-    return lambda share: progress(stage, int(share * rows), rows)
-
-
-def _published_counts(
-    counted: Counted, drawn: Mapping[str, PublishedTable]
-) -> dict[str, dict[Any, int]]:
-    """For each column, how many rows publish each value that was drawn: anybody can count this."""
-    published = {}
-    for name, histogram in counted.histograms.items():
-        counts = drawn[name].published()
-        published[name] = {
-            histogram.values[place]: int(counts[place]) for place in np.flatnonzero(counts).tolist()
-        }
-    return published
 
 
 def _plain_values(

@@ -30,7 +30,7 @@ FORMAT_VERSION = 1
 # Characters of a title or a contact.
 MOST_ABOUT = 300
 # What only some sensitive columns say of themselves (`release/special_columns.py`).
-SPECIAL = frozenset({"classes", "class_values", "common", "odds", "confirmed"})
+SPECIAL = frozenset({"classes", "class_values", "common", "odds", "confirmed", "cases"})
 _MANIFEST_LIMIT = 256 * 1024 * 1024
 _DATA_PATH = r"data/[A-Za-z0-9_-]+\.(parquet|csv|csv\.gz|arrow|dta|sav)"
 
@@ -70,6 +70,20 @@ class OddsBound:
 
 
 @dataclass(frozen=True, slots=True)
+class CaseFigures:
+    """Persons have several rows; those of a person with one value, a case, publish alike.
+
+    `by_value` has the mean number of rows of the cases that publish each value of the domain,
+    `rows_per_case` that of all, both rounded. The variance of a count of rows is up to
+    `design_effect` times that of as many cases of one row.
+    """
+
+    rows_per_case: float
+    design_effect: float
+    by_value: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SensitiveColumn:
     """How one sensitive column was published, and its values.
 
@@ -77,7 +91,8 @@ class SensitiveColumn:
     domain has only values that occur in the release. `confirmed` ones were taken from the table,
     and the publisher says that they are public. With `classes` they are in order, and
     `class_values` are the numbers that the publisher declared for them, one for each. `common` are
-    the values that may fill several places of a mixed group. With `odds`, noise came first.
+    the values that may fill several places of a mixed group. With `odds`, noise came first. With
+    `cases`, groups were formed of cases.
     """
 
     ell: int
@@ -91,6 +106,7 @@ class SensitiveColumn:
     common: tuple[Any, ...] = ()
     odds: OddsBound | None = None
     confirmed: bool = False
+    cases: CaseFigures | None = None
 
 
 @dataclass(frozen=True, slots=True)

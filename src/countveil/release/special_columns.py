@@ -1,8 +1,8 @@
 """What a manifest says of a sensitive column beyond its ell, groups, residue and values.
 
 Enters: the entry of a column, as JSON. Leaves: its classes, its common values, the bound on its
-odds, each checked. Must not know: what follows from them. It is loaded only where a release has
-such a column.
+odds, the figures of its cases, each checked. Must not know: what follows from them. It is loaded
+only where a release has such a column.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countveil.maths.guarantees.odds import epsilon_of, largest_odds
-from countveil.release.manifest import ClassEdges, OddsBound, SensitiveColumn
+from countveil.release.manifest import CaseFigures, ClassEdges, OddsBound, SensitiveColumn
 from countveil.release.values import decode_value, encode_value
 
 
@@ -30,6 +30,8 @@ def read_special(entry: Mapping[str, Any], type_name: str, domain: Sequence[Any]
         fields["odds"] = _odds(entry, len(domain))
     if "confirmed" in entry and not (entry["confirmed"] is True and entry.get("declared") is True):
         raise ValueError("'confirmed' is not true, or the values are not declared")
+    if "cases" in entry:
+        fields["cases"] = _cases(entry, len(domain))
     return fields
 
 
@@ -118,6 +120,17 @@ def _odds(entry: Mapping[str, Any], values: int) -> OddsBound:
     if not math.isclose(bound.epsilon, epsilon_of(bound.gamma, values), rel_tol=1e-9):
         raise ValueError("epsilon is not that of the noise")
     return bound
+
+
+def _cases(entry: Mapping[str, Any], values: int) -> CaseFigures:
+    given = entry["cases"]
+    figures = CaseFigures(**{**given, "by_value": _listed(given, "by_value")})
+    numbers = (figures.rows_per_case, figures.design_effect, *figures.by_value)
+    if not all(map(_is_number, numbers)) or min(numbers) < 1:
+        raise ValueError("the rows per case cannot be right")
+    if len(figures.by_value) != values or figures.design_effect < figures.rows_per_case:
+        raise ValueError("the rows per case do not fit the column")
+    return figures
 
 
 def written_special(common: Sequence[Any]) -> dict[str, Any]:

@@ -93,6 +93,7 @@ CHOICES: dict[str, dict[str, Any]] = {
     "columns": {"sensitive": {"job": 3}, "columns": ["row", "age", "insured"]},
     "drop": {"sensitive": {"job": 3}, "drop": ["wage", "answer"]},
     "person": {"sensitive": {"job": 3}, "person": "row"},
+    "several rows per person": {"sensitive": {"job": 3}, "person": "age"},
     "residue": {"sensitive": {"job": 3, "code": 2}, "residue": "drop", "where": "row <> 5"},
     "months": {"sensitive": {"born": 3}, "bins": {"born": "month"}},
     "numbers that stay numbers": {
@@ -143,7 +144,6 @@ REFUSED: dict[str, tuple[dict[str, Any], type[CountveilError]]] = {
     "too large an ell": ({"sensitive": {"job": 8}}, SettingsError),
     "a number of many values": ({"sensitive": {"row": 3}}, SettingsError),
     "an identifier": ({"sensitive": {"job": 3}, "keep": []}, UnsafeError),
-    "several rows per person": ({"sensitive": {"job": 3}, "person": "age"}, UnsafeError),
     "persons without a name": ({"sensitive": {"code": 2}, "person": "job"}, InputError),
     "outside of the domain": (
         {"sensitive": {"job": 3}, "domain": {"job": ["nurse", "cook"]}},

@@ -94,7 +94,8 @@ _KEEP = {
     "person": TableOption(
         "--person",
         "COL",
-        "The column that identifies the person of a row: each person must have one row. It is "
+        "The column that identifies the person of a row. Rows of a person with the same value "
+        "publish alike, as one case. It is "
         "not published.",
     ),
 }

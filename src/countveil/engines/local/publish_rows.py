@@ -18,20 +18,19 @@ spill, one entry per bucket. The sizes of buckets are random too, and say nothin
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from countveil.engines.drawn import Drawn, DrawnTogether
+from countveil.engines.drawn import Drawn
 from countveil.engines.local.row_layout import Layout, PackedCodes, make_layout
 from countveil.engines.local.surveyed_table import EncodedSpan, SurveyedTable, rows_inside
-from countveil.errors import InputError
 from countveil.maths.mechanism import Dealer
 from countveil.randomness import Randomness, Stream
 from countveil.release.draft import WrittenFile
@@ -41,6 +40,9 @@ from countveil.tables.readers.blocks import Span
 from countveil.tables.storage.memory import MemoryShares
 from countveil.tables.storage.parallel import Turns, in_order
 from countveil.tables.storage.spill import Spill
+
+if TYPE_CHECKING:
+    from countveil.engines.local.dealt_vectors import Dealt
 
 BUCKET_ROWS = 1 << 17
 _LEAST_BUCKET_ROWS = 1 << 12
@@ -59,14 +61,15 @@ def publish_rows(
     spill_folder: Path,
 ) -> list[WrittenFile]:
     """Publish these columns of all rows but those that are left out."""
-    dealt: list[_Dealt] = [
+    dealt: list[Dealt] = [
         _DealtColumn(name, Dealer(values, randomness.stream("deal", name)))
         for name, values in drawn.apart.items()
     ]
-    dealt += [
-        _DealtVectors(joint, Dealer(joint.table, randomness.stream("deal", *joint.columns)))
-        for joint in drawn.together
-    ]
+    if drawn.together or drawn.cases:
+        # Loaded only where columns are published together, or persons have several rows.
+        from countveil.engines.local.dealt_vectors import dealt_vectors
+
+        dealt += dealt_vectors(drawn, randomness)
     stream = randomness.stream("shuffle")
     table.survey(names)
     fields = {field.name: field for field in table.published_schema}
@@ -99,6 +102,11 @@ class _DealtColumn:
         """The column."""
         return (self.name,)
 
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The same."""
+        return (self.name,)
+
     def published(self) -> dict[str, NDArray[np.bool_]]:
         """Which values will be published."""
         return {self.name: self.dealer.published > 0}
@@ -109,43 +117,13 @@ class _DealtColumn:
         """The true code of each row."""
         return np.delete(table.places(self.name, encoded[self.name], self.dealer.dtype), left_out)
 
+    def reserve(self, codes: NDArray[Any]) -> Callable[[NDArray[Any]], NDArray[Any]]:
+        """Take the share of these rows."""
+        return self.dealer.reserve(self.dealer.count(codes)).deal
+
     def places(self, codes: NDArray[Any]) -> Iterator[tuple[str, NDArray[Any]]]:
         """What each column publishes, by published codes."""
         yield self.name, codes
-
-
-class _DealtVectors:
-    """Columns that are dealt together: their codes are the numbers of vectors."""
-
-    def __init__(self, joint: DrawnTogether, dealer: Dealer) -> None:
-        self.names, self.dealer, self._vectors = joint.columns, dealer, joint.vectors
-        self._columns = joint.vectors.columns
-
-    def published(self) -> dict[str, NDArray[np.bool_]]:
-        """Which values will be published, by column."""
-        drawn = self.dealer.published > 0
-        masks = {}
-        for name, size, places in zip(self.names, self._vectors.sizes, self._columns, strict=True):
-            masks[name] = np.bincount(places[drawn], minlength=size) > 0
-        return masks
-
-    def codes(
-        self, table: SurveyedTable, encoded: EncodedSpan, left_out: NDArray[np.int64]
-    ) -> NDArray[Any]:
-        """The number of each row's vector."""
-        places = [table.places(name, encoded[name], np.int64) for name in self.names]
-        numbers = self._vectors.numbers([np.delete(place, left_out) for place in places])
-        if np.any(numbers < 0):
-            raise InputError("The table changed while it was read. Please publish it again.")
-        return numbers.astype(self.dealer.dtype)
-
-    def places(self, codes: NDArray[Any]) -> Iterator[tuple[str, NDArray[Any]]]:
-        """What each column publishes, by published vectors."""
-        for name, places in zip(self.names, self._columns, strict=True):
-            yield name, places[codes]
-
-
-_Dealt = _DealtColumn | _DealtVectors
 
 
 class _Packer:
@@ -155,12 +133,13 @@ class _Packer:
         self,
         table: SurveyedTable,
         names: Sequence[str],
-        dealt: Sequence[_Dealt],
+        dealt: Sequence[Dealt],
         without: NDArray[np.int64],
     ) -> None:
         self._table, self._dealt, self._without = table, dealt, without
         surveys = [table.surveys[name] for name in names]
         self._sensitive = {name for each in dealt for name in each.names}
+        self._read = [name for each in dealt for name in each.read]
         published = {
             survey.name: survey.counts > table.counts_in(survey.name, without)
             for survey in surveys
@@ -189,16 +168,13 @@ class _Packer:
     def _packed(self, span: Span) -> Rows:
         """The rows of a span that are published, with the sensitive values that they are dealt."""
         layout = self.layout
-        names = [*layout.packed, *layout.raw]
+        names = list(dict.fromkeys([*layout.packed, *layout.raw, *self._read]))
         encoded = self._table.encoded(span, names)
         left_out = rows_inside(span, self._without)
         codes = [each.codes(self._table, encoded, left_out) for each in self._dealt]
         # Spans take their share of what was drawn one after the other.
         with self._turns.turn(span.number):
-            hands = [
-                each.dealer.reserve(each.dealer.count(own))
-                for each, own in zip(self._dealt, codes, strict=True)
-            ]
+            hands = [each.reserve(own) for each, own in zip(self._dealt, codes, strict=True)]
         words = np.zeros((layout.n_words, span.rows), np.uint64)
         for name, packed in layout.packed.items():
             if name not in self._sensitive:
@@ -211,7 +187,7 @@ class _Packer:
         if left_out.size:
             rows = rows.take(np.delete(np.arange(span.rows), left_out))
         for each, hand, own in zip(self._dealt, hands, codes, strict=True):
-            for name, places in each.places(hand.deal(own)):
+            for name, places in each.places(hand(own)):
                 layout.packed[name].put_places(places, rows.words)
         self._table.forget(span, names)
         return rows

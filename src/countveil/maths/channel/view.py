@@ -128,6 +128,11 @@ class ChannelView:
         """The view of what groups were formed of, and the share of a count that is left there."""
         return self, 1.0
 
+    @property
+    def design_effect(self) -> float:
+        """By how much rows that publish alike raise a variance: not at all, if all are drawn."""
+        return 1.0
+
     @cached_property
     def a(self) -> Floats:
         """The a of every value."""

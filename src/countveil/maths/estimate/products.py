@@ -62,7 +62,7 @@ class _Column:
         # From the end: counts may have axes in front.
         self._view, self._axis = view, 1 + axis - dimensions
         self._a, self._b = (_along(array, 1 + axis, dimensions) for array in (view.a, view.b))
-        self.gap = self._a - self._b
+        self.gap, self.design_effect = self._a - self._b, view.design_effect
 
     def second_moment(self, has_it: bool) -> Floats:
         """Of the weight of a row whose true value it is, or is not."""
@@ -74,19 +74,21 @@ class _Column:
         counts = (np.moveaxis(array, self._axis, -1) for array in (x, x + lacking))
         variance = np.moveaxis(self._view.variance(*counts), -1, self._axis)
         single = x * self._a * (1 - self._a) + lacking * self._b * (1 - self._b)
-        changed: Floats = variance - single / self.gap**2
+        changed: Floats = variance - self.design_effect * single / self.gap**2
         return changed
 
 
 def _variance(x: Floats, n: Floats, alone: list[Floats], columns: list[_Column]) -> Floats:
-    total = -x
+    # Rows of a case publish alike, and count for more than one.
+    effect = max(column.design_effect for column in columns)
+    total = -x * effect
     everything = frozenset(range(len(columns)))
     for having in _subsets(everything):
         moment = np.ones(1)
         for k, column in enumerate(columns):
             moment = moment * column.second_moment(k in having)
         rows = _exactly(having, x, n, alone)
-        total = total + rows * moment
+        total = total + effect * rows * moment
         if len(having) == len(columns) - 1:
             (lacking,) = everything - having
             total = total + columns[lacking].shared(x, rows)

@@ -22,8 +22,8 @@ of a row is then the sum over cells of value times weight.
 not. Rows publish independently, so the variance is the sum of E[w^2] - E[w]^2, estimated by the sum
 over rows of (w^2 - w) times the square of the argument; with values, by that of w^2 less the total
 of squared values. The covariance of two totals is the same with the product of their weights. That
-b comes from the same release lowers both for large predicates; leaving that out is on the safe
-side.
+b comes from the same release lowers both for large predicates; leaving that out is safe. Rows of a
+case publish alike, which raises both by the design effect.
 """
 
 from __future__ import annotations
@@ -227,7 +227,8 @@ class Total:
         if self._tallies.blocks is not None:
             return self._tallies.blocks.covariance(self, other, self._tallies, moment)
         expected = self._weighted(moment, product, other)
-        return self._weighted(moment, both, other, power=2) - expected
+        effect = max((view.design_effect for view in self._tallies.views), default=1.0)
+        return effect * (self._weighted(moment, both, other, power=2) - expected)
 
     def kinds(self, other: Total | None = None) -> Iterator[tuple[NDArray[np.bool_], int]]:
         """Cells of the answer that count alike (in both totals), and the first of each kind."""
@@ -373,8 +374,7 @@ class SingleCells:
                 array[:, here] = numbers
             if self.complement:
                 met = tallies.meeting(condition, moment).reshape(tallies.n_groups, -1)
-                rows = met.sum(axis=1)[:, None]
-                estimate, error, low, high = arrays
+                rows, (estimate, error, low, high) = met.sum(axis=1)[:, None], arrays
                 arrays = [rows - estimate, error, rows - high, rows - low]
         return Estimates(*arrays)
 

@@ -30,12 +30,14 @@ def statement(
     changes: Sequence[str] = (),
     special: Sequence[SpecialColumn] = (),
     together: Sequence[str] = (),
+    several_rows: str = "",
 ) -> list[str]:
     """The statement for a release, one paragraph per item; each begins with what it is about.
 
     `changes` are sentences about what was done to the table before; `special` has the columns
     whose groups may hold a value more than once, `together` paragraphs about columns that were
-    published together, and about lists of values.
+    published together, and about lists of values. `several_rows` is the paragraph about persons who
+    have them; `published` then counts cases.
     """
     named = {column.name for column in special}
     plain = {name: ell for name, ell in ells.items() if name not in named}
@@ -47,8 +49,9 @@ def statement(
         f"The rows are in random order. Nothing about the groups is published."
     )
     protected = (
-        "Who is protected, against whom. The unit of protection is one row: a person, if every "
-        "person has one row. The adversary may know the method, the program, ell and this release; "
+        f"Who is protected, against whom. The unit of protection is one "
+        f"{'case' if several_rows else 'row: a person, if every person has one row'}. The "
+        "adversary may know the method, the program, ell and this release; "
         "every unprotected value of everybody, and so whose row is whose; the share of each "
         "protected value in the population; and the true protected values of other people. He "
         "does not know the groups, nor the key from which groups and draws were made."
@@ -60,15 +63,17 @@ def statement(
         "somebody who has to guess the grouping learns nothing from a published value."
         f"{_of(noised)}"
     )
+    units = {name: sum(published[name]) if several_rows else rows for name in ells}
     before = [f"What was changed before. {' '.join(changes)}"] if changes else []
     return [
         done,
         *before,
+        *([several_rows] if several_rows else []),
         protected,
         exactly,
         *together,
-        *([_one_row(rows, plain, published)] if plain else []),
-        *(column.one_row(rows, sorted(published[column.name])) for column in special),
+        *([_one_row(units, plain, published)] if plain else []),
+        *(column.one_row(units[column.name], sorted(published[column.name])) for column in special),
         *(column.odds.bound(column.name) for column in special if column.odds is not None),
         _by_design(
             rows,
@@ -81,7 +86,7 @@ def statement(
             "publishing or losing the key, the seed, the groups or the source; several protected "
             "columns that are closely associated with each other (their evidence multiplies); "
             "another column, published here or known from elsewhere, that gives the protected "
-            "value away; several rows of one person."
+            f"value away{'' if several_rows else '; several rows of one person'}."
         ),
     ]
 
@@ -103,10 +108,13 @@ def _apart_from(changes: Sequence[str]) -> str:
     return ", apart from what the next paragraph says" if changes else ""
 
 
-def _one_row(rows: int, ells: Mapping[str, int], published: Mapping[str, Iterable[int]]) -> str:
+def _one_row(
+    units: Mapping[str, int], ells: Mapping[str, int], published: Mapping[str, Iterable[int]]
+) -> str:
     chances = ", ".join(f"1/{ell} for {name}" for name, ell in ells.items())
     factors = "; ".join(
-        f"for {name} {_factors(rows, ell, sorted(published[name]))}" for name, ell in ells.items()
+        f"for {name} {_factors(units[name], ell, sorted(published[name]))}"
+        for name, ell in ells.items()
     )
     return (
         f"What the published value of one person tells. Whoever knows which row is a person's sees "

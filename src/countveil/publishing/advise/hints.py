@@ -15,7 +15,8 @@ from countveil.errors import InputError, UnsafeError, option
 from countveil.maths.groups import what_helps
 from countveil.maths.groups.feasible import other_ways
 from countveil.publishing.advise.inspection import InspectedColumn
-from countveil.publishing.prepare import MOST_NUMBERS, check_persons
+from countveil.publishing.persons import check_persons
+from countveil.publishing.prepare import MOST_NUMBERS
 from countveil.publishing.safety.patterns import find_odd_cells, mostly_alike
 from countveil.tables import Column, Shaping
 from countveil.tables.encoded.survey import CodedColumn
@@ -89,13 +90,20 @@ def about_odd_cells(
 
 
 def about_persons(source: LocalTable, shaping: Shaping) -> list[str]:
-    """What would stop a publication."""
-    try:
-        for person in shaping.persons:
-            check_persons(source.repeats(person), person)
-    except InputError as error:
-        return [str(error).removeprefix("Nothing was published: ").capitalize()]
-    return []
+    """What would stop a publication, and who has several rows."""
+    sentences = []
+    for person in shaping.persons:
+        repeats = source.repeats(person)
+        try:
+            check_persons(repeats, person, cases=True)
+        except InputError as error:
+            return [str(error)]
+        if repeats.several:
+            sentences.append(
+                f"{repeats.several:,} persons in column {person!r} have more than one row, up to "
+                f"{repeats.most:,}. The rows of a person with the same value publish alike."
+            )
+    return sentences
 
 
 def about_weight(source: LocalTable, shaping: Shaping) -> tuple[dict[str, float], list[str]]:

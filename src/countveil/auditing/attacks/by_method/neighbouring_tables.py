@@ -36,9 +36,8 @@ from countveil.auditing.target import AttackedColumn
 from countveil.engines.contract import SourceTable
 from countveil.maths.groups import ColumnSettings
 from countveil.publishing.bounded_odds import add_noise, gamma_of
-from countveil.publishing.counting import count_values
+from countveil.publishing.counting import count_values, draw_apart
 from countveil.publishing.prepare import PreparedTable, open_table, prepare
-from countveil.publishing.publisher import draw_apart
 from countveil.publishing.settings import Protecting
 from countveil.randomness import Randomness, Stream
 from countveil.tables import Reading, Shaping
