@@ -150,7 +150,12 @@ def _joined(
         largest_ell(vectors.counts),
         counts,
         measuring.answers(names, view_of, randomness.stream("ask", *names)),
-        measuring.exposure(names, view_of, randomness.stream("exposure", *names)),
+        # Of the combinations that occur, which are no grid.
+        measuring.exposure(
+            names,
+            partial(view_of_release, ell=ell, groups="random"),
+            randomness.stream("exposure", *names),
+        ),
         "random",
         columns=names,
     )
