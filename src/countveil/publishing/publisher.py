@@ -205,17 +205,12 @@ def _linkability(prepared: PreparedTable[SourceTable], shaping: Shaping, k: int)
 
 def _about_associated(source: SourceTable, protecting: Protecting, counted: Counted) -> list[str]:
     """What it means that associated columns are published apart, if there are any."""
-    joined = {name for names in protecting.together for name in names}
-    if len(protecting.columns) < 2 or (
-        len(protecting.together) == 1 and joined == {*protecting.columns}
-    ):
+    if len(protecting.columns) < 2:
         return []
     # Loaded only where there are several columns.
-    from countveil.publishing.advise.pairs.association import pairs_in, sentences_about
+    from countveil.publishing.advise.pairs.association import about_apart
 
-    sets = [set(names) for names in protecting.together]
-    pairs = pairs_in(source, protecting.columns, counted.gammas())
-    return sentences_about([p for p in pairs if not any({*p.columns} <= one for one in sets)])
+    return about_apart(source, protecting.columns, protecting.together, counted.gammas())
 
 
 def _recorded(

@@ -114,6 +114,21 @@ def pairs_in(
     return source.on_sample(_MOST_ROWS, names, look)
 
 
+def about_apart(
+    source: SourceTable,
+    settings: Mapping[str, ColumnSettings],
+    together: Sequence[Sequence[str]],
+    gammas: Mapping[str, float],
+) -> list[str]:
+    """Sentences about associated columns that do not share a draw."""
+    if any(set(settings) <= {*names} for names in together):
+        return []
+    pairs = pairs_in(source, settings, gammas)
+    return sentences_about(
+        [p for p in pairs if not any({*p.columns} <= {*one} for one in together)]
+    )
+
+
 def find_pairs(
     settings: Mapping[str, ColumnSettings],
     gammas: Mapping[str, float],
