@@ -27,6 +27,8 @@ LOST_WORDS = {
     "piece", "pieces", "glance", "wording", "waiting", "arranging", "found", "own",
 }  # fmt: skip
 
+VAGUE = {"found", "own"}
+
 BRANCHES = (
     ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.BoolOp, ast.comprehension,
     ast.Match,
@@ -65,6 +67,18 @@ def test_names_are_words_of_the_field() -> None:
         if LOST_WORDS & set(words_of(name))
     }
     assert not lost
+
+
+def test_local_names_are_the_nouns_they_hold() -> None:
+    vague = {
+        f"{path.relative_to(SOURCE)}: {function.name}"
+        for path in MODULES
+        for function in functions(path)
+        for node in ast.walk(function)
+        if (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in VAGUE)
+        or (isinstance(node, ast.arg) and node.arg in VAGUE)
+    }
+    assert not vague
 
 
 def test_the_walks_go_through_few_modules() -> None:

@@ -107,8 +107,10 @@ class Audit:
     def headline(self) -> list[str]:
         """How exposed people are, which comes before any claim."""
         sentences = []
-        for name, found in self.exposure.items():
-            sentences += [not_measured(name)] if found is None else exposure_sentences(name, found)
+        for name, exposure in self.exposure.items():
+            sentences += (
+                [not_measured(name)] if exposure is None else exposure_sentences(name, exposure)
+            )
         return sentences
 
     def attacked(self) -> str:
@@ -247,8 +249,8 @@ class Audit:
             "planned": self.planned,
             "false_alarm_rate": FALSE_ALARM,
             "exposure": {
-                name: None if found is None else found.as_dict()
-                for name, found in self.exposure.items()
+                name: None if exposure is None else exposure.as_dict()
+                for name, exposure in self.exposure.items()
             },
             "counts_of_1_percent": {
                 name: {"mean_relative_error": column.error, "counts": column.counts}
@@ -261,8 +263,8 @@ class Audit:
     def to_html(self) -> str:
         """A page: a summary on one sheet, exposure, then the claims with tables and charts."""
         sections = []
-        for name, found in self.exposure.items():
-            measured = None if found is None else MeasuredExposure(found)
+        for name, exposure in self.exposure.items():
+            measured = None if exposure is None else MeasuredExposure(exposure)
             sections += exposure_sections(name, measured)
         if self.codebook:
             names, rows = codebook_table(self.codebook)
@@ -330,15 +332,15 @@ class Audit:
         """Bad if a claim does not hold, good if all do and hardly anybody is exposed."""
         if not self.passed:
             return "bad"
-        known = [found for found in self.exposure.values() if found is not None]
-        exposed = any(found.share_above(_HIGH)[1] >= _MANY for found in known)
+        known = [exposure for exposure in self.exposure.values() if exposure is not None]
+        exposed = any(exposure.share_above(_HIGH)[1] >= _MANY for exposure in known)
         return "plain" if exposed or len(known) < len(self.exposure) else "good"
 
     def _points(self) -> list[str]:
         """What is left to decide."""
         points = []
-        for name, found in self.exposure.items():
-            points += [not_measured(name)] if found is None else exposure_points(name, found)
+        for name, exposure in self.exposure.items():
+            points += [not_measured(name)] if exposure is None else exposure_points(name, exposure)
         limits = sum(finding.verdict == KNOWN_LIMIT for finding in self.findings)
         if limits:
             points.append(

@@ -167,7 +167,7 @@ def _notes(prepared: LocalPreparedTable, sensitive: Sequence[str]) -> list[str]:
     """A table that `publish` would refuse is compared all the same, with a note."""
     concerns = concerns_of(prepared.source, prepared.roles.published, sensitive)
     giving = [giveaway.columns for giveaway in concerns.giveaways if giveaway.stops]
-    giving += [found.columns for found in concerns.slices if found.stops]
+    giving += [giveaway.columns for giveaway in concerns.slices if giveaway.stops]
     named = {*concerns.identifiers, *(name for columns in giving for name in columns)}
     if not named:
         return []

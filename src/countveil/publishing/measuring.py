@@ -229,8 +229,8 @@ class Measuring:
         keys, released_keys = self._keys
         linked = Linked(ours, keys, theirs, released_keys)
         known = [column.known for column in self._profiled]
-        found = measure_exposure(known, linked, channel, stream)
-        return MeasuredExposure(found, self._profiles(found))
+        exposure = measure_exposure(known, linked, channel, stream)
+        return MeasuredExposure(exposure, self._profiles(exposure))
 
     def _of(self, name: str | Sequence[str]) -> tuple[list[str], int]:
         """The columns, and how many values or possible combinations they have."""
@@ -278,12 +278,12 @@ class Measuring:
             for name, (ours, _) in self._exact.items()
         ]
 
-    def _profiles(self, found: Exposure) -> list[Profile]:
+    def _profiles(self, exposure: Exposure) -> list[Profile]:
         """The most exposed 1%, by the columns that say most about the value together."""
-        columns = [self._profiled[place] for place in found.chain[:_PROFILE_COLUMNS]]
+        columns = [self._profiled[place] for place in exposure.chain[:_PROFILE_COLUMNS]]
         if not columns:
             return []
-        return profiles_of(columns, found)
+        return profiles_of(columns, exposure)
 
     def _coded(self, names: Sequence[str]) -> dict[str, tuple[Codes, Codes]]:
         """The rows of the table, and those of the release, as positions of the table's values."""

@@ -40,14 +40,14 @@ class ProfiledColumn:
         return cls(known, [_range(values, low, high) for low, high in ends])
 
 
-def profiles_of(columns: Sequence[ProfiledColumn], found: Exposure) -> list[Profile]:
+def profiles_of(columns: Sequence[ProfiledColumn], exposure: Exposure) -> list[Profile]:
     """The profiles of the most exposed 1% of the people, those with most of them first."""
-    levels = np.stack([column.known.codes[found.people] for column in columns], axis=1)
+    levels = np.stack([column.known.codes[exposure.people] for column in columns], axis=1)
     distinct, place = np.unique(levels, axis=0, return_inverse=True)
     people = np.bincount(place)
-    worst = found.most_exposed
+    worst = exposure.most_exposed
     exposed = np.bincount(place[worst], minlength=people.size)
-    sums = [np.bincount(place, belief) for belief in (found.before, found.after)]
+    sums = [np.bincount(place, belief) for belief in (exposure.before, exposure.after)]
     order = np.argsort(-exposed, kind="stable")[:_LISTED]
     return [
         Profile(

@@ -46,8 +46,8 @@ class Discrepancy:
 class Discrepancies(list[Discrepancy]):
     """What is wrong with a release; empty, and so false, when it is sound. Print it."""
 
-    def __init__(self, place: Path, found: Iterable[Discrepancy]) -> None:
-        super().__init__(found)
+    def __init__(self, place: Path, discrepancies: Iterable[Discrepancy]) -> None:
+        super().__init__(discrepancies)
         self._place = place
 
     def __str__(self) -> str:

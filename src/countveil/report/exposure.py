@@ -54,14 +54,14 @@ class MeasuredExposure:
     profiles: Sequence[Profile] = ()
 
 
-def exposure_sentences(name: str, found: Exposure) -> list[str]:
+def exposure_sentences(name: str, exposure: Exposure) -> list[str]:
     """What comes first in every audit: how exposed people are, with and without the release."""
-    before, after = found.before, found.after
-    sampled = f" ({after.size:,} of {found.of:,} people)" if after.size < found.of else ""
+    before, after = exposure.before, exposure.after
+    sampled = f" ({after.size:,} of {exposure.of:,} people)" if after.size < exposure.of else ""
     first = (
         f"1 in 100 people{sampled}: the true {name} is believed at "
-        f"{belief_text(found.reached(after))} or more with the release, at "
-        f"{belief_text(found.reached(before))} or more without it. On average it is believed at "
+        f"{belief_text(exposure.reached(after))} or more with the release, at "
+        f"{belief_text(exposure.reached(before))} or more without it. On average it is believed at "
         f"{belief_text(float(after.mean()))}, without the release at "
         f"{belief_text(float(before.mean()))}."
     )
@@ -69,15 +69,15 @@ def exposure_sentences(name: str, found: Exposure) -> list[str]:
         f"{share_text(with_release)} of the people at {level} or more ({share_text(without)} "
         f"without the release)"
         for level in LEVELS
-        for without, with_release in [found.share_above(level)]
+        for without, with_release in [exposure.share_above(level)]
     ]
     return [first, f"Believed: {', '.join(parts)}."]
 
 
-def exposure_points(name: str, found: Exposure) -> list[str]:
+def exposure_points(name: str, exposure: Exposure) -> list[str]:
     """What is left to decide: what plain columns give away, and what the release adds."""
-    known, now = found.share_above(_HIGH)
-    added = float(((found.after >= _HIGH) & (found.before < _HIGH)).mean())
+    known, now = exposure.share_above(_HIGH)
+    added = float(((exposure.after >= _HIGH) & (exposure.before < _HIGH)).mean())
     points = []
     if known:
         points.append(
@@ -99,24 +99,26 @@ def most_exposed_first(exposures: Mapping[str, Exposure | None]) -> list[str]:
     return sorted(exposures, key=lambda name: -_reached(exposures[name]))
 
 
-def _reached(found: Exposure | None) -> float:
-    return 2.0 if found is None else found.reached(found.after)
+def _reached(exposure: Exposure | None) -> float:
+    return 2.0 if exposure is None else exposure.reached(exposure.after)
 
 
-def figures_of(name: str, found: Exposure | None, error: float | None, counts: int) -> list[Figure]:
+def figures_of(
+    name: str, exposure: Exposure | None, error: float | None, counts: int
+) -> list[Figure]:
     """The three figures that matter, for one protected column."""
     figures = []
-    if found is not None:
+    if exposure is not None:
         figures = [
             Figure(
                 f"Average belief in the true {name}",
-                belief_text(float(found.after.mean())),
-                f"{belief_text(float(found.before.mean()))} without the release",
+                belief_text(float(exposure.after.mean())),
+                f"{belief_text(float(exposure.before.mean()))} without the release",
             ),
             Figure(
                 f"Most exposed 1% of the people, {name}",
-                f"{belief_text(found.reached(found.after))} or more",
-                f"{belief_text(found.reached(found.before))} or more without the release",
+                f"{belief_text(exposure.reached(exposure.after))} or more",
+                f"{belief_text(exposure.reached(exposure.before))} or more without the release",
             ),
         ]
     shown = "not measured" if error is None else f"{error:.1%}"
@@ -133,25 +135,27 @@ def exposure_sections(name: str, measured: MeasuredExposure | None) -> list[Sect
     title = f"Exposure: {name}"
     if measured is None:
         return [Section(title, [not_measured(name)])]
-    found = measured.found
+    exposure = measured.found
     ends = (*_RANGES[1:], float("inf"))
     table = []
     for low, high in zip(_RANGES, ends, strict=True):
-        shares = [float(((b >= low) & (b < high)).mean()) for b in (found.before, found.after)]
-        counts = [int(((b >= low) & (b < high)).sum()) for b in (found.before, found.after)]
+        shares = [
+            float(((b >= low) & (b < high)).mean()) for b in (exposure.before, exposure.after)
+        ]
+        counts = [int(((b >= low) & (b < high)).sum()) for b in (exposure.before, exposure.after)]
         label = f"{low:g} to {high:g}" if high <= 1 else f"{low:g} or more"
         table.append((label, counts[0], share_text(shares[0]), counts[1], share_text(shares[1])))
     sections = [
         Section(
             title,
             [
-                *exposure_sentences(name, found),
-                _WHO.format(name=name, alone=found.alone),
+                *exposure_sentences(name, exposure),
+                _WHO.format(name=name, alone=exposure.alone),
             ],
             ("belief in the true value", "people, without", "share, without",
              "people, with the release", "share, with the release"),
             table,
-            [_chart(name, found)],
+            [_chart(name, exposure)],
         )
     ]  # fmt: skip
     if measured.profiles:
@@ -174,13 +178,13 @@ def _profiles(name: str, profiles: Sequence[Profile]) -> Section:
     )
 
 
-def _chart(name: str, found: Exposure) -> Chart:
+def _chart(name: str, exposure: Exposure) -> Chart:
     levels = np.linspace(0, 1, 101)
     lines = [
         Line(label, levels.tolist(), [float((beliefs >= x).mean()) for x in levels])
         for label, beliefs in (
-            ("without the release", found.before),
-            ("with the release", found.after),
+            ("without the release", exposure.before),
+            ("with the release", exposure.after),
         )
     ]
     return Chart(

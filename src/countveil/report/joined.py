@@ -134,7 +134,7 @@ class JoinedColumns(RepeatingColumn):
     def section(self) -> Section:
         """What is promised for combinations, and what each of some tells."""
         shares = self.counts / self.rows
-        own = random_belief(float((shares**2).sum()), self.ell)
+        true_share = random_belief(float((shares**2).sum()), self.ell)
         table = [
             (
                 _text(vector), count,
@@ -147,7 +147,7 @@ class JoinedColumns(RepeatingColumn):
         said = (
             f"A row publishes the values of one row of its secret group in all of these columns at "
             f"once, each row of the group, itself included, with the same probability. Averaged "
-            f"over all rows, that is its own combination with probability {own:.3f}. "
+            f"over all rows, that is its own combination with probability {true_share:.3f}. "
             f"{self.counts.size:,} combinations are published. Shown are the most frequent ones, "
             f"the one in the middle and the rarest, with the belief in each where it is published, "
             f"of somebody who expected no more than its share p: 1/ell + (1 - 1/ell) p, and by how "

@@ -110,8 +110,8 @@ class NoisedColumn(Protected):
         shares = np.maximum((published - q) / (1 - self.odds.gamma), 0.5 / self.rows)
         keeps = np.array([self.grouped.keeps(value) for value in self.published])
         gives = published * (1 - keeps) / np.maximum(1 - published, 1e-9)
-        own = kept * keeps + (1 - kept) * gives
-        return beliefs_in_truth(shares / shares.sum(), own, published)
+        true_ones = kept * keeps + (1 - kept) * gives
+        return beliefs_in_truth(shares / shares.sum(), true_ones, published)
 
     def reached_by(self) -> str:
         """Who reaches the second of the beliefs."""

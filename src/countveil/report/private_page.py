@@ -201,15 +201,17 @@ def _board(
     ]
     figures, points = [], []
     by_name = {column.name: column for column in columns}
-    found_of = {c.name: None if c.exposure is None else c.exposure.found for c in columns}
-    for column in map(by_name.__getitem__, most_exposed_first(found_of)):
+    exposures = {c.name: None if c.exposure is None else c.exposure.found for c in columns}
+    for column in map(by_name.__getitem__, most_exposed_first(exposures)):
         error, counts = (math.nan, 0)
         if column.answered is not None:
             error, counts = column.answered.error_near(_SHARE, rows)
-        found = found_of[column.name]
-        figures += figures_of(column.name, found, error if counts else None, counts)
+        exposure = exposures[column.name]
+        figures += figures_of(column.name, exposure, error if counts else None, counts)
         points += (
-            [not_measured(column.name)] if found is None else exposure_points(column.name, found)
+            [not_measured(column.name)]
+            if exposure is None
+            else exposure_points(column.name, exposure)
         )
     return Board(
         [(word, what) for word, what in facts if what], figures, _VERDICT, points, codebook

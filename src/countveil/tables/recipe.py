@@ -277,10 +277,10 @@ def recipe_text(
     for name in shared:
         lines += _option_lines(name, first[name], chosen.get("", {}), folder)
     for command, options in known.items():
-        own = {name: option for name, option in options.items() if name not in shared}
-        if own:
+        special = {name: option for name, option in options.items() if name not in shared}
+        if special:
             lines += [f"[{command}]", ""]
-            for name, option in own.items():
+            for name, option in special.items():
                 lines += _option_lines(name, option, chosen.get(command, {}), folder)
     return "\n".join(lines).rstrip() + "\n"
 

@@ -99,13 +99,13 @@ def _rare(column: AttackedColumn) -> Finding:
     has, shows = rare[column.truth], rare[column.released]
     right, believed = int(column.kept[shows].sum()), int(shows.sum())
     most = int(column.counts[rare].max())
-    own = column.rows_at(np.flatnonzero(has))
+    having = column.rows_at(np.flatnonzero(has))
     factor = float(_factors(column)[rare].min())
     low, high = interval(right, believed)
     return Finding(
         NAME, "believe a published rare value", _KNOWS, "prior odds x a/b, prior = share",
-        _rare_text(column, rare, own), right / max(1, believed), "share right", low, high,
-        kept_p_value(own), column=column.name,
+        _rare_text(column, rare, having), right / max(1, believed), "share right", low, high,
+        kept_p_value(having), column=column.name,
         note=f"{int(rare.sum())} such values, of at most {most:,} rows; before, the belief "
         f"was below {most / column.rows:.4%}: odds rise by {factor:,.0f} or more",
     )  # fmt: skip

@@ -302,7 +302,7 @@ def _print_random(predicate: PredicateGuarantee, *, together: bool) -> None:
 
     share, ell = predicate.share, predicate.ell
     groups, what = ("Columns together", "combination") if together else ("Random groups", "value")
-    own = (
+    about_vectors = (
         " A row publishes its own combination with that probability, and a real row's in any case."
         if together
         else ""
@@ -311,7 +311,7 @@ def _print_random(predicate: PredicateGuarantee, *, together: bool) -> None:
         f"{groups}: whoever knows which row is a person's, and expected no more than the share, "
         f"believes a published {what} of this share with probability "
         f"{random_belief(share, ell):.3f} (1/ell = {1 / ell:.3f}); seeing it multiplies its odds "
-        f"by {random_odds(share, ell):,.1f}.{own}"
+        f"by {random_odds(share, ell):,.1f}.{about_vectors}"
     )
 
 

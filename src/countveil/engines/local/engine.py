@@ -137,13 +137,13 @@ class LocalSource:
 
     def value_ranges(self, columns: Sequence[str]) -> Mapping[str, ValueRange]:
         """Those of the columns that were surveyed and hold plain values."""
-        found = {}
+        ranges = {}
         for name in columns:
             survey = self._table.surveys.get(name)
             known = None if survey is None else value_range(survey)
             if known is not None:
-                found[name] = known
-        return found
+                ranges[name] = known
+        return ranges
 
     def repeats(self, column: str) -> Repeats:
         """How often the values of a column occur more than once."""

@@ -174,7 +174,7 @@ class _Packer:
         codes = [each.codes(self._table, encoded, left_out) for each in self._dealt]
         # Spans take their share of what was drawn one after the other.
         with self._turns.turn(span.number):
-            hands = [each.reserve(own) for each, own in zip(self._dealt, codes, strict=True)]
+            hands = [each.reserve(true) for each, true in zip(self._dealt, codes, strict=True)]
         words = np.zeros((layout.n_words, span.rows), np.uint64)
         for name, packed in layout.packed.items():
             if name not in self._sensitive:
@@ -186,8 +186,8 @@ class _Packer:
         rows = Rows(words, raw)
         if left_out.size:
             rows = rows.take(np.delete(np.arange(span.rows), left_out))
-        for each, hand, own in zip(self._dealt, hands, codes, strict=True):
-            for name, places in each.places(hand(own)):
+        for each, hand, true in zip(self._dealt, hands, codes, strict=True):
+            for name, places in each.places(hand(true)):
                 layout.packed[name].put_places(places, rows.words)
         self._table.forget(span, names)
         return rows

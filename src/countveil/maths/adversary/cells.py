@@ -91,13 +91,13 @@ def _chain(
         return _likely(finer, truth, kept, left, likely, shares.size)
 
     while open_places and len(chain) < _MOST_DEPTH:
-        step, found, gain = _best([(place,) for place in open_places], tried, likely)
+        step, chances, gain = _best([(place,) for place in open_places], tried, likely)
         if gain < _LEAST_GAIN:
             # Two columns may say together what neither says alone.
-            step, found, gain = _best(combinations(open_places[:_PAIRED], 2), tried, likely)
+            step, chances, gain = _best(combinations(open_places[:_PAIRED], 2), tried, likely)
         if gain < _LEAST_GAIN:
             break
-        likely = found
+        likely = chances
         for place in step:
             chain.append(place)
             open_places.remove(place)
@@ -111,10 +111,10 @@ def _best(
     """The columns that make the people who were left aside most likely, and by how much."""
     best: tuple[tuple[int, ...], Floats, float] = ((), likely, 0.0)
     for step in steps:
-        found = tried(step)
-        gain = float(np.log(found / likely).mean())
+        chances = tried(step)
+        gain = float(np.log(chances / likely).mean())
         if gain > best[2]:
-            best = step, found, gain
+            best = step, chances, gain
     return best
 
 

@@ -100,7 +100,7 @@ def apart(shares: Floats, one: Floats, two: Floats) -> PairStanding:
     outputs = one.T @ shares @ two
     possible = np.maximum(outputs, 1e-300)
     mean = float((((one**2).T @ shares**2 @ two**2) / possible).sum())
-    own = shares * np.diag(one)[:, None] * np.diag(two) / possible
+    believed = shares * np.diag(one)[:, None] * np.diag(two) / possible
     norms = [_squares(channel) for channel in (one, two)]
     variance: Floats = np.full(shares.shape, np.inf)
     if norms[0] is not None and norms[1] is not None:
@@ -112,7 +112,7 @@ def apart(shares: Floats, one: Floats, two: Floats) -> PairStanding:
             _in_one_column(np.ascontiguousarray(shares.T), two, one),
         )
     bound = least_variance(shares.ravel(), mean)
-    return PairStanding(mean, float(own[shares > 0].max()), columns, variance, bound)
+    return PairStanding(mean, float(believed[shares > 0].max()), columns, variance, bound)
 
 
 def together(shares: Floats, ell: int) -> PairStanding:

@@ -128,8 +128,8 @@ def beliefs_with_common(
     """In each of the common values, if it is published; and the two of `beliefs_without_common`."""
     counts, common = coarser(counts, common)
     whole = Copies.of(counts, ell, common).channel(ell)
-    own = tuple(np.diag(whole)[common].tolist())
-    return own, *_without(counts, common, whole)
+    kept = tuple(np.diag(whole)[common].tolist())
+    return kept, *_without(counts, common, whole)
 
 
 def beliefs_without_common(counts: Counts, ell: int, common: Counts) -> tuple[float, float]:

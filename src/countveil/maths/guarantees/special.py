@@ -116,8 +116,8 @@ class SpecialColumn:
         there = [value for value in common if value in published]
         places = np.array([values.index(value) for value in there], np.int64)
         counts = np.array(list(published.values()), np.int64)
-        own, average, most = beliefs_with_common(counts, ell, places)
-        believed = dict(zip(there, own, strict=True))
+        kept, average, most = beliefs_with_common(counts, ell, places)
+        believed = dict(zip(there, kept, strict=True))
         named = tuple(
             (
                 "the missing value" if value is None else f"{text(value)!r}",
@@ -247,14 +247,14 @@ class SpecialColumn:
             f"{random_odds(float(shares[place]), self.ell):,.1f} (f = {counts[place]:,.0f})"
             for place in (0, counts.size // 2, -1)
         ]
-        own = random_belief(float((shares**2).sum()), self.ell)
+        true_share = random_belief(float((shares**2).sum()), self.ell)
         return (
             f"Groups may hold a value several times, so a frequent value is believed above 1/ell: "
             f"who expected no more than a value's share p then believes it with probability "
             f"1/ell + (1 - 1/ell) p. With this release's published counts that is "
             f"{_listed(beliefs)}. Averaged over all rows the published value is the true one with "
-            f"probability {own:.2f}. Seeing a value multiplies the odds that it is the true one by "
-            f"1 + 1 / ((ell - 1) p): {_listed(factors)}, in the same order. "
+            f"probability {true_share:.2f}. Seeing a value multiplies the odds that it is the true "
+            f"one by 1 + 1 / ((ell - 1) p): {_listed(factors)}, in the same order. "
             f"{self._without_frequent(shares)}"
         )
 
@@ -291,10 +291,10 @@ def beliefs_in_truth(
     reach.
     """
     shown = shares if published is None else published
-    own = np.minimum(shares * kept / np.maximum(shown, 1e-12), 1.0)
+    true_ones = np.minimum(shares * kept / np.maximum(shown, 1e-12), 1.0)
     rest = np.minimum(shares * (1 - kept) / np.maximum(1 - shown, 1e-9), 1.0)
     belief, people = (
-        np.concatenate([own, rest]),
+        np.concatenate([true_ones, rest]),
         np.concatenate([shares * kept, shares * (1 - kept)]),
     )
     order = np.argsort(-belief, kind="stable")

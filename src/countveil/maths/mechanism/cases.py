@@ -124,8 +124,8 @@ def _separated(
 
 def _among(keys: Numbers, known: Numbers) -> NDArray[np.bool_]:
     at = np.minimum(np.searchsorted(known, keys), known.size - 1)
-    found: NDArray[np.bool_] = known[at] == keys
-    return found
+    among: NDArray[np.bool_] = known[at] == keys
+    return among
 
 
 def _apart(here: Numbers, there: Numbers, group: Numbers) -> tuple[Numbers, Numbers]:

@@ -192,8 +192,8 @@ def run_advise(
         )
     answered = _on_questions(prepared, asked, goal, randomness, progress, methods)
     protected = [column for column in prepared.roles.published if column.name not in left_out]
-    found = concerns_of(prepared.source, protected, names, shaping.keep)
-    kept = sorted(to_leave_out(found, shaping.keep) & {*names})
+    concerns = concerns_of(prepared.source, protected, names, shaping.keep)
+    kept = sorted(to_leave_out(concerns, shaping.keep) & {*names})
     return Advice(columns, answered, sorted(left_out), pairs, kept)
 
 

@@ -54,8 +54,8 @@ def per_method(lines: Sequence[MethodFigures], goal: Goal) -> dict[str, Recommen
     for method in (*METHODS, *BOUNDED):
         its = [line for line in lines if line.method == method]
         if its:
-            found = recommend(its, goal, FEASIBLE if method == MIXED else TRIED)
-            chosen[method] = replace(found, method=method)
+            recommendation = recommend(its, goal, FEASIBLE if method == MIXED else TRIED)
+            chosen[method] = replace(recommendation, method=method)
     return chosen
 
 

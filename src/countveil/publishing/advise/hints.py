@@ -118,9 +118,9 @@ def about_weight(source: LocalTable, shaping: Shaping) -> tuple[dict[str, float]
         check_weight(weight, histogram, keep=weight in shaping.keep)
     except UnsafeError as error:
         numbers = np.array([float(value) for value in histogram.values])
-        found = suggested_rounding(numbers, histogram.counts)
+        rounding = suggested_rounding(numbers, histogram.counts)
         said = str(error).partition(": ")[2]
-        return ({} if found is None else {weight: found.step}), [said[:1].upper() + said[1:]]
+        return ({} if rounding is None else {weight: rounding.step}), [said[:1].upper() + said[1:]]
     except InputError as error:
         return {}, [str(error)]
     return {}, [f"The weight {weight!r} is published as it is; its values find hardly anybody."]

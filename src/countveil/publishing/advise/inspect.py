@@ -188,10 +188,10 @@ def _pairs(source: LocalTable, columns: Sequence[InspectedColumn]) -> Sequence[P
 def _take_as_missing(source: LocalTable, names: Sequence[str]) -> list[str]:
     """Marks such as `?` become missing values, as in the command that is suggested."""
     sample = source.sample(sample_size(len(names)), names)
-    found = {name: set(looks_missing(coded.examples)) for name, coded in sample.items()}
-    marks = set().union(*found.values())
+    suspects = {name: set(looks_missing(coded.examples)) for name, coded in sample.items()}
+    marks = set().union(*suspects.values())
     text = {column.name for column in source.facts.columns if kind_of(column.type) == TEXT}
-    for name in text & found.keys() if marks else ():
+    for name in text & suspects.keys() if marks else ():
         values = source.histogram(name).values
         if marks & set(values):
             source.recode(name, [None if value in marks else value for value in values])
@@ -320,8 +320,8 @@ def _with_role(
     elif column.name in sensitive and not (guessed and column.name in stopping):
         role = "sensitive"
     elif column.name in concerns.identifiers and column.name not in keep:
-        found = concerns.identifiers[column.name]
-        role, why, looks_like = "identifier", found.reason, found.kind
+        suspicion = concerns.identifiers[column.name]
+        role, why, looks_like = "identifier", suspicion.reason, suspicion.kind
     elif column.name in stopping:
         role, why = "giveaway", stopping[column.name]
     return replace(column, role=role, why=why, looks_like=looks_like)

@@ -152,11 +152,11 @@ class Inspection:
         """Everything as plain values."""
         slices = [
             {
-                "columns": list(found.columns),
-                "sensitive": found.sensitive,
-                "rows": found.rows,
-                "belief": found.belief,
-                "stops": found.stops,
+                "columns": list(giveaway.columns),
+                "sensitive": giveaway.sensitive,
+                "rows": giveaway.rows,
+                "belief": giveaway.belief,
+                "stops": giveaway.stops,
                 "slices": [
                     {
                         "where": {name: _plain(value) for name, value in one.where},
@@ -165,10 +165,10 @@ class Inspection:
                         "belief": one.belief,
                         "usual": one.usual,
                     }
-                    for one in found.slices
+                    for one in giveaway.slices
                 ],
             }
-            for found in self.slices
+            for giveaway in self.slices
         ]
         return {
             **asdict(self),
@@ -213,12 +213,12 @@ class Inspection:
         for giveaway in self.giveaways:
             sentence = giveaway_sentence(giveaway)
             sentences.append(f"{sentence}." if giveaway.stops else f"Beware: {sentence}.")
-        for found in self.slices[:_MOST_SLICES]:
-            sentence = slice_sentence(found)
+        for certain in self.slices[:_MOST_SLICES]:
+            sentence = slice_sentence(certain)
             opening = (
-                f"{sentence[0].upper()}{sentence[1:]}" if found.stops else f"Beware: {sentence}"
+                f"{sentence[0].upper()}{sentence[1:]}" if certain.stops else f"Beware: {sentence}"
             )
-            sentences.append(f"{opening}. {_worst(found)}")
+            sentences.append(f"{opening}. {_worst(certain)}")
         if len(self.slices) > _MOST_SLICES:
             rest = len(self.slices) - _MOST_SLICES
             sentences.append(f"{rest:,} more such columns or pairs in the JSON.")
@@ -236,14 +236,14 @@ class Inspection:
         return [*sentences, *(merged.sentence() for merged in self.merged), *self.hints]
 
 
-def _worst(found: SliceGiveaway) -> str:
+def _worst(giveaway: SliceGiveaway) -> str:
     """The largest slice, in plain values: these would be published as they are."""
-    one = found.slices[0]
+    one = giveaway.slices[0]
     where = " and ".join(f"{name} = {_shown(value)}" for name, value in one.where)
     what = "no value" if one.missing else "the same value"
     return (
         f"The largest: where {where} ({one.rows:.1%} of the rows), {one.belief:.1%} have {what} of "
-        f"{found.sensitive!r}."
+        f"{giveaway.sensitive!r}."
     )
 
 

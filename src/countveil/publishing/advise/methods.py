@@ -150,8 +150,8 @@ def compared(
                 lines.append(method_figures(method, counts, ell, trial, shares))
     for method in BOUNDED if bound is not None else ():
         for ell in tried_ells(counts):
-            found = None if bound is None else bound.figures(method, counts, ell, attempt, shares)
-            lines += [] if found is None else [found]
+            bounded = None if bound is None else bound.figures(method, counts, ell, attempt, shares)
+            lines += [] if bounded is None else [bounded]
     order = (*METHODS, *BOUNDED)
     return sorted(lines, key=lambda line: (line.ell, order.index(line.method)))
 
@@ -268,5 +268,5 @@ def _beliefs_after_noise(
 def _of_channel(
     whole: NDArray[np.float64], p: NDArray[np.float64]
 ) -> tuple[float, float, Standing]:
-    own = np.diag(whole)
-    return float(p @ own), float((p * own / (p @ whole)).max()), standing(whole, p)
+    keeps = np.diag(whole)
+    return float(p @ keeps), float((p * keeps / (p @ whole)).max()), standing(whole, p)

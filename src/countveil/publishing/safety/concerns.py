@@ -121,17 +121,17 @@ def _find_identifiers(
         for column in columns
         if column.name not in sensitive
     }
-    found = {name: why for name, fact in facts.items() if (why := suspicion(fact)) is not None}
-    others = [name for name in facts if name not in found]
+    suspicions = {name: why for name, fact in facts.items() if (why := suspicion(fact)) is not None}
+    others = [name for name in facts if name not in suspicions]
     steady = steady_columns(sample, [name for name in others if facts[name].is_number])
-    found |= {name: Suspicion(PERSON, why.reason) for name, why in steady.items()}
-    found |= {n: why for n in others if n not in steady and (why := uniqueness(facts[n]))}
+    suspicions |= {name: Suspicion(PERSON, why.reason) for name, why in steady.items()}
+    suspicions |= {n: why for n in others if n not in steady and (why := uniqueness(facts[n]))}
     complete = {
         name: with_repeats(why, _repeats_of(sample[name]), facts[name].rows, facts[name].rows)
-        for name, why in found.items()
+        for name, why in suspicions.items()
         if sample[name].codes.size == rows
     }
-    return {name: complete.get(name) or why for name, why in found.items()}
+    return {name: complete.get(name) or why for name, why in suspicions.items()}
 
 
 def _repeats_of(coded: CodedColumn) -> Repeats:
@@ -145,16 +145,16 @@ def with_whole_table(
     """The concerns of a sample, with how often the suspected values occur in all rows."""
     if concerns.rows >= rows:
         return concerns
-    found = {}
+    suspicions = {}
     for name, why in concerns.identifiers.items():
         complete = why if name in keep else with_repeats(why, count(name), concerns.rows, rows)
         if complete is not None:
-            found[name] = complete
-    return replace(concerns, identifiers=found)
+            suspicions[name] = complete
+    return replace(concerns, identifiers=suspicions)
 
 
 def with_repeats(
-    found: Suspicion, repeats: Repeats, rows: int, whole_rows: int
+    suspicion: Suspicion, repeats: Repeats, rows: int, whole_rows: int
 ) -> Suspicion | None:
     """The suspicion with how many rows a value has in the whole table; None if that refutes it.
 
@@ -162,21 +162,21 @@ def with_repeats(
     """
     known = whole_rows - repeats.missing
     each = known / max(repeats.different, 1)
-    if rows < whole_rows and each > MOST_ROWS_EACH and not found.named:
+    if rows < whole_rows and each > MOST_ROWS_EACH and not suspicion.named:
         # In a sample it looked rarer than it is.
         return None
-    kind = found.kind
+    kind = suspicion.kind
     if kind == PERSON and repeats.most <= 1:
         # Nobody has several rows: it says who somebody is, and no more.
         kind = DIRECT
-    elif kind == DIRECT and not found.named and rows < whole_rows:
+    elif kind == DIRECT and not suspicion.named and rows < whole_rows:
         # Unique in a sample, but not in the table: a person's rows are far apart.
         kind = PERSON if known >= 1.2 * repeats.different else DIRECT
     figures = f"{repeats.different:,} different values, {each:,.1f} rows each on average"
     if repeats.most > 1:
         figures += f", at most {repeats.most:,}"
-    reason = f"{found.reason} ({figures})"
-    return replace(found, kind=kind, reason=reason)
+    reason = f"{suspicion.reason} ({figures})"
+    return replace(suspicion, kind=kind, reason=reason)
 
 
 def check_safe(
@@ -190,11 +190,11 @@ def check_safe(
         if name in to_name
     ]
     warnings = []
-    found: list[tuple[Giveaway | SliceGiveaway, str]] = [
+    giveaways: list[tuple[Giveaway | SliceGiveaway, str]] = [
         *((one, _with_remedy(one, fineness or {})) for one in concerns.giveaways),
         *((one, slice_sentence(one)) for one in concerns.slices),
     ]
-    for giveaway, sentence in found:
+    for giveaway, sentence in giveaways:
         if set(giveaway.columns) <= set(keep):
             continue
         if giveaway.stops:
@@ -224,13 +224,13 @@ def to_leave_out(concerns: Concerns, keep: Collection[str]) -> set[str]:
     Of several that give a value away together, it is enough to leave out the first.
     """
     identifiers = {name for name in concerns.identifiers if name not in keep}
-    found: list[Giveaway | SliceGiveaway] = [*concerns.giveaways, *concerns.slices]
-    giveaways = {
+    giveaways: list[Giveaway | SliceGiveaway] = [*concerns.giveaways, *concerns.slices]
+    giving = {
         next(name for name in one.columns if name not in keep)
-        for one in found
+        for one in giveaways
         if one.stops and not set(one.columns) <= set(keep)
     }
-    return identifiers | giveaways
+    return identifiers | giving
 
 
 def _refusal(stops: Sequence[str], too_fine: Mapping[str, str], to_name: Sequence[str]) -> str:

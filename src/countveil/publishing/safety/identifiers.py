@@ -231,7 +231,7 @@ def steady_columns(
     sample: Mapping[str, CodedColumn], candidates: Sequence[str]
 ) -> dict[str, Steady]:
     """Those of the candidates that behave like numbers of persons."""
-    found = {}
+    steady_ones = {}
     several = [name for name in candidates if _comes_back(_known(sample[name]))]
     for name in several[:_MOST_CANDIDATES]:
         in_words = not any(map(str.isdigit, "".join(map(str, sample[name].examples[:50]))))
@@ -241,8 +241,8 @@ def steady_columns(
         others = {other: sample[other].codes[known] for other in coarser[:_MOST_OTHERS]}
         steady = _steady(sample[name].codes[known], others)
         if steady is not None and not (in_words and _nested(sample[name].codes, steady, sample)):
-            found[name] = steady
-    return found
+            steady_ones[name] = steady
+    return steady_ones
 
 
 def _nested(codes: Codes, steady: Steady, sample: Mapping[str, CodedColumn]) -> bool:

@@ -210,8 +210,8 @@ def find_odd_cells(
 ) -> list[OddCells]:
     """The columns of text that would be numbers or dates but for a few cells."""
     texts = [c.name for c in columns if kind_of(c.type) == TEXT and c.name in sample]
-    found = (_odd_cells(name, sample[name], rows) for name in texts)
-    return [odd for odd in found if odd is not None]
+    cells = (_odd_cells(name, sample[name], rows) for name in texts)
+    return [odd for odd in cells if odd is not None]
 
 
 def _odd_cells(name: str, coded: CodedColumn, rows: int) -> OddCells | None:

@@ -70,9 +70,9 @@ def _same_counts(ours: Histogram, theirs: StoredColumn, slack: int) -> bool:
 def _same_repeats(ours: Repeats, theirs: StoredColumn, slack: int) -> bool:
     known = np.array([value is not None for value in theirs.values], bool)
     counts = _counts(theirs)
-    found = repeats(int(counts[~known].sum()), counts[known])
-    pairs = ((ours.missing, found.missing), (ours.several, found.several), (ours.most, found.most))
-    return all(abs(one - other) <= slack for one, other in pairs)
+    other = repeats(int(counts[~known].sum()), counts[known])
+    pairs = ((ours.missing, other.missing), (ours.several, other.several), (ours.most, other.most))
+    return all(abs(one - two) <= slack for one, two in pairs)
 
 
 def _counts(column: StoredColumn) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

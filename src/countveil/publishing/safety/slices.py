@@ -106,13 +106,13 @@ class _Cells:
         return shares
 
 
-def slice_sentence(found: SliceGiveaway) -> str:
+def slice_sentence(giveaway: SliceGiveaway) -> str:
     """In words that quote no value."""
-    names = " with ".join(repr(name) for name in found.columns)
-    usual = sum(one.usual * one.rows for one in found.slices) / found.rows
+    names = " with ".join(repr(name) for name in giveaway.columns)
+    usual = sum(one.usual * one.rows for one in giveaway.slices) / giveaway.rows
     return (
-        f"some values of {names} make {found.sensitive!r} nearly certain: {found.rows:.1%} of the "
-        f"rows have them, and {found.belief:.1%} of these have the value to be expected (of all "
+        f"some values of {names} make {giveaway.sensitive!r} nearly certain: {giveaway.rows:.1%} of "
+        f"the rows have them, and {giveaway.belief:.1%} of these have the value to be expected (of all "
         f"rows, {usual:.0%})"
     )
 
@@ -133,7 +133,7 @@ def find_slices(
         if (counted := singles.cells(columns[name].codes, _size(columns[name]))) is not None
     }
     certain = singles.certain(cells)
-    found = [
+    giveaways = [
         singles.giveaway((name,), columns, np.flatnonzero(places), cells[name])
         for name, places in certain.items()
         if places.any()
@@ -141,16 +141,16 @@ def find_slices(
     # Only those that say most about the target are paired.
     gains = {name: singles.gain(counted) for name, counted in cells.items()}
     paired = set(sorted(cells, key=lambda name: -gains[name])[:_MOST_PAIRED])
-    found += _pairs(columns, sensitive, target, {n: certain[n] for n in cells if n in paired})
-    noteworthy = sorted((one for one in found if one.noteworthy), key=lambda one: -one.rows)
+    giveaways += _pairs(columns, sensitive, target, {n: certain[n] for n in cells if n in paired})
+    noteworthy = sorted((one for one in giveaways if one.noteworthy), key=lambda one: -one.rows)
     return noteworthy if with_values else [_without_values(one) for one in noteworthy]
 
 
-def _without_values(found: SliceGiveaway) -> SliceGiveaway:
+def _without_values(giveaway: SliceGiveaway) -> SliceGiveaway:
     slices = [
-        replace(one, where=tuple((name, ...) for name, _ in one.where)) for one in found.slices
+        replace(one, where=tuple((name, ...) for name, _ in one.where)) for one in giveaway.slices
     ]
-    return replace(found, slices=tuple(slices))
+    return replace(giveaway, slices=tuple(slices))
 
 
 def _pairs(
@@ -169,20 +169,20 @@ def _pairs(
         counted = search.cells(codes[one] * width + codes[two], _size(columns[one]) * width)
         if counted is not None:
             cells[one, two] = counted
-    found = []
+    giveaways = []
     for (one, two), places in search.certain(cells).items():
         counted, ones, twos = cells[one, two], *divmod(np.flatnonzero(places), _size(columns[two]))
         top, share = counted.top[places], counted.share[places]
         adds = ~certain[one][ones] & ~certain[two][twos]
-        for parent, own in ((alone[one], ones), (alone[two], twos)):
+        for parent, within in ((alone[one], ones), (alone[two], twos)):
             if parent is not None:
-                same = parent.top[own] == top
-                adds &= ~same | (share > parent.share[own] + _PAIR_ADDS)
+                same = parent.top[within] == top
+                adds &= ~same | (share > parent.share[within] + _PAIR_ADDS)
         if adds.any():
-            found.append(
+            giveaways.append(
                 search.giveaway((one, two), columns, np.flatnonzero(places)[adds], counted)
             )
-    return found
+    return giveaways
 
 
 class _Search:
@@ -228,15 +228,15 @@ class _Search:
         least = self._least_rows(1)
         looked_at = sum(int((counted.rows >= least).sum()) for counted in cells.values())
         doubt = self._doubt(looked_at)
-        found = {}
+        certain_cells = {}
         for key, counted in cells.items():
-            found[key] = np.zeros(counted.rows.size, bool)
+            certain_cells[key] = np.zeros(counted.rows.size, bool)
             large = np.flatnonzero(counted.rows >= self._least_rows(looked_at))
             share, usual = counted.share[large], self._usual[counted.top[large]]
             needed = np.maximum(_LEAST_BOUND, usual + _LEAST_BEYOND * (1 - usual))
             good = is_above(share, counted.rows[large], needed, doubt)
-            found[key][large[good & (share - usual >= _LEAST_GAIN)]] = True
-        return found
+            certain_cells[key][large[good & (share - usual >= _LEAST_GAIN)]] = True
+        return certain_cells
 
     def _doubt(self, looked_at: int) -> float:
         """The logarithm of how rarely a single slice may mislead."""

@@ -72,12 +72,12 @@ def check_weight(column: str, histogram: Histogram, *, keep: bool) -> None:
 
 def rounding_sentence(column: str, numbers: Floats, counts: NDArray[np.int64]) -> str:
     """What rounding would do, in words; empty if none would help."""
-    found = suggested_rounding(numbers, counts)
-    if found is None:
+    rounding = suggested_rounding(numbers, counts)
+    if rounding is None:
         return ""
     return (
-        f"Round them: {option('round', {column: found.step})} leaves {found.unique:.1%} of the "
-        f"rows unique and changes the sum of all weights by {found.change:.2%}. "
+        f"Round them: {option('round', {column: rounding.step})} leaves {rounding.unique:.1%} of "
+        f"the rows unique and changes the sum of all weights by {rounding.change:.2%}. "
     )
 
 

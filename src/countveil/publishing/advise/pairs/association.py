@@ -136,7 +136,7 @@ def find_pairs(
     sample: Mapping[str, CodedColumn],
 ) -> list[PairFigures]:
     """All pairs of columns with few enough values, the most strongly associated ones first."""
-    found = []
+    pairs = []
     for one, two in list(combinations([n for n in settings if n in sample], 2))[:_MOST_PAIRS]:
         codes = sample[one].codes, sample[two].codes
         sizes = [int(each.max(initial=0)) + 1 for each in codes]
@@ -146,10 +146,10 @@ def find_pairs(
         counts = grid.reshape(sizes)
         counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
         if min(counts.shape) >= 2:
-            found.append(
+            pairs.append(
                 figures_of_pair((one, two), counts, (settings[one], settings[two]), gammas, rows)
             )
-    return sorted(found, key=lambda pair: -pair.strength)
+    return sorted(pairs, key=lambda pair: -pair.strength)
 
 
 def figures_of_pair(

@@ -73,8 +73,8 @@ def compare_pairs(
         here = {name: _some(each) for name, each in plain.items()}
         predicates = find_predicates(here, number, randomness.stream("predicates", one, two))
         task = PairTask(codes[0], codes[1], predicates)
-        found = compare_pair((one, two), task, goal, ways, rows, randomness, progress)
-        advised += [] if found is None else [found]
+        advice = compare_pair((one, two), task, goal, ways, rows, randomness, progress)
+        advised += [] if advice is None else [advice]
     return advised
 
 

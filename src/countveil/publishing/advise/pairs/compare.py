@@ -103,18 +103,18 @@ def compare_pair(
         return None
     shares = sorted({*_SHARES, *(goal.accuracy[:1] if goal.accuracy else ())})
     lines: list[PairLine] = []
-    found: list[PairFigures] = []
+    figures_by_way: list[PairFigures] = []
     for ell in [ell for ell in _ELLS if 2 * ell <= counts.sum()]:
         progress(f"{names[0]}, {names[1]}: trying apart and together, ell = {ell}", 0, 0)
         settings = (
             settings_that_work(counts.sum(axis=1), ell),
             settings_that_work(counts.sum(axis=0), ell),
         )
-        found.append(figures_of_pair(names, counts, settings, {}, rows))
+        figures_by_way.append(figures_of_pair(names, counts, settings, {}, rows))
         for way in [way for way in WAYS if way in ways]:
             trial = _tried(way, task, settings, randomness)
-            lines.append(_line(way, settings, found[-1], trial, shares))
-    return _advised(found, rows, task, lines, goal)
+            lines.append(_line(way, settings, figures_by_way[-1], trial, shares))
+    return _advised(figures_by_way, rows, task, lines, goal)
 
 
 def _tried(
@@ -159,13 +159,13 @@ def _line(
 
 
 def _advised(
-    found: Sequence[PairFigures],
+    figures_by_way: Sequence[PairFigures],
     rows: int,
     task: PairTask,
     lines: Sequence[PairLine],
     goal: Goal,
 ) -> PairAdvice | None:
-    if not found:
+    if not figures_by_way:
         return None
     choices = {}
     for way in WAYS:
@@ -175,18 +175,18 @@ def _advised(
     wanted = goal if goal.accuracy or goal.hide else usual_goal(lines)
     # Without a goal, nobody said that pairs will be counted.
     crossed = goal.accuracy is not None or goal.hide is not None
-    crossed = crossed or any(figures.associated for figures in found)
+    crossed = crossed or any(figures.associated for figures in figures_by_way)
     shares = task.counts() / task.one.size
     return PairAdvice(
-        columns=found[0].columns,
+        columns=figures_by_way[0].columns,
         rows=rows,
         sampled_rows=task.one.size,
-        strength=found[0].strength,
+        strength=figures_by_way[0].strength,
         lines=lines,
         recommendation=_chosen(lines, choices, wanted, crossed=crossed),
         wished_share=wanted.accuracy[0] if wanted is not None and wanted.accuracy else None,
         choices=choices,
-        values=found[0].values,
+        values=figures_by_way[0].values,
         agreement=float((shares**2).sum()),
     )
 
