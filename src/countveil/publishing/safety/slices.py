@@ -111,9 +111,9 @@ def slice_sentence(giveaway: SliceGiveaway) -> str:
     names = " with ".join(repr(name) for name in giveaway.columns)
     usual = sum(one.usual * one.rows for one in giveaway.slices) / giveaway.rows
     return (
-        f"some values of {names} make {giveaway.sensitive!r} nearly certain: {giveaway.rows:.1%} of "
-        f"the rows have them, and {giveaway.belief:.1%} of these have the value to be expected (of all "
-        f"rows, {usual:.0%})"
+        f"some values of {names} make {giveaway.sensitive!r} nearly certain: {giveaway.rows:.1%} "
+        f"of the rows have them, and {giveaway.belief:.1%} of these have the value to be "
+        f"expected (of all rows, {usual:.0%})"
     )
 
 
