@@ -315,7 +315,10 @@ def together(names: Sequence[str], ell: int, rows: int) -> str:
         f"Somebody who knows which row is a person's, and expected no more than a combination's "
         f"share p in the table, believes it with probability 1/ell + (1 - 1/ell) p where it is "
         f"published; the odds of a combination that a single row has grow by a factor of about "
-        f"{1 + rows / (ell - 1):,.0f}, which is more than any value alone gives away."
+        f"{1 + rows / (ell - 1):,.0f}, which is more than any value alone gives away. "
+        f"Somebody who knows a person's value in one of these columns, and sees that value "
+        f"published, believes the published combination with probability 1/(1 + (ell - 1) p) or "
+        f"more, where p is the share of the value that is known."
     )
 
 
