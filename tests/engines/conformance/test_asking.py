@@ -16,6 +16,7 @@ from countveil.errors import QueryError
 from tests.engines.conformance.people import people
 from tests.engines.conformance.places import ASKED, Asked, answered_from_files, parametrized
 
+TWO_COLUMNS = "SELECT count(*) FROM release WHERE job = 'nurse' AND code = 2"
 QUESTIONS = [
     "SELECT count(*) FROM release",
     "SELECT insured, count(*) FROM release WHERE age >= 40 AND job = 'nurse' GROUP BY insured",
@@ -32,7 +33,7 @@ QUESTIONS = [
     "SELECT insured, avg(code) AS mean, sum(code) AS total FROM release WHERE age < 60 GROUP BY 1",
     "SELECT job, count(*) FILTER (WHERE insured) / count(*) FROM release GROUP BY job",
     "SELECT count(*) FROM release WHERE (age + score) * 2 > 50 AND job <> 'cook'",
-    "SELECT count(*) FROM release WHERE job = 'nurse' AND code = 2",
+    TWO_COLUMNS,
 ]
 # The paper's iteration takes a second for each of these cells: one of them is enough (above).
 ALL_CELLS = "SELECT job, code, count(*) FROM release GROUP BY ALL"
@@ -116,7 +117,8 @@ def _same_value(one: Any, two: Any) -> bool:
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_same_answers(release: cv.Release, question: str) -> None:
     for number, options in enumerate(OPTIONS):
-        if question == ALL_CELLS and options.get("method") == "bayes":
+        if question in (ALL_CELLS, TWO_COLUMNS) and options.get("method") == "bayes":
+            # Seconds each; tests/asking has them.
             continue
         assert same(answer(release, question, options), expected(question, number)), options
 
