@@ -71,6 +71,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.slow
 def test_the_unbiased_answer_does_not_depend_on_it(
     query: str, release: cv.Release, few_cells: Callable[[], None]
 ) -> None:

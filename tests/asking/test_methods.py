@@ -87,6 +87,7 @@ def test_two_columns_grouped_one_by_one_and_in_a_batch_agree(
             assert other.high == pytest.approx(alone.high)
 
 
+@pytest.mark.slow
 def test_shrunk_is_nearer_to_the_truth_than_the_paper_for_two_columns(
     release: cv.Release,
 ) -> None:

@@ -80,6 +80,7 @@ def failures(numbers: range, attacks: list[str], most: int) -> list[str]:
     return failed
 
 
+@pytest.mark.slow
 def test_sound_releases_pass() -> None:
     attacks = ["reconstruction", "elimination", "small-counts", "neighbours"]
     failed = failures(range(6), attacks, 1_500)

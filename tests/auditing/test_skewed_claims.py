@@ -190,6 +190,7 @@ SHAPES: dict[str, tuple[pa.Table, dict[str, int], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.slow
 def test_every_attack_runs_on_every_shape(
     shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,6 +101,7 @@ def test_a_recipe_does_the_same_again(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["all together", "named values", "random groups", "a bound"])
+@pytest.mark.slow
 def test_advise_takes_the_same_recipe(name: str) -> None:
     options, _, _ = METHODS[name]
     words = ["publish", "in.csv", *options, "--to", "release", "--dry-run"]

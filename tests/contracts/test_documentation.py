@@ -147,6 +147,7 @@ def test_the_guide_to_recipes_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert read_recipe("shown.toml", "publish", known_options())["sensitive"]["salary"] == 3
 
 
+@pytest.mark.slow
 def test_the_guide_to_ell_runs_and_shows_what_comes_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -280,6 +280,7 @@ def assert_survives_kills(large: Path, old: Path, place: Path, cost: float, part
 
 
 @needs_proc
+@pytest.mark.slow
 def test_killed_twice(large: Path, published: Path, tmp_path: Path, cost: float) -> None:
     assert_survives_kills(large, published, tmp_path, cost, 0)
 

@@ -86,6 +86,7 @@ def simulate(seed: int) -> list[tuple[Floats, Floats]]:
 
 @pytest.mark.parametrize("predicate", range(len(SHARES)), ids=map(str, SHARES))
 @pytest.mark.parametrize("cell", [(0, 0), (3, 3), (2, 7)], ids=["common", "common too", "rare"])
+@pytest.mark.slow
 def test_the_variance_formula_predicts_the_error(
     predicate: int,
     cell: tuple[int, int],

@@ -140,6 +140,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.slow
 def test_one_column_of_every_kind(way: str, tmp_path: Path, postgres: str) -> None:
     release = cv.publish(table(), {"job": 2}, tmp_path / "r", seed=2, **WAYS[way])
     with loaded(release, postgres) as engines:

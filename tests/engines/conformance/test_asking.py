@@ -35,7 +35,7 @@ QUESTIONS = [
     "SELECT count(*) FROM release WHERE (age + score) * 2 > 50 AND job <> 'cook'",
     TWO_COLUMNS,
 ]
-# The paper's iteration takes a second for each of these cells: one of them is enough (above).
+# The paper's iteration takes seconds for each of these cells.
 ALL_CELLS = "SELECT job, code, count(*) FROM release GROUP BY ALL"
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -118,7 +118,7 @@ def _same_value(one: Any, two: Any) -> bool:
 def test_the_same_answers(release: cv.Release, question: str) -> None:
     for number, options in enumerate(OPTIONS):
         if question in (ALL_CELLS, TWO_COLUMNS) and options.get("method") == "bayes":
-            # Seconds each; tests/asking has them.
+            # tests/asking has them.
             continue
         assert same(answer(release, question, options), expected(question, number)), options
 

@@ -104,6 +104,7 @@ def test_without_a_whole_channel_greedy_groups_give_no_error_at_all() -> None:
 
 
 @given(st.integers(0, 60), st.integers(60, 4_000), st.sampled_from([0.5, 0.2, 0.1]))
+@pytest.mark.slow
 def test_converged_bayes_with_the_exact_channel_is_the_unbiased_answer_where_it_is_possible(
     y: int, n: int, keep: float
 ) -> None:

@@ -54,6 +54,7 @@ def test_the_command_prints_figures_and_a_recommendation(quick: Quick, census: P
         assert words in said
 
 
+@pytest.mark.slow
 def test_formats_agree_with_python(quick: Quick, census: Path) -> None:  # noqa: F811
     words = ("advise", census, "-s", "education", "--accuracy", "2%:10%", "--seed", "3")
     found = json.loads(quick(*words, "--format", "json").out)["education"]

@@ -283,6 +283,7 @@ def test_the_command_refuses_in_one_paragraph(quick: Quick, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("options", [{}, {"groups": "random"}, {"common": "auto"}])
+@pytest.mark.slow
 def test_questions_about_a_skewed_column(options: dict[str, Any]) -> None:
     question = "SELECT count(*) FROM release WHERE country = 'home' AND sex = 'F'"
     found = cv.advise(table(), "country", questions=[question], seed=1, **options)

@@ -59,6 +59,7 @@ def test_questions_come_from_lists_texts_and_files(tmp_path: Path) -> None:
         read_questions(file)
 
 
+@pytest.mark.slow
 def test_each_question_is_measured_and_a_refused_one_says_why() -> None:
     wrong = "SELECT count(*) FROM release WHERE jobb = 'a'"
     advice = cv.advise(table(), "job", questions=[COUNT, wrong, GROUPS], seed=1)
@@ -95,6 +96,7 @@ def test_the_truth_is_that_of_the_table() -> None:
     assert advice.questions[0].recommended == advice.questions[0].figures[-1].ell
 
 
+@pytest.mark.slow
 def test_the_command_line_reads_a_file(tmp_path: Path) -> None:
     source, file = tmp_path / "in.csv", tmp_path / "questions.sql"
     pa.csv.write_csv(table(), source)
@@ -110,6 +112,7 @@ def test_the_command_line_reads_a_file(tmp_path: Path) -> None:
     assert "interval holds" in shown.stdout
 
 
+@pytest.mark.slow
 def test_random_questions_are_about_what_is_published_and_varies() -> None:
     advice = cv.advise(table(), "job", seed=1)
     assert set(advice["job"].asked_about) == {"sex", "region"}

@@ -67,6 +67,7 @@ def assert_agree(task: Task, ell: int, times: int) -> None:
         assert error == pytest.approx(expected, rel=0.15 if cells >= 200 else 0.6), (ell, share)
 
 
+@pytest.mark.slow
 def test_expected_errors_are_those_of_publishing_again() -> None:
     table = cv.generate(20_000, seed=SEED)
     plain = ["age", "gender", "education", "marital", "race", "workclass"]
