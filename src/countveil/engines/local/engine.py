@@ -108,13 +108,18 @@ class LocalSource:
         """`spill` is the folder for what exceeds the memory; by default, that of the release."""
         self._table, self._memory, self._spill = table, memory, spill
         self._warnings, self._filtered_by = warnings, filtered_by
+        self._facts: TableFacts | None = None
 
     @property
     def facts(self) -> TableFacts:
         """The number of rows, the columns, and what the source itself says of them."""
-        table = self._table
-        columns = [Column(field.name, str(field.type)) for field in table.published_schema]
-        return TableFacts(table.rows, columns, table.labels, self._warnings, self._filtered_by)
+        if self._facts is None:
+            table = self._table
+            columns = [Column(field.name, str(field.type)) for field in table.published_schema]
+            self._facts = TableFacts(
+                table.rows, columns, table.labels, self._warnings, self._filtered_by
+            )
+        return self._facts
 
     def histogram(self, column: str, without: NDArray[np.int64] | None = None) -> Histogram:
         """Count the values of a column, leaving out some rows."""
@@ -212,6 +217,8 @@ class LocalSource:
     def recode(self, column: str, values: Sequence[str | None]) -> None:
         """Put a text in place of each value of the column's histogram."""
         self._table.counted([column])[column].recode(values)
+        # The type of the column may be another one now.
+        self._facts = None
 
     def declare(self, column: str, values: Sequence[Any]) -> None:
         """Give the column's histogram these values too."""
