@@ -111,7 +111,7 @@ def adds_noise_after_the_groups(
     }
 
 
-def takes_values_from_the_rows(source: Any, shaping: Any) -> dict[str, list[Any]]:
+def takes_values_from_the_rows(source: Any, shaping: Any, _known: Any) -> dict[str, list[Any]]:
     return {name: sorted(source.histogram(name).values) for name in shaping.domain}
 
 
@@ -129,7 +129,7 @@ BROKEN: dict[str, Broken] = {
         bounded_odds, "add_noise", adds_noise_after_the_groups, 8_000, ["odds"], TABLES,
     ),
     "values taken from the rows": (
-        prepare, "_declared", takes_values_from_the_rows, 400, ["odds"], TABLES | LINKED,
+        prepare, "declared_domains", takes_values_from_the_rows, 400, ["odds"], TABLES | LINKED,
     ),
 }  # fmt: skip
 

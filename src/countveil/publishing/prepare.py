@@ -153,7 +153,7 @@ def shape(
     domains: dict[str, Sequence[Any]] = {
         name: column_classes.labels for name, column_classes in recoded.classes.items()
     }
-    domains.update(_declared(source, shaping, domains))
+    domains.update(declared_domains(source, shaping, domains))
     _check_not_measured(source, roles, domains)
     numbers = {
         name: class_values(name, recoded.classes[name], given)
@@ -331,7 +331,7 @@ def _classify(source: SourceTable, shaping: Shaping) -> dict[str, Classes]:
     return classes
 
 
-def _declared(
+def declared_domains(
     source: SourceTable, shaping: Shaping, classes: Mapping[str, Sequence[Any]]
 ) -> dict[str, Sequence[Any]]:
     types = {column.name: column.type for column in source.facts.columns}
