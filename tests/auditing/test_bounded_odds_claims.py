@@ -112,7 +112,9 @@ def adds_noise_after_the_groups(
 
 
 def takes_values_from_the_rows(source: Any, shaping: Any, _known: Any) -> dict[str, list[Any]]:
-    return {name: sorted(source.histogram(name).values) for name in shaping.domain}
+    taken = {name: sorted(source.histogram(name).values) for name in shaping.domain}
+    # A single declared value would be refused.
+    return {name: v if len(v) > 1 else [*v, "none of these"] for name, v in taken.items()}
 
 
 Broken = tuple[object, str, Callable[..., object], int, list[str], set[str]]
