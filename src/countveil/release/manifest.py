@@ -13,13 +13,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from countveil.address import refuse_as_folder
 from countveil.errors import ReleaseError
 from countveil.maths.channel import GROUP_METHODS, RESIDUES
 from countveil.release.preparation import Preparation
 from countveil.release.values import NUMBER, decode_value, encode_value, format_of, kind_of
+
+if TYPE_CHECKING:
+    from countveil.release.batches import BatchedColumns, LedgerMark
 
 MANIFEST_NAME = "manifest.json"
 DATA_FOLDER = "data"
@@ -142,7 +145,8 @@ class Manifest:
 
     `weight` is the plain column with the survey weight of each row, if the publisher named one.
     `preparation` says what was done to the table before, if something was. The columns of each set
-    in `together` publish the values of one other row.
+    in `together` publish the values of one other row. `batches` says when values were drawn, where
+    that matters, and `ledger` which releases belong together (`release/batches.py`).
     """
 
     rows: int
@@ -157,6 +161,8 @@ class Manifest:
     weight: str | None = None
     preparation: Preparation | None = None
     together: tuple[tuple[str, ...], ...] = ()
+    batches: tuple[BatchedColumns, ...] = ()
+    ledger: LedgerMark | None = None
     format: str = field(default=FORMAT)
     format_version: int = field(default=FORMAT_VERSION)
 
@@ -179,9 +185,13 @@ class Manifest:
                 from countveil.release.special_columns import written_special
 
                 written |= written_special(entry.common)
-        for optional in ("report", "about", "weight", "together"):
+        for optional in ("report", "about", "weight", "together", "batches", "ledger"):
             if not content[optional]:
                 del content[optional]
+        if self.batches:
+            from countveil.release.batches import written_batches
+
+            content["batches"] = written_batches(self.batches)
         if self.preparation is not None:
             content["preparation"] = self.preparation.as_json()
         content["checksum"] = _checksum(content)
@@ -266,10 +276,7 @@ def _build(content: dict[str, Any]) -> Manifest:
         domain = tuple(decode_value(value, types[name]) for value in _listed(entry, "domain"))
         guarantee = tuple(_guarantee(row) for row in _listed(entry, "guarantee"))
         _texts(entry["groups"], entry["residue"])
-        parts = {
-            "domain": domain,
-            "guarantee": guarantee,
-        }
+        parts = {"domain": domain, "guarantee": guarantee}
         if SPECIAL & set(entry):
             # Loaded only where a column has more to say of itself.
             from countveil.release.special_columns import read_special
@@ -282,25 +289,23 @@ def _build(content: dict[str, Any]) -> Manifest:
         "files": tuple(DataFile(**file) for file in _listed(content, "files")),
         "statement": tuple(_listed(content, "statement")),
         "report": None if "report" not in content else ReportFile(**content["report"]),
-        "about": None if "about" not in content else _about(content["about"]),
     }
-    if "together" in content:
-        from countveil.release.special_columns import read_together
+    if {"together", "about"} & set(content):
+        from countveil.release.special_columns import read_about, read_together
 
-        rest["together"] = read_together(content["together"], sensitive)
+        rest["about"] = None if "about" not in content else read_about(content["about"])
+        if "together" in content:
+            rest["together"] = read_together(content["together"], sensitive)
+    if {"batches", "ledger"} & set(content):
+        # Loaded only where values were drawn at different times.
+        from countveil.release.batches import read_batches, read_mark
+
+        rest["batches"] = read_batches(_listed(content, "batches"), columns, sensitive)
+        rest["ledger"] = None if "ledger" not in content else read_mark(content["ledger"])
     if "preparation" in content:
         rest["preparation"] = Preparation.from_json(content["preparation"], list(types))
     _texts(content["written_by"], content["randomness"], *rest["statement"])
     return Manifest(**{**content, **rest})
-
-
-def _about(entry: Any) -> About:
-    about = About(**entry)
-    _texts(about.title, about.contact, about.published)
-    day = re.fullmatch(r"\d{4}-\d{2}-\d{2}", about.published)
-    if day is None or max(len(about.title), len(about.contact)) > MOST_ABOUT:
-        raise ValueError("title, contact or day of publication cannot be right")
-    return about
 
 
 def _listed(content: Mapping[str, Any], name: str) -> list[Any]:
@@ -329,7 +334,7 @@ def _check(manifest: Manifest) -> None:
     names = [column.name for column in manifest.columns]
     by_role = {column.name for column in manifest.columns if column.role == "sensitive"}
     problems = [
-        (not _whole(manifest.rows, 1), "the number of rows is not a positive whole number"),
+        (not is_whole(manifest.rows, 1), "the number of rows is not a positive whole number"),
         (len(set(names)) != len(names), "a column is listed twice"),
         (not all(names), "a column has no name"),
         (by_role != set(manifest.sensitive), "roles and sensitive columns do not agree"),
@@ -347,7 +352,7 @@ def _check(manifest: Manifest) -> None:
     ]
     for name, entry in manifest.sensitive.items():
         problems += [
-            (not _whole(entry.ell, 2), f"ell of {name!r} is not a whole number of at least 2"),
+            (not is_whole(entry.ell, 2), f"ell of {name!r} is not a whole number of at least 2"),
             (entry.groups not in GROUP_METHODS, f"the group method of {name!r} is unknown"),
             (entry.residue not in RESIDUES, f"the residue of {name!r} is unknown"),
             (not entry.guarantee, f"{name!r} has no guarantee"),
@@ -355,7 +360,7 @@ def _check(manifest: Manifest) -> None:
             (not entry.domain, f"{name!r} has no values"),
             (not isinstance(entry.declared, bool), f"'declared' of {name!r} is not a truth value"),
             (
-                _whole(entry.ell, 2) and _whole(manifest.rows, 1) and entry.ell > manifest.rows,
+                is_whole(entry.ell, 2) and is_whole(manifest.rows, 1) and entry.ell > manifest.rows,
                 f"ell of {name!r} is larger than the number of rows",
             ),
         ]
@@ -365,11 +370,14 @@ def _check(manifest: Manifest) -> None:
                 re.fullmatch(_DATA_PATH, str(file.path)) is None,
                 f"the file {str(file.path)[:60]!r} lies outside the data folder",
             ),
-            (not _whole(file.rows, 0) or not _whole(file.bytes, 0), "a file's size is impossible"),
+            (
+                not is_whole(file.rows, 0) or not is_whole(file.bytes, 0),
+                "a file's size is impossible",
+            ),
         ]
     if len({format_of(str(file.path)) for file in manifest.files}) > 1:
         problems.append((True, "its files have different formats"))
-    if manifest.report is not None and not _whole(manifest.report.bytes, 1):
+    if manifest.report is not None and not is_whole(manifest.report.bytes, 1):
         problems.append((True, "the report's size is impossible"))
     for wrong, what in problems:
         if wrong:
@@ -385,5 +393,6 @@ def _weight_fits(manifest: Manifest) -> bool:
     return column is not None and column.role == "plain" and kind_of(column.type) == NUMBER
 
 
-def _whole(number: object, least: int) -> bool:
+def is_whole(number: object, least: int) -> bool:
+    """Whether this is a whole number of at least `least`."""
     return isinstance(number, int) and not isinstance(number, bool) and number >= least

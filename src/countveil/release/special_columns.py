@@ -1,19 +1,27 @@
-"""What a manifest says of a sensitive column beyond its ell, groups, residue and values.
+"""What only some manifests say: of sensitive columns, of columns together, of the release itself.
 
 Enters: the entry of a column, as JSON. Leaves: its classes, its common values, the bound on its
-odds, the figures of its cases, each checked. Must not know: what follows from them. It is loaded
-only where a release has such a column.
+odds, the figures of its cases; which columns were published together; title and contact, each
+checked. Must not know: what follows from them. It is loaded only where a release says such things.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countveil.maths.guarantees.odds import epsilon_of, largest_odds
-from countveil.release.manifest import CaseFigures, ClassEdges, OddsBound, SensitiveColumn
+from countveil.release.manifest import (
+    MOST_ABOUT,
+    About,
+    CaseFigures,
+    ClassEdges,
+    OddsBound,
+    SensitiveColumn,
+)
 from countveil.release.values import decode_value, encode_value
 
 
@@ -48,6 +56,17 @@ def read_together(
     if not all(_alike([sensitive[name] for name in one]) for one in given):
         raise ValueError("columns that are published together differ in ell or groups")
     return tuple(tuple(one) for one in given)
+
+
+def read_about(entry: Any) -> About:
+    """Title, contact and day of publication."""
+    about = About(**entry)
+    if not all(isinstance(text, str) for text in (about.title, about.contact, about.published)):
+        raise TypeError("a name or text is not text")
+    day = re.fullmatch(r"\d{4}-\d{2}-\d{2}", about.published)
+    if day is None or max(len(about.title), len(about.contact)) > MOST_ABOUT:
+        raise ValueError("title, contact or day of publication cannot be right")
+    return about
 
 
 def _alike(entries: Sequence[SensitiveColumn]) -> bool:
