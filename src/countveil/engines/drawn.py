@@ -33,12 +33,14 @@ class DrawnCases:
 
     `vectors` are the cases: the values of the column `person` and of `columns` that occur together.
     `published` has, for each of the columns, the place of the value that every case publishes.
+    `crowded` cases share a group with another case of their person.
     """
 
     person: str
     columns: tuple[str, ...]
     vectors: Vectors
     published: Sequence[NDArray[np.int64]]
+    crowded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

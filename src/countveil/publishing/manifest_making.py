@@ -30,6 +30,7 @@ from countveil.tables.recode import value_text
 if TYPE_CHECKING:
     from countveil.engines.drawn import DrawnCases
     from countveil.maths.guarantees.special import SpecialColumn, StatedOdds
+    from countveil.release.batches import BatchedColumns
 
 
 def make_manifest(
@@ -53,7 +54,10 @@ def make_manifest(
         name: _domain(list(published[name]), prepared.domains.get(name))
         for name in protecting.columns
     }
-    figures = _case_figures(cases, prepared, domains)
+    figures = _case_figures(
+        [drawn for drawn in cases if len(drawn.columns) == 1], prepared, domains
+    )
+    batches = _vector_cases([drawn for drawn in cases if len(drawn.columns) > 1], prepared, domains)
     sensitive = {
         name: SensitiveColumn(
             settings.ell,
@@ -77,10 +81,7 @@ def make_manifest(
         )
         for column in prepared.roles.published
     )
-    counts = {
-        name: _in_cases(values, domains[name], figures.get(name))
-        for name, values in published.items()
-    }
+    counted = _counted(published, domains, figures, batches)
     return Manifest(
         rows=rows,
         columns=columns,
@@ -91,11 +92,11 @@ def make_manifest(
             statement(
                 rows,
                 protecting.ell,
-                counts,
+                {name: list(counts.values()) for name, counts in counted.items()},
                 changes,
-                _special(protecting, common, published, sensitive),
-                [*_together(protecting, rows), *_confirmed(sensitive)],
-                _several_rows(counts) if figures else "",
+                _special(protecting, common, counted, sensitive),
+                [*_together(protecting, counted), *_confirmed(sensitive)],
+                _several_rows(counted, protecting) if cases else "",
             )
         ),
         preparation=preparation,
@@ -103,6 +104,7 @@ def make_manifest(
         about=about,
         weight=prepared.weight,
         together=protecting.together,
+        batches=batches,
     )
 
 
@@ -136,28 +138,61 @@ def _case_figures(
     return figures
 
 
-def _in_cases(
-    published: Mapping[Any, int], domain: Sequence[Any], figures: CaseFigures | None
-) -> list[int]:
+def _vector_cases(
+    cases: Sequence[DrawnCases], prepared: PreparedTable[Any], domains: Mapping[str, Sequence[Any]]
+) -> tuple[BatchedColumns, ...]:
+    """The same for columns together: how many cases publish each vector, about."""
+    if not cases:
+        return ()
+    from countveil.publishing.cases import cases_per_vector, design_effect
+    from countveil.release.batches import Batch, BatchedColumns
+
+    entries = []
+    for drawn in cases:
+        vectors, counts = cases_per_vector(drawn)
+        places = []
+        for name, vector in zip(drawn.columns, vectors, strict=True):
+            values = prepared.source.histogram(name).values
+            named = {value: place for place, value in enumerate(domains[name])}
+            places.append([named[values[place]] for place in vector.tolist()])
+        # In the order of the domains, which says nothing.
+        ordered = sorted(zip(*places, counts.tolist(), strict=True))
+        *listed, told = (tuple(entry) for entry in zip(*ordered, strict=True))
+        batch = Batch(1, "random", told, design_effect(drawn), vectors=tuple(listed))
+        entries.append(BatchedColumns(drawn.columns, None, (batch,)))
+    return tuple(entries)
+
+
+def _counted(
+    published: Mapping[str, Mapping[Any, int]],
+    domains: Mapping[str, Sequence[Any]],
+    figures: Mapping[str, CaseFigures],
+    batches: Sequence[BatchedColumns],
+) -> Mapping[str, Mapping[Any, int]]:
     """How many cases publish each value that was drawn, about; rows, if there are no cases."""
-    if figures is None:
-        return list(published.values())
-    means = dict(zip(domain, figures.by_value, strict=True))
-    return [max(1, round(rows / means[value])) for value, rows in published.items()]
+    if not figures and not batches:
+        return published
+    from countveil.release.case_counts import counted_in_cases
+
+    return counted_in_cases(published, domains, figures, batches)
 
 
-def _several_rows(counts: Mapping[str, Sequence[int]]) -> str:
+def _several_rows(counted: Mapping[str, Mapping[Any, int]], protecting: Protecting) -> str:
     from countveil.maths.guarantees.several_rows import several_rows
 
-    return several_rows({name: sum(numbers) for name, numbers in counts.items()})
+    cases = {name: sum(counts.values()) for name, counts in counted.items()}
+    return several_rows(cases, protecting.together)
 
 
-def _together(protecting: Protecting, rows: int) -> list[str]:
+def _together(protecting: Protecting, counted: Mapping[str, Mapping[Any, int]]) -> list[str]:
     if not protecting.together:
         return []
     from countveil.maths.guarantees.special import together
 
-    return [together(names, protecting.ell[names[0]], rows) for names in protecting.together]
+    return [
+        together(names, protecting.ell[names[0]], sum(counted[names[0]].values()))
+        for names in protecting.together
+    ]
 
 
 def _confirmed(sensitive: Mapping[str, SensitiveColumn]) -> list[str]:

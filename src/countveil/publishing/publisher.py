@@ -140,7 +140,8 @@ def run_publish(
     dropped = int(counted.left_out.size)
     return Publication(
         writing.to, counted.rows, dropped, protecting.ell, seeded,
-        [*prepared.warnings, *associated], manifest, _about_odds(prepared, protecting),
+        [*prepared.warnings, *associated, *_about_crowded(drawn)], manifest,
+        _about_odds(prepared, protecting),
         prepared.recoded.merged, linkability,
     )  # fmt: skip
 
@@ -167,13 +168,16 @@ class Drawing:
 
     def combinations(self) -> Sequence[PublishedVectors]:
         """Which combinations are published of columns that share one draw."""
-        if not self.drawn.together:
+        if not self.protecting.together:
             return ()
         # Loaded only where columns are published together.
-        from countveil.publishing.columns_together import published_vectors
+        from countveil.publishing.columns_together import published_vectors, vectors_of_cases
 
         values = {name: histogram.values for name, histogram in self.counted.histograms.items()}
-        return [published_vectors(joint, values) for joint in self.drawn.together]
+        return [
+            *(published_vectors(joint, values) for joint in self.drawn.together),
+            *(vectors_of_cases(one, values) for one in self.drawn.cases if len(one.columns) > 1),
+        ]
 
     def private_page(self, written: Sequence[WrittenFile], *, trial: bool = False) -> str:
         """The truth beside what is published, for the publisher alone."""
@@ -190,6 +194,15 @@ def _about_odds(prepared: PreparedTable[SourceTable], protecting: Protecting) ->
         for name, fine in prepared.fineness.items()
         if not protecting.columns[name].repeats
     ]
+
+
+def _about_crowded(drawn: Drawn) -> list[str]:
+    """Whose cases hide behind each other, if there are such; how many is for the publisher."""
+    if not any(cases.crowded for cases in drawn.cases):
+        return []
+    from countveil.publishing.cases import about_crowded
+
+    return [about_crowded(cases) for cases in drawn.cases if cases.crowded]
 
 
 def _linkability(prepared: PreparedTable[SourceTable], shaping: Shaping, k: int) -> Linkability:
