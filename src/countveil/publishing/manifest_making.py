@@ -30,6 +30,7 @@ from countveil.tables.recode import value_text
 if TYPE_CHECKING:
     from countveil.engines.drawn import DrawnCases
     from countveil.maths.guarantees.special import SpecialColumn, StatedOdds
+    from countveil.publishing.again.written import Continued
     from countveil.release.batches import BatchedColumns
 
 
@@ -45,19 +46,20 @@ def make_manifest(
     cases: Sequence[DrawnCases] = (),
     seeded: bool,
     about: About | None = None,
+    continued: Continued | None = None,
 ) -> Manifest:
     """Everything that the release says about itself; the draft adds its files."""
     common, gammas = common or {}, gammas or {}
     changes = () if preparation is None else preparation.sentences()
     bounds = _odds_bounds(gammas, prepared, protecting)
-    domains = {
-        name: _domain(list(published[name]), prepared.domains.get(name))
-        for name in protecting.columns
+    drawn_values = {
+        name: list(counts) if continued is None else continued.published(name)
+        for name, counts in published.items()
     }
-    figures = _case_figures(
-        [drawn for drawn in cases if len(drawn.columns) == 1], prepared, domains
-    )
-    batches = _vector_cases([drawn for drawn in cases if len(drawn.columns) > 1], prepared, domains)
+    domains = {
+        name: _domain(drawn_values[name], prepared.domains.get(name)) for name in protecting.columns
+    }
+    figures, batches = _about_cases(cases, prepared, domains, continued)
     sensitive = {
         name: SensitiveColumn(
             settings.ell,
@@ -68,18 +70,19 @@ def make_manifest(
             declared=name in prepared.domains,
             classes=_class_edges(prepared.recoded.classes.get(name)),
             class_values=prepared.class_values.get(name),
-            common=common.get(name, ()),
+            common=_named_common(common.get(name, ()), domains[name]),
             odds=bounds.get(name),
             confirmed=name in prepared.confirmed,
             cases=figures.get(name),
         )
         for name, settings in protecting.columns.items()
     }
+    more = () if continued is None else continued.columns
     columns = tuple(
         PublishedColumn(
             column.name, column.type, "sensitive" if column.name in sensitive else "plain"
         )
-        for column in prepared.roles.published
+        for column in [*prepared.roles.published, *more]
     )
     counted = _counted(published, domains, figures, batches)
     return Manifest(
@@ -96,7 +99,7 @@ def make_manifest(
                 changes,
                 _special(protecting, common, counted, sensitive),
                 [*_together(protecting, counted), *_confirmed(sensitive)],
-                _several_rows(counted, protecting) if cases else "",
+                _about_persons(counted, protecting, continued, batches) if cases else (),
             )
         ),
         preparation=preparation,
@@ -105,7 +108,13 @@ def make_manifest(
         weight=prepared.weight,
         together=protecting.together,
         batches=batches,
+        ledger=None if continued is None else continued.mark,
     )
+
+
+def _named_common(common: Sequence[Any], domain: Sequence[Any]) -> tuple[Any, ...]:
+    """The common values that were drawn, as nearly always all of them are."""
+    return tuple(value for value in common if value in domain)
 
 
 def _odds_bounds(
@@ -119,6 +128,20 @@ def _odds_bounds(
         )
         for name, gamma in gammas.items()
     }
+
+
+def _about_cases(
+    cases: Sequence[DrawnCases],
+    prepared: PreparedTable[Any],
+    domains: Mapping[str, Sequence[Any]],
+    continued: Continued | None,
+) -> tuple[dict[str, CaseFigures], tuple[BatchedColumns, ...]]:
+    """What the release says of cases: of each column, and where that is not enough, of batches."""
+    if continued is not None:
+        return {}, continued.batches(domains)
+    apart = [drawn for drawn in cases if len(drawn.columns) == 1]
+    joined = [drawn for drawn in cases if len(drawn.columns) > 1]
+    return _case_figures(apart, prepared, domains), _vector_cases(joined, prepared, domains)
 
 
 def _case_figures(
@@ -177,11 +200,20 @@ def _counted(
     return counted_in_cases(published, domains, figures, batches)
 
 
-def _several_rows(counted: Mapping[str, Mapping[Any, int]], protecting: Protecting) -> str:
+def _about_persons(
+    counted: Mapping[str, Mapping[Any, int]],
+    protecting: Protecting,
+    continued: Continued | None,
+    batches: Sequence[BatchedColumns],
+) -> list[str]:
+    """What is promised where persons have several rows, or come in several releases."""
     from countveil.maths.guarantees.several_rows import several_rows
 
     cases = {name: sum(counts.values()) for name, counts in counted.items()}
-    return several_rows(cases, protecting.together)
+    about = several_rows(cases, protecting.together)
+    if continued is None:
+        return [about]
+    return [about, continued.promise(batches)]
 
 
 def _together(protecting: Protecting, counted: Mapping[str, Mapping[Any, int]]) -> list[str]:
