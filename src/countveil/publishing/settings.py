@@ -196,6 +196,21 @@ class Writing:
             files,
         )
 
+    def check_elsewhere(self, **others: object) -> None:
+        """Refuse what is for tables on this machine; `others` are options of reading."""
+        options = {
+            "private_report": self.private_report,
+            "output_format": None if self.format == PARQUET else self.format,
+            "rows_per_file": self.rows_per_file,
+            **others,
+        }
+        for name, given in options.items():
+            if given is not None:
+                raise SettingsError(
+                    f"{option(name)} is for tables on this machine; it cannot be used with "
+                    f"{option('engine', 'spark')}. Leave it out."
+                )
+
     @property
     def plain(self) -> bool:
         """Whether data files stay as an engine writes them."""
