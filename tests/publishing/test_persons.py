@@ -121,21 +121,19 @@ def test_answers_are_near_the_truth(table: pa.Table, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"together": True}, "together"),
         ({"odds": 20.0, "domain": {"diagnosis": [f"D{n:02d}" for n in range(12)]}}, "odds"),
         ({"residue": "drop"}, "residue"),
         ({"private_report": "private.html"}, "private_report"),
         ({"keep": ["patient", "number"]}, "rows of a person together"),
     ],
-    ids=["together", "odds", "drop", "private report", "keep"],
+    ids=["odds", "drop", "private report", "keep"],
 )
 def test_what_cases_do_not_go_with(
     table: pa.Table, options: dict[str, object], says: str, tmp_path: Path
 ) -> None:
-    sensitive = {"diagnosis": 3, "ward": 3} if "together" in options else {"diagnosis": 3}
     given: dict[str, object] = {"keep": "number", "person": "patient", **options}
     with pytest.raises(SettingsError, match=says):
-        cv.publish(table, sensitive, tmp_path / "r", **given)  # type: ignore[arg-type]
+        cv.publish(table, {"diagnosis": 3}, tmp_path / "r", **given)  # type: ignore[arg-type]
     assert not (tmp_path / "r").exists()
 
 

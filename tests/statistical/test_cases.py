@@ -71,6 +71,14 @@ def test_persons_who_are_too_few_share_groups(seed: int) -> None:
     assert cases.crowded >= 16
 
 
+def test_a_person_with_a_rare_value_leaves_by_another_one(seed: int) -> None:
+    """Person 0 has the only 3 and one of many 1s: if they meet, the 1 has to change places."""
+    for run in range(100):
+        values = np.array([3, 1] + [1] * 9 + [2] * 10 + [0])
+        cases = drawn(values, np.array([0, 0, *range(1, 21)]), 2, "mixed", seed * 100 + run)
+        assert cases.crowded == 0
+
+
 def test_a_case_publishes_its_own_value_as_often_as_promised(seed: int) -> None:
     rng = np.random.default_rng(5)
     keys = np.unique(rng.integers(0, 2_000, 9_000) * 12 + rng.integers(0, 12, 9_000))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,13 +29,13 @@ from countveil.maths.mechanism.draw import Tally
 from countveil.publishing.counting import Counted
 from countveil.publishing.settings import Protecting
 from countveil.randomness import Randomness
-from countveil.tables.encoded.vectors import Vectors
+from countveil.tables.encoded.vectors import Vectors, vector_keys
 from countveil.tables.progress import Progress
 
 Numbers = NDArray[np.int64]
 
 # Values with fewer cases share one figure: of very few, it could be that of a single person.
-_FEWEST_CASES = 20
+FEWEST_CASES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +43,45 @@ class Cases:
     """The cases of some columns: the vectors of `person` and the columns that occur.
 
     `values` has the value of every case, by number; for several columns, that of their vector.
+    `places` has, for each of the columns, the place of every such value in it.
     """
 
     person: str
     columns: tuple[str, ...]
     vectors: Vectors
     values: Numbers
-    n_values: int
+    places: tuple[Numbers, ...]
 
     @classmethod
-    def of(cls, source: SourceTable, person: str, columns: tuple[str, ...]) -> Cases:
-        """Find them."""
-        vectors = source.vectors((person, *columns))
-        _, *places = vectors.columns
-        return cls(person, columns, vectors, places[0], vectors.sizes[1])
+    def of(
+        cls,
+        source: SourceTable,
+        person: str,
+        columns: tuple[str, ...],
+        without: Numbers | None = None,
+    ) -> Cases:
+        """Find them, in all rows but those with the numbers `without`."""
+        vectors = source.vectors((person, *columns), without)
+        (_, *places), sizes = vectors.columns, vectors.sizes[1:]
+        if len(columns) == 1:
+            return cls(person, columns, vectors, places[0], (np.arange(sizes[0]),))
+        keys, values = np.unique(vector_keys(places, sizes), return_inverse=True)
+        known = tuple(place.astype(np.int64) for place in np.unravel_index(keys, sizes))
+        return cls(person, columns, vectors, values, known)
+
+    def only(self, chosen: NDArray[np.bool_]) -> Cases:
+        """Some of the cases."""
+        return replace(self, vectors=self.vectors.only(chosen), values=self.values[chosen])
 
     @property
-    def counts(self) -> Numbers:
-        """How many cases have each value."""
-        return np.bincount(self.values, minlength=self.n_values).astype(np.int64)
+    def n_values(self) -> int:
+        """How many values there are, or vectors that occur."""
+        return self.places[0].size
+
+    def counts_of(self, column: int) -> Numbers:
+        """How many cases have each value of one of the columns."""
+        size = self.vectors.sizes[1 + column]
+        return np.bincount(self.places[column][self.values], minlength=size).astype(np.int64)
 
     def draw(
         self,
@@ -87,22 +107,23 @@ class Cases:
             common,
             lambda share: progress(stage, int(share * rows), rows),
         )
-        return DrawnCases(self.person, self.columns, self.vectors, [drawn.values])
+        published = [places[drawn.values] for places in self.places]
+        return DrawnCases(self.person, self.columns, self.vectors, published, drawn.crowded)
 
 
 def find_cases(source: SourceTable, person: str, protecting: Protecting) -> Mapping[str, Cases]:
-    """The cases of every sensitive column."""
+    """The cases of every set of columns that has one draw, by the first of its columns."""
+    check_cases(protecting)
+    return {names[0]: Cases.of(source, person, names) for names in protecting.draws}
+
+
+def check_cases(protecting: Protecting) -> None:
+    """Refuse what is not possible for cases."""
     for name, choice in protecting.columns.items():
-        _check(name, choice, protecting)
-    return {name: Cases.of(source, person, (name,)) for name in protecting.columns}
+        _check(name, choice)
 
 
-def _check(name: str, choice: ColumnSettings, protecting: Protecting) -> None:
-    if protecting.together:
-        raise SettingsError(
-            f"Persons have several rows, and columns are to be published together: this is not "
-            f"possible so far. Leave {option('together')} out, or keep one row of each person."
-        )
+def _check(name: str, choice: ColumnSettings) -> None:
     if choice.odds is not None:
         raise SettingsError(
             f"A bound on the odds of {name!r} is said of one row, and persons have several. Leave "
@@ -125,17 +146,34 @@ def draw_all(
         )
         for name, cases in counted.cases.items()
     }
-    tables = {name: rows_published(one) for name, one in drawn.items()}
+    tables = {
+        name: rows_published(one, column)
+        for one in drawn.values()
+        for column, name in enumerate(one.columns)
+    }
     return tables, Drawn({}, cases=tuple(drawn.values()))
 
 
-def rows_published(drawn: DrawnCases) -> PublishedTable:
-    """How many rows with each true value publish which one."""
-    size = drawn.vectors.sizes[1]
+def rows_published(drawn: DrawnCases, column: int = 0) -> PublishedTable:
+    """How many rows with each true value of one of the columns publish which one."""
+    size = drawn.vectors.sizes[1 + column]
     tally = Tally(size)
-    true, published = drawn.vectors.columns[1], drawn.published[0]
+    true, published = drawn.vectors.columns[1 + column], drawn.published[column]
     tally.add_counts(true * size + published, drawn.vectors.counts)
     return tally.table()
+
+
+def about_crowded(drawn: DrawnCases) -> str:
+    """For the publisher: cases of a person that share a group."""
+    names = " and ".join(map(repr, drawn.columns))
+    return (
+        f"{drawn.crowded:,} of {drawn.vectors.keys.size:,} cases of {names} share a group with "
+        f"another case of their person, and hide behind each other: a person of whom a group has k "
+        f"cases publishes one of the person's own values with k times the probability, and has "
+        f"k - 1 decoys less. This is so where a person has more cases than there are groups, or "
+        f"too few others have the same values. A smaller ell, fewer different values, or one row "
+        f"of each person ({option('one_per')}) avoid it."
+    )
 
 
 def rows_per_case(drawn: DrawnCases, values: Sequence[Any]) -> Mapping[Any, float]:
@@ -147,14 +185,36 @@ def rows_per_case(drawn: DrawnCases, values: Sequence[Any]) -> Mapping[Any, floa
     rows, published = drawn.vectors.counts, drawn.published[0]
     cases = np.bincount(published, minlength=len(values))
     in_rows = np.bincount(published, rows, len(values))
-    few = cases < _FEWEST_CASES
-    rare = mean_rows(drawn)
-    if cases[few].sum() >= _FEWEST_CASES:
-        rare = _rounded(in_rows[few].sum(), cases[few].sum())
+    few = cases < FEWEST_CASES
+    rare = _rare_mean(in_rows[few], cases[few], drawn)
     return {
         values[place]: rare if few[place] else _rounded(in_rows[place], cases[place])
         for place in np.flatnonzero(cases).tolist()
     }
+
+
+def cases_per_vector(drawn: DrawnCases) -> tuple[list[Numbers], Numbers]:
+    """The published vectors, by the places of their values, and about how many cases publish each.
+
+    It follows from how many rows publish a vector, which anybody can count, and from mean numbers
+    of rows that are rounded as those of `rows_per_case`. Every published vector has a case; of
+    those with few cases, the other rows share the other cases.
+    """
+    sizes = drawn.vectors.sizes[1:]
+    keys, number = np.unique(vector_keys(drawn.published, sizes), return_inverse=True)
+    cases = np.bincount(number, minlength=keys.size)
+    rows = np.bincount(number, drawn.vectors.counts, keys.size)
+    told = np.ones(keys.size, np.int64)
+    few = cases < FEWEST_CASES
+    for place in np.flatnonzero(~few).tolist():
+        told[place] = round(rows[place] / _rounded(rows[place], cases[place]))
+    if few.any():
+        mean, others = _rare_mean(rows[few], cases[few], drawn), rows[few] - 1
+        share = (others.sum() + few.sum()) / mean - few.sum()
+        spread = np.clip(share / max(1.0, others.sum()), 0.0, 1.0) * others
+        # Rounded so that sums over neighbours are right.
+        told[few] += np.diff(np.rint(np.cumsum(spread)), prepend=0.0).astype(np.int64)
+    return [place.astype(np.int64) for place in np.unravel_index(keys, sizes)], told
 
 
 def mean_rows(drawn: DrawnCases) -> float:
@@ -169,6 +229,13 @@ def design_effect(drawn: DrawnCases) -> float:
     """
     rows = drawn.vectors.counts.astype(np.float64)
     return math.ceil(float((rows**2).sum() / rows.sum()) * 10) / 10
+
+
+def _rare_mean(rows: NDArray[Any], cases: NDArray[Any], drawn: DrawnCases) -> float:
+    """The one number for values with few cases."""
+    if cases.sum() < FEWEST_CASES:
+        return mean_rows(drawn)
+    return _rounded(rows.sum(), cases.sum())
 
 
 def _rounded(rows: float, cases: float) -> float:

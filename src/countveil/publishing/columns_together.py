@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.engines.contract import SourceTable
-from countveil.engines.drawn import DrawnTogether
+from countveil.engines.drawn import DrawnCases, DrawnTogether
 from countveil.errors import SettingsError, nearest, option
 from countveil.maths.groups import ColumnSettings
 from countveil.maths.mechanism import PublishedTable, draw_column
@@ -135,3 +135,13 @@ def published_vectors(
     known = [values[name] for name in drawn.columns]
     vectors = drawn.vectors
     return PublishedVectors.of(drawn.columns, drawn.table.published(), vectors.columns, known)
+
+
+def vectors_of_cases(drawn: DrawnCases, values: Mapping[str, Sequence[Any]]) -> PublishedVectors:
+    """The same where persons have several rows: how many cases publish each vector, about."""
+    from countveil.publishing.cases import cases_per_vector
+    from countveil.report.joined import PublishedVectors
+
+    places, counts = cases_per_vector(drawn)
+    known = [values[name] for name in drawn.columns]
+    return PublishedVectors.of(drawn.columns, counts, places, known)

@@ -36,7 +36,7 @@ class Counted:
     """The histograms to publish, without the rows that are left out because of the residue.
 
     `common` has the positions of common values, `noised` what noise did before, `cases` what groups
-    are formed of where persons have several rows.
+    are formed of where persons have several rows, by the first column of each draw.
     """
 
     rows: int
@@ -87,7 +87,7 @@ def count_values(
         check_number_of_values(name, histogram)
         if name not in bounded:
             changed = name in {*shaping.prepared, *prepared.recoded.labels} - {*shaping.domain}
-            common[name] = _checked_common(name, histogram, settings[name], rows, changed=changed)
+            common[name] = checked_common(name, histogram, settings[name], rows, changed=changed)
     left_out = np.zeros(0, np.int64)
     if over:
         left_out = randomness.stream("residue").choose(over, source.facts.rows)
@@ -99,7 +99,7 @@ def count_values(
     noised = add_noise(histograms, settings, randomness)
     for name, noise in noised.items():
         after = Histogram(histograms[name].values, noise.counts)
-        common[name] = _checked_common(name, after, settings[name], None, "after the noise ")
+        common[name] = checked_common(name, after, settings[name], None, "after the noise ")
     return Counted(source.facts.rows - over, histograms, left_out, _not_empty(common), noised)
 
 
@@ -111,16 +111,18 @@ def _count_cases(source: SourceTable, person: str, protecting: Protecting) -> Co
     cases = find_cases(source, person, protecting)
     histograms = {name: source.histogram(name) for name in protecting.columns}
     common = {}
-    for name, settings in protecting.columns.items():
-        check_number_of_values(name, histograms[name])
-        of_cases = Histogram(histograms[name].values, cases[name].counts)
-        common[name] = _checked_common(name, of_cases, settings, None, "among cases ")
+    for one in cases.values():
+        for column, name in enumerate(one.columns):
+            check_number_of_values(name, histograms[name])
+            of_cases = Histogram(histograms[name].values, one.counts_of(column))
+            settings = protecting.columns[name]
+            common[name] = checked_common(name, of_cases, settings, None, "among cases ")
     return Counted(
         source.facts.rows, histograms, np.zeros(0, np.int64), _not_empty(common), cases=cases
     )
 
 
-def _checked_common(
+def checked_common(
     name: str,
     histogram: Histogram,
     settings: ColumnSettings,

@@ -30,6 +30,8 @@ from countveil.tables.recode import value_text
 if TYPE_CHECKING:
     from countveil.engines.drawn import DrawnCases
     from countveil.maths.guarantees.special import SpecialColumn, StatedOdds
+    from countveil.publishing.again.written import Continued
+    from countveil.release.batches import BatchedColumns
 
 
 def make_manifest(
@@ -44,16 +46,20 @@ def make_manifest(
     cases: Sequence[DrawnCases] = (),
     seeded: bool,
     about: About | None = None,
+    continued: Continued | None = None,
 ) -> Manifest:
     """Everything that the release says about itself; the draft adds its files."""
     common, gammas = common or {}, gammas or {}
     changes = () if preparation is None else preparation.sentences()
     bounds = _odds_bounds(gammas, prepared, protecting)
-    domains = {
-        name: _domain(list(published[name]), prepared.domains.get(name))
-        for name in protecting.columns
+    drawn_values = {
+        name: list(counts) if continued is None else continued.published(name)
+        for name, counts in published.items()
     }
-    figures = _case_figures(cases, prepared, domains)
+    domains = {
+        name: _domain(drawn_values[name], prepared.domains.get(name)) for name in protecting.columns
+    }
+    figures, batches = _about_cases(cases, prepared, domains, continued)
     sensitive = {
         name: SensitiveColumn(
             settings.ell,
@@ -64,23 +70,21 @@ def make_manifest(
             declared=name in prepared.domains,
             classes=_class_edges(prepared.recoded.classes.get(name)),
             class_values=prepared.class_values.get(name),
-            common=common.get(name, ()),
+            common=_named_common(common.get(name, ()), domains[name]),
             odds=bounds.get(name),
             confirmed=name in prepared.confirmed,
             cases=figures.get(name),
         )
         for name, settings in protecting.columns.items()
     }
+    more = () if continued is None else continued.columns
     columns = tuple(
         PublishedColumn(
             column.name, column.type, "sensitive" if column.name in sensitive else "plain"
         )
-        for column in prepared.roles.published
+        for column in [*prepared.roles.published, *more]
     )
-    counts = {
-        name: _in_cases(values, domains[name], figures.get(name))
-        for name, values in published.items()
-    }
+    counted = _counted(published, domains, figures, batches)
     return Manifest(
         rows=rows,
         columns=columns,
@@ -91,11 +95,11 @@ def make_manifest(
             statement(
                 rows,
                 protecting.ell,
-                counts,
+                {name: list(counts.values()) for name, counts in counted.items()},
                 changes,
-                _special(protecting, common, published, sensitive),
-                [*_together(protecting, rows), *_confirmed(sensitive)],
-                _several_rows(counts) if figures else "",
+                _special(protecting, common, counted, sensitive),
+                [*_together(protecting, counted), *_confirmed(sensitive)],
+                _about_persons(counted, protecting, continued, batches) if cases else (),
             )
         ),
         preparation=preparation,
@@ -103,7 +107,14 @@ def make_manifest(
         about=about,
         weight=prepared.weight,
         together=protecting.together,
+        batches=batches,
+        ledger=None if continued is None else continued.mark,
     )
+
+
+def _named_common(common: Sequence[Any], domain: Sequence[Any]) -> tuple[Any, ...]:
+    """The common values that were drawn, as nearly always all of them are."""
+    return tuple(value for value in common if value in domain)
 
 
 def _odds_bounds(
@@ -117,6 +128,20 @@ def _odds_bounds(
         )
         for name, gamma in gammas.items()
     }
+
+
+def _about_cases(
+    cases: Sequence[DrawnCases],
+    prepared: PreparedTable[Any],
+    domains: Mapping[str, Sequence[Any]],
+    continued: Continued | None,
+) -> tuple[dict[str, CaseFigures], tuple[BatchedColumns, ...]]:
+    """What the release says of cases: of each column, and where that is not enough, of batches."""
+    if continued is not None:
+        return {}, continued.batches(domains)
+    apart = [drawn for drawn in cases if len(drawn.columns) == 1]
+    joined = [drawn for drawn in cases if len(drawn.columns) > 1]
+    return _case_figures(apart, prepared, domains), _vector_cases(joined, prepared, domains)
 
 
 def _case_figures(
@@ -136,28 +161,70 @@ def _case_figures(
     return figures
 
 
-def _in_cases(
-    published: Mapping[Any, int], domain: Sequence[Any], figures: CaseFigures | None
-) -> list[int]:
+def _vector_cases(
+    cases: Sequence[DrawnCases], prepared: PreparedTable[Any], domains: Mapping[str, Sequence[Any]]
+) -> tuple[BatchedColumns, ...]:
+    """The same for columns together: how many cases publish each vector, about."""
+    if not cases:
+        return ()
+    from countveil.publishing.cases import cases_per_vector, design_effect
+    from countveil.release.batches import Batch, BatchedColumns
+
+    entries = []
+    for drawn in cases:
+        vectors, counts = cases_per_vector(drawn)
+        places = []
+        for name, vector in zip(drawn.columns, vectors, strict=True):
+            values = prepared.source.histogram(name).values
+            named = {value: place for place, value in enumerate(domains[name])}
+            places.append([named[values[place]] for place in vector.tolist()])
+        # In the order of the domains, which says nothing.
+        ordered = sorted(zip(*places, counts.tolist(), strict=True))
+        *listed, told = (tuple(entry) for entry in zip(*ordered, strict=True))
+        batch = Batch(1, "random", told, design_effect(drawn), vectors=tuple(listed))
+        entries.append(BatchedColumns(drawn.columns, None, (batch,)))
+    return tuple(entries)
+
+
+def _counted(
+    published: Mapping[str, Mapping[Any, int]],
+    domains: Mapping[str, Sequence[Any]],
+    figures: Mapping[str, CaseFigures],
+    batches: Sequence[BatchedColumns],
+) -> Mapping[str, Mapping[Any, int]]:
     """How many cases publish each value that was drawn, about; rows, if there are no cases."""
-    if figures is None:
-        return list(published.values())
-    means = dict(zip(domain, figures.by_value, strict=True))
-    return [max(1, round(rows / means[value])) for value, rows in published.items()]
+    if not figures and not batches:
+        return published
+    from countveil.release.case_counts import counted_in_cases
+
+    return counted_in_cases(published, domains, figures, batches)
 
 
-def _several_rows(counts: Mapping[str, Sequence[int]]) -> str:
+def _about_persons(
+    counted: Mapping[str, Mapping[Any, int]],
+    protecting: Protecting,
+    continued: Continued | None,
+    batches: Sequence[BatchedColumns],
+) -> list[str]:
+    """What is promised where persons have several rows, or come in several releases."""
     from countveil.maths.guarantees.several_rows import several_rows
 
-    return several_rows({name: sum(numbers) for name, numbers in counts.items()})
+    cases = {name: sum(counts.values()) for name, counts in counted.items()}
+    about = several_rows(cases, protecting.together)
+    if continued is None:
+        return [about]
+    return [about, continued.promise(batches)]
 
 
-def _together(protecting: Protecting, rows: int) -> list[str]:
+def _together(protecting: Protecting, counted: Mapping[str, Mapping[Any, int]]) -> list[str]:
     if not protecting.together:
         return []
     from countveil.maths.guarantees.special import together
 
-    return [together(names, protecting.ell[names[0]], rows) for names in protecting.together]
+    return [
+        together(names, protecting.ell[names[0]], sum(counted[names[0]].values()))
+        for names in protecting.together
+    ]
 
 
 def _confirmed(sensitive: Mapping[str, SensitiveColumn]) -> list[str]:

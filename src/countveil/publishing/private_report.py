@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from countveil.publishing.measuring import measured_columns
 from countveil.publishing.prepare import LocalPreparedTable
+from countveil.release import Manifest
 from countveil.release.draft import WrittenFile
 from countveil.report.board import codebook_of
 from countveil.report.private_page import private_page
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from countveil.publishing.publisher import Drawing
 
 
-def private_report(of: Drawing, written: Sequence[WrittenFile], *, trial: bool = False) -> str:
+def private_report(
+    of: Drawing, written: Sequence[WrittenFile], manifest: Manifest, *, trial: bool = False
+) -> str:
     """The page; a `trial` was not published."""
     # Measuring reads the table once more, which is not part of the other stages.
     of.stages("measuring", 0, 0)
@@ -33,8 +36,8 @@ def private_report(of: Drawing, written: Sequence[WrittenFile], *, trial: bool =
         counted.gammas(), of.drawn.together,
     )  # fmt: skip
     seconds["measuring"] = time.perf_counter() - started
-    codebook = codebook_of(of.manifest, local.source.value_ranges(local.roles.plain))
+    codebook = codebook_of(manifest, local.source.value_ranges(local.roles.plain))
     dropped = int(counted.left_out.size)
     return private_page(
-        counted.rows, dropped, columns, seconds, of.manifest.about, codebook, trial=trial
+        counted.rows, dropped, columns, seconds, manifest.about, codebook, trial=trial
     )

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.drawn import Drawn
@@ -31,18 +31,20 @@ from countveil.publishing.prepare import (
 from countveil.publishing.safety import fineness_sentence
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
-from countveil.release import MANIFEST_NAME, Manifest, Preparation
+from countveil.release import MANIFEST_NAME, About, Manifest, Preparation
 from countveil.release.draft import ReleaseDraft, WrittenFile, check_not_input
 from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
 from countveil.report.whole_file import PendingFile, check_file, pending_file, write_file
-from countveil.tables import Column, Reading, Shaping, input_files
+from countveil.tables import Reading, Shaping, input_files
 from countveil.tables.encoded.survey import ValueRange
 from countveil.tables.levels import MergedValues
 from countveil.tables.progress import Progress
 
 if TYPE_CHECKING:
     from countveil.publishing.advise.linkability import Linkability
+    from countveil.publishing.again.session import LedgerSession
+    from countveil.publishing.again.written import Continued, NewBatch
     from countveil.report.joined import PublishedVectors
 
 _PRIVATE_REPORT = "the private report"
@@ -54,7 +56,8 @@ class Publication:
 
     `odds` are sentences for the publisher: what seeing a value published is worth.
     `merged` has the rare values that were given one label. They are for the publisher alone, and
-    not part of the release. `linkability` is advice, where it was asked for.
+    not part of the release. `linkability` is advice, where it was asked for. `batches` are those
+    of a release that continues earlier ones.
     """
 
     folder: str
@@ -67,6 +70,7 @@ class Publication:
     odds: Sequence[str] = ()
     merged: Sequence[MergedValues] = ()
     linkability: Linkability | None = None
+    batches: Sequence[NewBatch] | None = None
 
 
 def run_publish(
@@ -91,9 +95,15 @@ def run_publish(
     _check_possible(engine, reading, writing, inputs, k)
     randomness = Randomness(protecting.seed)
     # The target comes first, so that nobody waits for one that cannot be written.
-    with engine.open_draft(
-        writing.to, force=writing.force, again=writing.again, dry_run=writing.dry_run
-    ) as draft:
+    with (
+        _ledger_session(writing, engine, shaping) as session,
+        engine.open_draft(
+            writing.to,
+            force=writing.force,
+            again=writing.again or (session is not None and session.continues_target),
+            dry_run=writing.dry_run,
+        ) as draft,
+    ):
         check_not_input(Path(writing.to.removeprefix("file://")), "the release", inputs)
         stages("reading", 0, 0)
         reading = _with_spill(replace(reading, progress=stages), engine, draft)
@@ -101,48 +111,87 @@ def run_publish(
         prepared = prepare(
             source, protecting.ell_unless_bounded, shaping, protecting.together, cases=engine.local
         )
-        columns = prepared.roles.published
         linkability = None if k is None else _linkability(prepared, shaping, k)
-        if not writing.plain:
-            check_kept([(column.name, column.type) for column in columns], writing.format)
         _check_first(engine, prepared, protecting, writing, shaping.recoded)
-        counted = count_values(prepared, protecting, shaping, randomness)
-        associated = _about_associated(source, protecting, counted)
-        tables, drawn = draw(source, counted, protecting, randomness, stages)
-        published = published_counts(counted, tables)
-        seeded = randomness.seeded
-        manifest = make_manifest(
-            counted.rows, prepared, protecting, published, _recorded(prepared, reading, shaping),
-            common=counted.common_values(), gammas=counted.gammas(), cases=drawn.cases,
-            seeded=seeded, about=writing.about,
-        )  # fmt: skip
-        drawing = Drawing(
-            prepared, protecting, counted, tables, drawn, manifest, randomness, stages
-        )
-        if draft is not None:
-            written = drawing.publish(columns, draft.data)
-            private = None if writing.private_report is None else drawing.private_page(written)
-            files = [(file.path.name, file.rows) for file in _in_format(written, writing)]
-            manifest = replace(manifest, files=draft.listed(files))
-            plain = _plain_values(engine, prepared, counted)
-            report = draft.add_report(
-                release_page(manifest, published, plain, drawing.combinations())
+        preparation = _recorded(prepared, reading, shaping)
+        work = (randomness, stages)
+        if session is None:
+            counted = count_values(prepared, protecting, shaping, randomness)
+            tables, drawn = draw(source, counted, protecting, randomness, stages)
+        else:
+            counted, tables, drawn = session.count_and_draw(
+                prepared, protecting, shaping, preparation, work
             )
-            with _pending_report(writing, private) as pending:
-                draft.commit(replace(manifest, report=report), before_commit, writing.sign)
-                if pending is not None:
-                    pending.put_in_place()
+        associated = _about_associated(source, protecting, counted)
+        continued = None if session is None else session.continued
+        drawing = Drawing(
+            prepared, protecting, counted, tables, drawn, preparation, continued, *work
+        )
+        manifest = drawing.manifest(writing.about)
+        columns = [(column.name, column.type) for column in manifest.columns]
+        if not writing.plain:
+            check_kept(columns, writing.format)
+        if draft is not None:
+            plain = _plain_values(engine, prepared, counted)
+            finished = _Finishing(draft, session, before_commit)
+            manifest = _write(drawing, manifest, finished, writing, plain)
         elif writing.private_report is not None:
             with tempfile.TemporaryDirectory(prefix="trial-", dir=reading.spill) as folder:
-                written = drawing.publish(columns, folder)
-                page = drawing.private_page(written, trial=True)
+                written = drawing.publish(folder)
+                page = drawing.private_page(written, manifest, trial=True)
             write_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
-    dropped = int(counted.left_out.size)
+    said = [*prepared.warnings, *associated, *_about_crowded(drawn)]
     return Publication(
-        writing.to, counted.rows, dropped, protecting.ell, seeded,
-        [*prepared.warnings, *associated], manifest, _about_odds(prepared, protecting),
-        prepared.recoded.merged, linkability,
+        writing.to, counted.rows, int(counted.left_out.size), protecting.ell,
+        manifest.randomness == "seeded", [*said, *(session.warnings if session else ())],
+        manifest, _about_odds(prepared, protecting), prepared.recoded.merged, linkability,
+        None if session is None else session.batches,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Finishing:
+    """A draft, the ledger that changes with it, and what is called when only renaming is left."""
+
+    draft: ReleaseDraft
+    session: LedgerSession | None
+    before: Callable[[], None] | None
+
+    def commit(self, manifest: Manifest, writing: Writing, pending: PendingFile | None) -> None:
+        """Put the release in its place, and the private report after it."""
+        with self._committing(manifest.rows) as before:
+            self.draft.commit(manifest, before, writing.sign)
+            if pending is not None:
+                pending.put_in_place()
+
+    def _committing(
+        self, rows: int
+    ) -> contextlib.AbstractContextManager[Callable[[], None] | None]:
+        if self.session is None:
+            return contextlib.nullcontext(self.before)
+        return self.session.committing(Path(self.draft.data).parent, rows, self.before)
+
+
+def _write(
+    drawing: Drawing,
+    manifest: Manifest,
+    finishing: _Finishing,
+    writing: Writing,
+    plain: Mapping[str, ValueRange],
+) -> Manifest:
+    """Write the rows, the pages and the manifest, and put the release in its place."""
+    draft = finishing.draft
+    written = drawing.publish(draft.data)
+    private = None
+    if writing.private_report is not None:
+        private = drawing.private_page(written, manifest)
+    files = [(file.path.name, file.rows) for file in _in_format(written, writing)]
+    manifest = replace(manifest, files=draft.listed(files))
+    page = release_page(manifest, drawing.published, plain, drawing.combinations())
+    manifest = replace(manifest, report=draft.add_report(page))
+    with _pending_report(writing, private) as pending:
+        finishing.commit(manifest, writing, pending)
+    return manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,30 +206,52 @@ class Drawing:
     counted: Counted
     tables: Mapping[str, PublishedTable]
     drawn: Drawn
-    manifest: Manifest
+    preparation: Preparation | None
+    continued: Continued | None
     randomness: Randomness
     stages: TimedStages
 
-    def publish(self, columns: Sequence[Column], folder: str | Path) -> Sequence[WrittenFile]:
+    @property
+    def published(self) -> Mapping[str, Mapping[Any, int]]:
+        """For each column, how many rows publish each value."""
+        return published_counts(self.counted, self.tables)
+
+    def manifest(self, about: About | None) -> Manifest:
+        """What the release says about itself, without its files."""
+        seeded = self.randomness.seeded or (self.continued is not None and self.continued.seeded)
+        return make_manifest(
+            self.counted.rows, self.prepared, self.protecting, self.published, self.preparation,
+            common=self.counted.common_values(), gammas=self.counted.gammas(),
+            cases=self.drawn.cases, seeded=seeded, about=about, continued=self.continued,
+        )  # fmt: skip
+
+    def publish(self, folder: str | Path) -> Sequence[WrittenFile]:
         """Deal every row one of the values that were drawn, shuffle all rows, write them."""
+        more = () if self.continued is None else self.continued.columns
+        columns = [*self.prepared.roles.published, *more]
         return self.prepared.source.publish(columns, self.drawn, self.randomness, folder)
 
     def combinations(self) -> Sequence[PublishedVectors]:
         """Which combinations are published of columns that share one draw."""
-        if not self.drawn.together:
+        if not self.protecting.together:
             return ()
         # Loaded only where columns are published together.
-        from countveil.publishing.columns_together import published_vectors
+        from countveil.publishing.columns_together import published_vectors, vectors_of_cases
 
         values = {name: histogram.values for name, histogram in self.counted.histograms.items()}
-        return [published_vectors(joint, values) for joint in self.drawn.together]
+        return [
+            *(published_vectors(joint, values) for joint in self.drawn.together),
+            *(vectors_of_cases(one, values) for one in self.drawn.cases if len(one.columns) > 1),
+        ]
 
-    def private_page(self, written: Sequence[WrittenFile], *, trial: bool = False) -> str:
+    def private_page(
+        self, written: Sequence[WrittenFile], manifest: Manifest, *, trial: bool = False
+    ) -> str:
         """The truth beside what is published, for the publisher alone."""
         # Loaded only where a private report is wanted.
         from countveil.publishing.private_report import private_report
 
-        return private_report(self, written, trial=trial)
+        return private_report(self, written, manifest, trial=trial)
 
 
 def _about_odds(prepared: PreparedTable[SourceTable], protecting: Protecting) -> list[str]:
@@ -190,6 +261,26 @@ def _about_odds(prepared: PreparedTable[SourceTable], protecting: Protecting) ->
         for name, fine in prepared.fineness.items()
         if not protecting.columns[name].repeats
     ]
+
+
+def _about_crowded(drawn: Drawn) -> list[str]:
+    """Whose cases hide behind each other, if there are such; how many is for the publisher."""
+    if not any(cases.crowded for cases in drawn.cases):
+        return []
+    from countveil.publishing.cases import about_crowded
+
+    return [about_crowded(cases) for cases in drawn.cases if cases.crowded]
+
+
+def _ledger_session(
+    writing: Writing, engine: Engine, shaping: Shaping
+) -> contextlib.AbstractContextManager[LedgerSession | None]:
+    """The ledger of a publication, open, if it has one."""
+    if writing.ledger is None:
+        return contextlib.nullcontext()
+    from countveil.publishing.again.session import open_session
+
+    return open_session(writing.ledger, writing, engine, shaping)
 
 
 def _linkability(prepared: PreparedTable[SourceTable], shaping: Shaping, k: int) -> Linkability:

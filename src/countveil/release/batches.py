@@ -81,6 +81,8 @@ def read_batches(
     given: Any, columns: Sequence[PublishedColumn], sensitive: Mapping[str, SensitiveColumn]
 ) -> tuple[BatchedColumns, ...]:
     """The batches of a release; ValueError says what cannot be right."""
+    if not isinstance(given, list):
+        raise TypeError("'batches' is not a list")
     read = tuple(_batched(entry, columns, sensitive) for entry in given)
     names = [name for entry in read for name in entry.columns]
     marks = [entry.batch for entry in read if entry.batch is not None]
@@ -120,16 +122,20 @@ def _batched(
     sizes = [len(sensitive[name].domain) for name in names]
     drawn = tuple(_batch(batch, sizes) for batch in entry["drawn"])
     numbers = [batch.number for batch in drawn]
-    if not drawn or numbers != sorted(set(numbers)):
-        raise ValueError("the numbers of batches do not rise")
     mark = entry["batch"]
     plain = {column.name: column.type for column in columns if column.role == "plain"}
-    if mark is None and len(drawn) != 1:
-        raise ValueError("several batches, and no column that tells them apart")
-    if mark is not None and (mark not in plain or kind_of(plain[mark]) != NUMBER):
-        raise ValueError("the column of batches is not a plain column of numbers")
-    if set(entry) != {"columns", "batch", "drawn"}:
-        raise ValueError("batches have an unknown field")
+    alone = mark is None and len(drawn) == 1
+    problems = [
+        (set(entry) != {"columns", "batch", "drawn"}, "batches have an unknown field"),
+        (not drawn or numbers != sorted(set(numbers)), "the numbers of batches do not rise"),
+        (
+            not alone and (mark not in plain or kind_of(plain[mark]) != NUMBER),
+            "the column of batches is not a plain column of numbers",
+        ),
+    ]
+    for wrong, what in problems:
+        if wrong:
+            raise ValueError(what)
     return BatchedColumns(names, mark, drawn)
 
 
@@ -137,26 +143,38 @@ def _batch(given: Mapping[str, Any], sizes: Sequence[int]) -> Batch:
     vectors = tuple(tuple(places) for places in given.get("vectors", ()))
     listed = {"counts": tuple(given["counts"]), "common": tuple(given.get("common", ()))}
     batch = Batch(**{**given, **listed, "vectors": vectors})
-    if not is_whole(batch.number, 1) or batch.groups not in GROUP_METHODS:
-        raise ValueError("the number or the groups of a batch cannot be right")
-    if not all(is_whole(count, 0) for count in batch.counts) or not any(batch.counts):
-        raise ValueError("the counts of a batch are not whole numbers, or all 0")
-    if len(sizes) == 1:
-        fits = not vectors and len(batch.counts) == sizes[0]
-    else:
-        fits = len(vectors) == len(sizes) and all(
-            len(places) == len(batch.counts)
-            and all(is_whole(place, 0) and place < size for place in places)
-            for places, size in zip(vectors, sizes, strict=True)
-        )
-    if not fits:
-        raise ValueError("the counts of a batch do not fit the values of its columns")
     effect = batch.design_effect
     number = isinstance(effect, int | float) and not isinstance(effect, bool)
-    if not number or not 1 <= effect < math.inf:
-        raise ValueError("the design effect of a batch cannot be right")
-    common = batch.common
-    known = all(is_whole(place, 0) and place < sizes[0] for place in common)
-    if common and not (known and len(set(common)) == len(common) and batch.groups == "mixed"):
-        raise ValueError("the common values of a batch cannot be right")
+    counts = all(is_whole(count, 0) for count in batch.counts) and any(batch.counts)
+    problems = [
+        (not is_whole(batch.number, 1), "the number of a batch"),
+        (batch.groups not in GROUP_METHODS, "the groups of a batch"),
+        (not counts or not _fits(batch, sizes), "the counts of a batch"),
+        (not number or not 1 <= effect < math.inf, "the design effect of a batch"),
+        (not _common_fits(batch, sizes[0]), "the common values of a batch"),
+    ]
+    for wrong, what in problems:
+        if wrong:
+            raise ValueError(f"{what} cannot be right")
     return batch
+
+
+def _fits(batch: Batch, sizes: Sequence[int]) -> bool:
+    """Whether there is a count for each value, or for each vector of values."""
+    if len(sizes) == 1:
+        return not batch.vectors and len(batch.counts) == sizes[0]
+    return len(batch.vectors) == len(sizes) and all(
+        len(places) == len(batch.counts) and _places(places, size)
+        for places, size in zip(batch.vectors, sizes, strict=True)
+    )
+
+
+def _common_fits(batch: Batch, size: int) -> bool:
+    different = len(set(batch.common)) == len(batch.common)
+    return not batch.common or (
+        batch.groups == "mixed" and different and _places(batch.common, size)
+    )
+
+
+def _places(places: Sequence[object], size: int) -> bool:
+    return all(isinstance(place, int) and is_whole(place, 0) and place < size for place in places)

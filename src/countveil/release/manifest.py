@@ -290,18 +290,11 @@ def _build(content: dict[str, Any]) -> Manifest:
         "statement": tuple(_listed(content, "statement")),
         "report": None if "report" not in content else ReportFile(**content["report"]),
     }
-    if {"together", "about"} & set(content):
-        from countveil.release.special_columns import read_about, read_together
+    if {"together", "about", "batches", "ledger"} & set(content):
+        # Loaded only where a release says such things of itself.
+        from countveil.release.special_columns import read_more
 
-        rest["about"] = None if "about" not in content else read_about(content["about"])
-        if "together" in content:
-            rest["together"] = read_together(content["together"], sensitive)
-    if {"batches", "ledger"} & set(content):
-        # Loaded only where values were drawn at different times.
-        from countveil.release.batches import read_batches, read_mark
-
-        rest["batches"] = read_batches(_listed(content, "batches"), columns, sensitive)
-        rest["ledger"] = None if "ledger" not in content else read_mark(content["ledger"])
+        rest |= read_more(content, columns, sensitive)
     if "preparation" in content:
         rest["preparation"] = Preparation.from_json(content["preparation"], list(types))
     _texts(content["written_by"], content["randomness"], *rest["statement"])

@@ -14,12 +14,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from countveil.maths.guarantees.odds import epsilon_of, largest_odds
+from countveil.release.batches import read_batches, read_mark
 from countveil.release.manifest import (
     MOST_ABOUT,
     About,
     CaseFigures,
     ClassEdges,
     OddsBound,
+    PublishedColumn,
     SensitiveColumn,
 )
 from countveil.release.values import decode_value, encode_value
@@ -40,6 +42,24 @@ def read_special(entry: Mapping[str, Any], type_name: str, domain: Sequence[Any]
         raise ValueError("'confirmed' is not true, or the values are not declared")
     if "cases" in entry:
         fields["cases"] = _cases(entry, len(domain))
+    return fields
+
+
+def read_more(
+    content: Mapping[str, Any],
+    columns: Sequence[PublishedColumn],
+    sensitive: Mapping[str, SensitiveColumn],
+) -> dict[str, Any]:
+    """What only some releases say of themselves; ValueError says what cannot be right."""
+    fields: dict[str, Any] = {}
+    if "about" in content:
+        fields["about"] = read_about(content["about"])
+    if "together" in content:
+        fields["together"] = read_together(content["together"], sensitive)
+    if "batches" in content:
+        fields["batches"] = read_batches(content["batches"], columns, sensitive)
+    if "ledger" in content:
+        fields["ledger"] = read_mark(content["ledger"])
     return fields
 
 

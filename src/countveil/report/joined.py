@@ -131,8 +131,8 @@ class JoinedColumns(RepeatingColumn):
         middle = int(self.counts[self.counts.size // 2])
         return next(item for item in self.published.items() if item[1] == middle)
 
-    def section(self) -> Section:
-        """What is promised for combinations, and what each of some tells."""
+    def section(self, unit: str = "rows") -> Section:
+        """What is promised for combinations, and what each of some tells; `unit` is counted."""
         shares = self.counts / self.rows
         true_share = random_belief(float((shares**2).sum()), self.ell)
         table = [
@@ -163,7 +163,7 @@ class JoinedColumns(RepeatingColumn):
         return Section(
             f"Columns together: {self.name}",
             [said],
-            ("combination", "rows", "share", "standard error", "belief", "odds times"),
+            ("combination", unit, "share", "standard error", "belief", "odds times"),
             table,
             after=[margins],
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -212,3 +213,17 @@ def _entries(entry: Any) -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+def in_shell(query: str) -> str:
+    """One shell argument, in readable double quotes where nothing in it is special to them."""
+    if any(char in query for char in "$`\\!"):
+        return shlex.quote(query)
+    escaped = query.replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def in_python(query: str) -> str:
+    """The same as a text of Python."""
+    plain = "\\" not in query and '"""' not in query and not query.endswith('"')
+    return f'"""{query}"""' if plain else repr(query)

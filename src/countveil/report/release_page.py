@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import heapq
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from countveil.report.board import (
     other_columns,
 )
 from countveil.report.guarantee_sections import Protected, guarantee_sections
-from countveil.report.page import Section, json_for_people, page
+from countveil.report.page import Section, in_python, in_shell, json_for_people, page
 
 if TYPE_CHECKING:
     from countveil.report.joined import JoinedColumns, PublishedVectors
@@ -48,9 +47,12 @@ _HOW = (
 )
 _OTHERWISE = (
     "The last lines say what the release holds, whether it is as it was published, and what ell "
-    "promises; put your own count, number of rows, share and error into them. Counting the rows of "
-    "the Parquet files yourself gives published values: over the whole table that is the estimate, "
-    "but within a condition on other columns it is far too even. countveil corrects it."
+    "promises; put your own count, number of rows, share and error into them."
+)
+_COUNTING = (
+    "Counting the rows of the Parquet files yourself gives published values: over the whole table "
+    "that is the estimate, but within a condition on other columns it is far too even. countveil "
+    "corrects it."
 )
 
 _PUBLIC_VERDICT = (
@@ -60,6 +62,10 @@ _PUBLIC_VERDICT = (
 )
 _GUESSED = (
     "Somebody who can guess a value from the other columns learns more than the figures above say."
+)
+_SEVERAL_ROWS = (
+    "Persons have several rows. Those with the same protected value are one case, and publish "
+    "alike. Counts and figures on this page are of cases; countveil estimates counts of rows."
 )
 _RARE = "For a rare value the published value of a row is a strong hint."
 _SECOND = "A second release of the same people would break the protection."
@@ -76,8 +82,9 @@ def release_page(
     `plain` says what unchanged columns hold, as they are published, `together` which combinations
     are published of columns that share one draw.
     """
+    counts, unit = _counts(manifest, published)
     columns = [
-        _protected(name, entry, manifest.rows, published[name])
+        _protected(name, entry, sum(counts[name].values()), counts[name])
         for name, entry in manifest.sensitive.items()
     ]
     joined = _joined(manifest, together)
@@ -90,22 +97,33 @@ def release_page(
         title,
         [
             _columns(manifest, codebook),
-            *(_values(column) for column in columns),
-            *(column.section() for column in joined),
+            *(_values(column, unit) for column in columns),
+            *(column.section(unit) for column in joined),
             Section("The promise and its limits", manifest.statement, leads=True),
             *_stands_for(manifest),
             *guarantee_sections(columns, joined),
-            _questions(manifest, columns, joined),
+            _questions(manifest, columns, joined, unit),
             _manifest(manifest),
         ],
         warning=_SEEDED if manifest.randomness == "seeded" else "",
         lead=f"Protected: {names}. {_drawn(manifest)}, so whose value is whose is uncertain, and "
         f"so are small counts that combine a protected column with others. Large counts can be "
-        f"estimated well, and how many rows of the whole table have a value is "
+        f"estimated well, and how many {unit} of the whole table have a value is "
         f"{_whole_counts(manifest)}. Query it with countveil, which gives estimates of the true "
         f"counts with their errors.",
-        board=_board(manifest, columns, joined, codebook),
+        board=_board(manifest, columns, joined, codebook, unit),
     )
+
+
+def _counts(
+    manifest: Manifest, published: Mapping[str, Mapping[Any, int]]
+) -> tuple[Mapping[str, Mapping[Any, int]], str]:
+    """What the figures of the page are made of: rows, or cases where persons have several rows."""
+    if not manifest.batches and all(e.cases is None for e in manifest.sensitive.values()):
+        return published, "rows"
+    from countveil.release.case_counts import cases_of
+
+    return cases_of(manifest, published), "cases"
 
 
 def _called(columns: Sequence[Protected], joined: Sequence[JoinedColumns]) -> str:
@@ -161,7 +179,7 @@ def _joined(manifest: Manifest, together: Sequence[PublishedVectors]) -> list[Jo
 
     return [
         JoinedColumns.from_vectors(
-            vectors, manifest.sensitive[vectors.columns[0]].ell, manifest.rows
+            vectors, manifest.sensitive[vectors.columns[0]].ell, int(vectors.counts.sum())
         )
         for vectors in together
     ]
@@ -172,6 +190,7 @@ def _board(
     columns: Sequence[Protected],
     joined: Sequence[JoinedColumns],
     codebook: Sequence[CodebookEntry],
+    unit: str,
 ) -> Board:
     """The first page. Its figures follow from what is published and from ell."""
     about = manifest.about
@@ -192,6 +211,7 @@ def _board(
         [
             *([_SEEDED] if manifest.randomness == "seeded" else []),
             *(note for column in [*joined, *columns] for note in column.notes),
+            *([_SEVERAL_ROWS] if unit == "cases" else []),
             *_public_points(manifest),
         ],
         codebook,
@@ -231,7 +251,7 @@ def _stands_for(manifest: Manifest) -> list[Section]:
     return [Section("What published values stand for", said, HEADER, rows)] if rows else []
 
 
-def _values(column: Protected) -> Section:
+def _values(column: Protected, unit: str) -> Section:
     first = heapq.nlargest(_LISTED, column.published.items(), key=lambda item: item[1])
     noised = column.estimate(0) != 0
     rows = []
@@ -242,18 +262,18 @@ def _values(column: Protected) -> Section:
         share = f"{estimate / column.rows:.1%}"
         rows.append((published_text(value), count, *shown, error, share))
     left = len(column.published) - len(rows)
-    more = f" The other {left:,} values are published by fewer rows each." if left else ""
+    more = f" The other {left:,} values are published by fewer {unit} each." if left else ""
     said = (
-        "How many rows publish a value, and the estimate of how many had it before the noise, with "
-        "its standard error."
+        f"How many {unit} publish a value, and the estimate of how many had it before the noise, "
+        f"with its standard error."
         if noised
-        else "How many rows publish a value is the estimate of how many have it, with this "
-        "standard error."
+        else f"How many {unit} publish a value is the estimate of how many have it, with this "
+        f"standard error."
     )
     return Section(
         f"Published counts: {column.name}",
         [f"{said}{more}"],
-        ("value", "rows", *(("estimate",) if noised else ()), "standard error", "share"),
+        ("value", unit, *(("estimate",) if noised else ()), "standard error", "share"),
         rows,
     )
 
@@ -266,13 +286,13 @@ def published_text(value: Any) -> str:
 
 
 def _questions(
-    manifest: Manifest, columns: Sequence[Protected], joined: Sequence[JoinedColumns]
+    manifest: Manifest, columns: Sequence[Protected], joined: Sequence[JoinedColumns], unit: str
 ) -> Section:
     """How to query the release: shell and Python, each line ready to run."""
     queries = [*_queries(manifest, columns), *_pair_queries(joined)]
-    shell = [f"countveil query . {_in_shell(query)}" for query in queries]
+    shell = [f"countveil query . {in_shell(query)}" for query in queries]
     python = ["import countveil as cv", "", 'release = cv.open(".")']
-    python += [f"print(release.sql({_in_python(query)}))" for query in queries]
+    python += [f"print(release.sql({in_python(query)}))" for query in queries]
     first = columns[0]
     _, count = first.median
     share = max(first.estimate(count), 1) / first.rows
@@ -296,7 +316,7 @@ def _questions(
             "\n".join(python),
             f"countveil show .\ncountveil verify .\n{privacy}\n{utility}",
         ],
-        after=[_OTHERWISE],
+        after=[f"{_OTHERWISE} {_COUNTING}" if unit == "rows" else _OTHERWISE],
     )
 
 
@@ -354,19 +374,6 @@ def _plain(text: Any) -> bool:
 def _quoted(name: str) -> str:
     escaped = name.replace('"', '""')
     return f'"{escaped}"'
-
-
-def _in_shell(query: str) -> str:
-    """One shell argument, in readable double quotes where nothing in it is special to them."""
-    if any(char in query for char in "$`\\!"):
-        return shlex.quote(query)
-    escaped = query.replace('"', '\\"')
-    return f'"{escaped}"'
-
-
-def _in_python(query: str) -> str:
-    plain = "\\" not in query and '"""' not in query and not query.endswith('"')
-    return f'"""{query}"""' if plain else repr(query)
 
 
 def _manifest(manifest: Manifest) -> Section:

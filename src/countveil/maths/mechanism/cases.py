@@ -29,7 +29,7 @@ _MOST_ROUNDS = 200
 
 @dataclass(frozen=True, slots=True)
 class PublishedCases:
-    """`values` has what each case publishes; `crowded` cases are in a group with their person."""
+    """`values` has what each case publishes; `crowded` cases share a group with their person."""
 
     values: Numbers
     crowded: int
@@ -102,12 +102,8 @@ def _separated(
     kinds = exchangeable[cases]
     by_kind = np.argsort(kinds, kind="stable")
     ends = np.cumsum(np.bincount(kinds))
-    crowded = np.zeros(0, np.int64)
+    present, crowded = _present(group * n_persons + persons[cases])
     for _ in range(_MOST_ROUNDS):
-        present = group * n_persons + persons[cases]
-        order = np.argsort(present, kind="stable")
-        present = present[order]
-        crowded = order[1:][present[1:] == present[:-1]]
         if not crowded.size:
             break
         first = (ends - np.bincount(kinds))[kinds[crowded]]
@@ -119,7 +115,20 @@ def _separated(
         fits = ~_among(comes, present) & ~_among(goes, present)
         here, there = _apart(crowded[fits], other[fits], group)
         cases[here], cases[there] = cases[there], cases[here]
+        present, crowded = _present(group * n_persons + persons[cases])
     return _Groups(cases, groups.starts), int(crowded.size)
+
+
+def _present(keys: Numbers) -> tuple[Numbers, Numbers]:
+    """Who is in which group, sorted, and the places of all who are there twice.
+
+    Any of them may leave: another one's value may be too rare to change places.
+    """
+    order = np.argsort(keys, kind="stable")
+    present = keys[order]
+    twice = np.zeros(keys.size + 1, bool)
+    twice[1:-1] = present[1:] == present[:-1]
+    return present, order[twice[1:] | twice[:-1]]
 
 
 def _among(keys: Numbers, known: Numbers) -> NDArray[np.bool_]:
