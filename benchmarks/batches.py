@@ -114,7 +114,9 @@ def report(table: pa.Table, number: int, left: bool, options: argparse.Namespace
         column = drawn_column("occ", values, batch, ell=options.ell, seed=seed)
         rows = who_stays(values, batch, seed) if left else np.arange(values.size)
         release = batched_release(plain, [column], rows)
-        measure(release, column, plain, values, rows, list(predicates(plain, options.predicates)), sums)
+        measure(
+            release, column, plain, values, rows, list(predicates(plain, options.predicates)), sums
+        )
         if number > 1:
             alone += by_batch(release, values[rows], batch[rows])
     errors = " | ".join(f"{np.mean(e):.3f}" for e in sums.error)
@@ -167,9 +169,7 @@ def by_batch(release: Release, values: Codes, batch: Codes) -> list[bool]:
 def speed(table: pa.Table, ell: int) -> None:
     """Seconds of four kinds of questions, with 1 and with 24 batches."""
     plain, values = values_of(table)
-    texts = [
-        f"({c}) AND occ = 'o{n % 50:03d}'" for n, c in enumerate(predicates(plain, 1_000, 7))
-    ]
+    texts = [f"({c}) AND occ = 'o{n % 50:03d}'" for n, c in enumerate(predicates(plain, 1_000, 7))]
     questions: dict[str, Callable[[Release], Any]] = {
         "count": lambda r: r.count("Age > 40 AND Gender = 1", occ="o003"),
         "GROUP BY plain": lambda r: r.sql(

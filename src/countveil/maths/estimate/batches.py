@@ -115,7 +115,7 @@ def added(parts: Iterable[tuple[Likelihood, Floats]], shape: tuple[int, ...]) ->
 def _likelihood(sums: Sequence[Floats], expected: Floats, unknown: Floats) -> Likelihood:
     """From sums over batches: linear ones times what is expected, squared ones times its square."""
     estimate, constant, linear, square, size, step = sums
-    divisor = np.maximum(expected, 1e-300)
+    divisor = np.where(expected > 0, expected, 1.0)
     spread = unknown_spread(estimate, expected, unknown)
     return Likelihood(
         np.where(np.isnan(spread), np.nan, estimate),
@@ -123,7 +123,7 @@ def _likelihood(sums: Sequence[Floats], expected: Floats, unknown: Floats) -> Li
         linear / divisor,
         square / divisor**2,
         size,
-        step / np.maximum(size, 1e-300),
+        step / np.where(size > 0, size, 1.0),
     ).widened(np.nan_to_num(spread))
 
 
