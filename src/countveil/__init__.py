@@ -7,6 +7,7 @@ The names, in the order of the flow:
 - `advise`         which ell: accuracy and protection, tried out on the table itself
 - `guarantee`      what an ell promises about large and small counts
 - `publish`        turn a table into a release (the publisher's side)
+- `Ledger`         what was published about whom, so that it can be published again
 - `verify`         is a release still what was published?
 - `open`           open a release (the analyst's side), giving a
 - `Release`        which answers questions: `.sql(...)`, `.count(...)`; each answer is an
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from countveil.maths.guarantees.guarantee import guarantee
     from countveil.publishing.advise.advise import advise
     from countveil.publishing.advise.inspect import inspect
+    from countveil.publishing.ledger.ledger import Ledger
     from countveil.publishing.publish import publish
     from countveil.release.verify import verify
     from countveil.synthetic import generate
@@ -43,6 +45,7 @@ __version__ = "0.1.0"
 __all__ = [
     "CountveilError",
     "Estimate",
+    "Ledger",
     "Release",
     "__version__",
     "advise",
@@ -59,6 +62,7 @@ __all__ = [
 # Where each name lives.
 _MODULES = {
     "Estimate": "countveil.maths.estimate",
+    "Ledger": "countveil.publishing.ledger.ledger",
     "Release": "countveil.asking.release",
     "advise": "countveil.publishing.advise.advise",
     "audit": "countveil.auditing.audit",

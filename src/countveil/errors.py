@@ -7,6 +7,7 @@
     │   └── UnsafeError             publishing it would reveal who somebody is, or a true value
     ├── SettingsError               options that contradict each other or the data
     ├── TargetError                 the place for the release cannot be written
+    ├── LedgerError                 a ledger that is lost, old, damaged or that of other releases
     ├── ReleaseError                a folder that is not, or is no longer, a sound release
     ├── QueryError                  SQL that is not supported, or asks for what is not there
     ├── EngineError                 what runs elsewhere, such as a cluster, failed
@@ -68,6 +69,10 @@ class SettingsError(CountveilError):
 
 class TargetError(CountveilError):
     """The place where the release should go cannot be used."""
+
+
+class LedgerError(CountveilError):
+    """A ledger cannot be used: it is lost, old, damaged, or does not fit what is published."""
 
 
 class ReleaseError(CountveilError):

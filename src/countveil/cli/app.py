@@ -21,6 +21,7 @@ from countveil.cli.commands import (
     generate,
     guarantee,
     inspect,
+    ledger,
     publish,
     query,
     recipe,
@@ -45,6 +46,7 @@ for module in (
 ):  # fmt: skip
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
 app.add_typer(recipe.app, name="recipe")
+app.add_typer(ledger.app, name="ledger")
 app.add_typer(guarantee.app, name="guarantee")
 
 

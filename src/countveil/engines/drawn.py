@@ -7,7 +7,7 @@ them, as `SourceTable.publish` takes it. Must not know: any engine library, how 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +33,8 @@ class DrawnCases:
 
     `vectors` are the cases: the values of the column `person` and of `columns` that occur together.
     `published` has, for each of the columns, the place of the value that every case publishes.
-    `crowded` cases share a group with another case of their person.
+    `crowded` cases share a group with another case of their person. Where cases were drawn at
+    different times, the new column `batch` says when: `batches` has its number for every case.
     """
 
     person: str
@@ -41,6 +42,17 @@ class DrawnCases:
     vectors: Vectors
     published: Sequence[NDArray[np.int64]]
     crowded: int = 0
+    batch: str | None = None
+    batches: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def only(self, chosen: NDArray[np.bool_]) -> DrawnCases:
+        """Some of the cases."""
+        return replace(
+            self,
+            vectors=self.vectors.only(chosen),
+            published=[places[chosen] for places in self.published],
+            batches=self.batches[chosen] if self.batches.size else self.batches,
+        )
 
 
 @dataclass(frozen=True, slots=True)

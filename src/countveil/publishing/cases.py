@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ from countveil.tables.progress import Progress
 Numbers = NDArray[np.int64]
 
 # Values with fewer cases share one figure: of very few, it could be that of a single person.
-_FEWEST_CASES = 20
+FEWEST_CASES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,25 @@ class Cases:
     places: tuple[Numbers, ...]
 
     @classmethod
-    def of(cls, source: SourceTable, person: str, columns: tuple[str, ...]) -> Cases:
-        """Find them."""
-        vectors = source.vectors((person, *columns))
+    def of(
+        cls,
+        source: SourceTable,
+        person: str,
+        columns: tuple[str, ...],
+        without: Numbers | None = None,
+    ) -> Cases:
+        """Find them, in all rows but those with the numbers `without`."""
+        vectors = source.vectors((person, *columns), without)
         (_, *places), sizes = vectors.columns, vectors.sizes[1:]
         if len(columns) == 1:
             return cls(person, columns, vectors, places[0], (np.arange(sizes[0]),))
         keys, values = np.unique(vector_keys(places, sizes), return_inverse=True)
         known = tuple(place.astype(np.int64) for place in np.unravel_index(keys, sizes))
         return cls(person, columns, vectors, values, known)
+
+    def only(self, chosen: NDArray[np.bool_]) -> Cases:
+        """Some of the cases."""
+        return replace(self, vectors=self.vectors.only(chosen), values=self.values[chosen])
 
     @property
     def n_values(self) -> int:
@@ -103,12 +113,14 @@ class Cases:
 
 def find_cases(source: SourceTable, person: str, protecting: Protecting) -> Mapping[str, Cases]:
     """The cases of every set of columns that has one draw, by the first of its columns."""
+    check_cases(protecting)
+    return {names[0]: Cases.of(source, person, names) for names in protecting.draws}
+
+
+def check_cases(protecting: Protecting) -> None:
+    """Refuse what is not possible for cases."""
     for name, choice in protecting.columns.items():
         _check(name, choice)
-    joined = {name for names in protecting.together for name in names}
-    apart = [(name,) for name in protecting.columns if name not in joined]
-    sets = [*protecting.together, *apart]
-    return {names[0]: Cases.of(source, person, names) for names in sets}
 
 
 def _check(name: str, choice: ColumnSettings) -> None:
@@ -173,7 +185,7 @@ def rows_per_case(drawn: DrawnCases, values: Sequence[Any]) -> Mapping[Any, floa
     rows, published = drawn.vectors.counts, drawn.published[0]
     cases = np.bincount(published, minlength=len(values))
     in_rows = np.bincount(published, rows, len(values))
-    few = cases < _FEWEST_CASES
+    few = cases < FEWEST_CASES
     rare = _rare_mean(in_rows[few], cases[few], drawn)
     return {
         values[place]: rare if few[place] else _rounded(in_rows[place], cases[place])
@@ -193,7 +205,7 @@ def cases_per_vector(drawn: DrawnCases) -> tuple[list[Numbers], Numbers]:
     cases = np.bincount(number, minlength=keys.size)
     rows = np.bincount(number, drawn.vectors.counts, keys.size)
     told = np.ones(keys.size, np.int64)
-    few = cases < _FEWEST_CASES
+    few = cases < FEWEST_CASES
     for place in np.flatnonzero(~few).tolist():
         told[place] = round(rows[place] / _rounded(rows[place], cases[place]))
     if few.any():
@@ -213,20 +225,27 @@ def mean_rows(drawn: DrawnCases) -> float:
 def design_effect(drawn: DrawnCases) -> float:
     """By how much rows of a case that publish alike raise the variance of a count of rows.
 
-    Rounded up, so that no interval becomes too short.
+    Rounded as the other figures are, but up, so that no interval becomes too short.
     """
     rows = drawn.vectors.counts.astype(np.float64)
-    return math.ceil(float((rows**2).sum() / rows.sum()) * 10) / 10
+    effect = float((rows**2).sum() / rows.sum())
+    unit = _unit(effect, rows.size)
+    return math.ceil(effect / unit) * unit
 
 
 def _rare_mean(rows: NDArray[Any], cases: NDArray[Any], drawn: DrawnCases) -> float:
     """The one number for values with few cases."""
-    if cases.sum() < _FEWEST_CASES:
+    if cases.sum() < FEWEST_CASES:
         return mean_rows(drawn)
     return _rounded(rows.sum(), cases.sum())
 
 
 def _rounded(rows: float, cases: float) -> float:
     mean = float(rows) / float(cases)
-    unit = 2.0 ** math.floor(math.log2(mean / (2 * math.sqrt(cases))))
+    unit = _unit(mean, cases)
     return max(1.0, round(mean / unit) * unit)
+
+
+def _unit(figure: float, cases: float) -> float:
+    """In which steps a figure of so many cases is published, a power of two."""
+    return 2.0 ** math.floor(math.log2(figure / (2 * math.sqrt(cases))))

@@ -87,7 +87,7 @@ def count_values(
         check_number_of_values(name, histogram)
         if name not in bounded:
             changed = name in {*shaping.prepared, *prepared.recoded.labels} - {*shaping.domain}
-            common[name] = _checked_common(name, histogram, settings[name], rows, changed=changed)
+            common[name] = checked_common(name, histogram, settings[name], rows, changed=changed)
     left_out = np.zeros(0, np.int64)
     if over:
         left_out = randomness.stream("residue").choose(over, source.facts.rows)
@@ -99,7 +99,7 @@ def count_values(
     noised = add_noise(histograms, settings, randomness)
     for name, noise in noised.items():
         after = Histogram(histograms[name].values, noise.counts)
-        common[name] = _checked_common(name, after, settings[name], None, "after the noise ")
+        common[name] = checked_common(name, after, settings[name], None, "after the noise ")
     return Counted(source.facts.rows - over, histograms, left_out, _not_empty(common), noised)
 
 
@@ -116,13 +116,13 @@ def _count_cases(source: SourceTable, person: str, protecting: Protecting) -> Co
             check_number_of_values(name, histograms[name])
             of_cases = Histogram(histograms[name].values, one.counts_of(column))
             settings = protecting.columns[name]
-            common[name] = _checked_common(name, of_cases, settings, None, "among cases ")
+            common[name] = checked_common(name, of_cases, settings, None, "among cases ")
     return Counted(
         source.facts.rows, histograms, np.zeros(0, np.int64), _not_empty(common), cases=cases
     )
 
 
-def _checked_common(
+def checked_common(
     name: str,
     histogram: Histogram,
     settings: ColumnSettings,

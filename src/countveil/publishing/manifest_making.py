@@ -8,9 +8,11 @@ the release goes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import countveil
+from countveil.maths.groups import ColumnSettings
 from countveil.maths.guarantees import guarantee_table, statement
 from countveil.publishing.prepare import PreparedTable
 from countveil.publishing.settings import Protecting
@@ -30,6 +32,7 @@ from countveil.tables.recode import value_text
 if TYPE_CHECKING:
     from countveil.engines.drawn import DrawnCases
     from countveil.maths.guarantees.special import SpecialColumn, StatedOdds
+    from countveil.publishing.again.written import Continued
     from countveil.release.batches import BatchedColumns
 
 
@@ -45,41 +48,38 @@ def make_manifest(
     cases: Sequence[DrawnCases] = (),
     seeded: bool,
     about: About | None = None,
+    continued: Continued | None = None,
 ) -> Manifest:
     """Everything that the release says about itself; the draft adds its files."""
     common, gammas = common or {}, gammas or {}
     changes = () if preparation is None else preparation.sentences()
     bounds = _odds_bounds(gammas, prepared, protecting)
-    domains = {
-        name: _domain(list(published[name]), prepared.domains.get(name))
-        for name in protecting.columns
+    drawn_values = {
+        name: list(counts) if continued is None else continued.published(name)
+        for name, counts in published.items()
     }
-    figures = _case_figures(
-        [drawn for drawn in cases if len(drawn.columns) == 1], prepared, domains
-    )
-    batches = _vector_cases([drawn for drawn in cases if len(drawn.columns) > 1], prepared, domains)
+    domains = {
+        name: _domain(drawn_values[name], prepared.domains.get(name)) for name in protecting.columns
+    }
+    figures, batches = _about_cases(cases, prepared, domains, continued)
     sensitive = {
-        name: SensitiveColumn(
-            settings.ell,
-            settings.groups,
-            settings.residue,
-            domain=domains[name],
-            guarantee=_guarantee(settings.ell, rows, bounds.get(name), prepared.domains.get(name)),
-            declared=name in prepared.domains,
-            classes=_class_edges(prepared.recoded.classes.get(name)),
-            class_values=prepared.class_values.get(name),
-            common=common.get(name, ()),
-            odds=bounds.get(name),
-            confirmed=name in prepared.confirmed,
-            cases=figures.get(name),
-        )
+        name: _sensitive_column(name, rows, prepared, settings, domains[name], bounds.get(name))
         for name, settings in protecting.columns.items()
     }
+    sensitive = {
+        name: replace(
+            entry,
+            common=_named_common(common.get(name, ()), entry.domain),
+            cases=figures.get(name),
+        )
+        for name, entry in sensitive.items()
+    }
+    more = () if continued is None else continued.columns
     columns = tuple(
         PublishedColumn(
             column.name, column.type, "sensitive" if column.name in sensitive else "plain"
         )
-        for column in prepared.roles.published
+        for column in [*prepared.roles.published, *more]
     )
     counted = _counted(published, domains, figures, batches)
     return Manifest(
@@ -96,7 +96,7 @@ def make_manifest(
                 changes,
                 _special(protecting, common, counted, sensitive),
                 [*_together(protecting, counted), *_confirmed(sensitive)],
-                _several_rows(counted, protecting) if cases else "",
+                _about_persons(counted, protecting, continued, batches) if cases else (),
             )
         ),
         preparation=preparation,
@@ -105,7 +105,35 @@ def make_manifest(
         weight=prepared.weight,
         together=protecting.together,
         batches=batches,
+        ledger=None if continued is None else continued.mark,
     )
+
+
+def _sensitive_column(
+    name: str,
+    rows: int,
+    prepared: PreparedTable[Any],
+    settings: ColumnSettings,
+    domain: tuple[Any, ...],
+    odds: OddsBound | None,
+) -> SensitiveColumn:
+    return SensitiveColumn(
+        settings.ell,
+        settings.groups,
+        settings.residue,
+        domain=domain,
+        guarantee=_guarantee(settings.ell, rows, odds, prepared.domains.get(name)),
+        declared=name in prepared.domains,
+        classes=_class_edges(prepared.recoded.classes.get(name)),
+        class_values=prepared.class_values.get(name),
+        odds=odds,
+        confirmed=name in prepared.confirmed,
+    )
+
+
+def _named_common(common: Sequence[Any], domain: Sequence[Any]) -> tuple[Any, ...]:
+    """The common values that were drawn, as nearly always all of them are."""
+    return tuple(value for value in common if value in domain)
 
 
 def _odds_bounds(
@@ -119,6 +147,20 @@ def _odds_bounds(
         )
         for name, gamma in gammas.items()
     }
+
+
+def _about_cases(
+    cases: Sequence[DrawnCases],
+    prepared: PreparedTable[Any],
+    domains: Mapping[str, Sequence[Any]],
+    continued: Continued | None,
+) -> tuple[dict[str, CaseFigures], tuple[BatchedColumns, ...]]:
+    """What the release says of cases: of each column, and where that is not enough, of batches."""
+    if continued is not None:
+        return {}, continued.batches(domains)
+    apart = [drawn for drawn in cases if len(drawn.columns) == 1]
+    joined = [drawn for drawn in cases if len(drawn.columns) > 1]
+    return _case_figures(apart, prepared, domains), _vector_cases(joined, prepared, domains)
 
 
 def _case_figures(
@@ -177,11 +219,20 @@ def _counted(
     return counted_in_cases(published, domains, figures, batches)
 
 
-def _several_rows(counted: Mapping[str, Mapping[Any, int]], protecting: Protecting) -> str:
+def _about_persons(
+    counted: Mapping[str, Mapping[Any, int]],
+    protecting: Protecting,
+    continued: Continued | None,
+    batches: Sequence[BatchedColumns],
+) -> list[str]:
+    """What is promised where persons have several rows, or come in several releases."""
     from countveil.maths.guarantees.several_rows import several_rows
 
     cases = {name: sum(counts.values()) for name, counts in counted.items()}
-    return several_rows(cases, protecting.together)
+    about = several_rows(cases, protecting.together)
+    if continued is None:
+        return [about]
+    return [about, continued.promise(batches)]
 
 
 def _together(protecting: Protecting, counted: Mapping[str, Mapping[Any, int]]) -> list[str]:

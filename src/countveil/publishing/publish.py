@@ -50,6 +50,9 @@ def publish(
     progress: Progress | None = None,
     memory: str | int | None = None,
     spill: str | os.PathLike[str] | None = None,
+    ledger: str | os.PathLike[str] | None = None,
+    ledger_key: str | os.PathLike[str] | None = None,
+    hold: bool = False,
     private_report: str | os.PathLike[str] | None = None,
     output_format: str = "parquet",
     rows_per_file: int | None = None,
@@ -88,6 +91,9 @@ def publish(
     combined, reveal more than either allows: `again=True` says that nobody else has ever had the
     other one, or that it is about other people. It is needed too where a release beside `to` seems
     to be of the same people.
+    With a `ledger` (`Ledger.init`) and a `person`, the release continues earlier ones: known cases
+    publish what they did, new ones are drawn as a batch. If these are too few or too much alike,
+    `hold=True` lets them wait. `ledger_key` is the file with its key, if that is not beside it.
     `private_report` is an HTML file for you only: the truth beside what was published.
     `dry_run=True` does everything but publish. What comes back has the `manifest`, `rows`,
     `columns` and `ell` of what would be published, and answers no questions; print it.
@@ -120,7 +126,8 @@ def publish(
     writing = Writing.of(
         to, force=force, again=again, dry_run=dry_run, output_format=output_format,
         rows_per_file=rows_per_file, sign=sign, private_report=private_report,
-        title=title, contact=contact, recipe=recipe,
+        title=title, contact=contact, recipe=recipe, ledger=ledger, ledger_key=ledger_key,
+        hold=hold,
     )  # fmt: skip
     shaping = shaping.seeded(seed)
     done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=chosen)

@@ -9,12 +9,11 @@ Must not know: how an engine reads, how groups are formed, how a draw is made.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.drawn import Drawn
@@ -23,29 +22,25 @@ from countveil.errors import SettingsError, option
 from countveil.maths.mechanism import PublishedTable
 from countveil.publishing.counting import Counted, count_values, draw, published_counts
 from countveil.publishing.manifest_making import make_manifest
-from countveil.publishing.prepare import (
-    LocalPreparedTable,
-    PreparedTable,
-    prepare,
-)
+from countveil.publishing.prepare import LocalPreparedTable, PreparedTable, prepare
 from countveil.publishing.safety import fineness_sentence
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
-from countveil.release import MANIFEST_NAME, Manifest, Preparation
+from countveil.release import MANIFEST_NAME, About, Manifest, Preparation
 from countveil.release.draft import ReleaseDraft, WrittenFile, check_not_input
 from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
-from countveil.report.whole_file import PendingFile, check_file, pending_file, write_file
-from countveil.tables import Column, Reading, Shaping, input_files
+from countveil.report.whole_file import PendingFile, check_file
+from countveil.tables import Reading, Shaping, input_files
 from countveil.tables.encoded.survey import ValueRange
 from countveil.tables.levels import MergedValues
 from countveil.tables.progress import Progress
 
 if TYPE_CHECKING:
     from countveil.publishing.advise.linkability import Linkability
+    from countveil.publishing.again.session import LedgerSession
+    from countveil.publishing.again.written import Continued, NewBatch
     from countveil.report.joined import PublishedVectors
-
-_PRIVATE_REPORT = "the private report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +49,8 @@ class Publication:
 
     `odds` are sentences for the publisher: what seeing a value published is worth.
     `merged` has the rare values that were given one label. They are for the publisher alone, and
-    not part of the release. `linkability` is advice, where it was asked for.
+    not part of the release. `linkability` is advice, where it was asked for. `batches` are those
+    of a release that continues earlier ones.
     """
 
     folder: str
@@ -67,6 +63,7 @@ class Publication:
     odds: Sequence[str] = ()
     merged: Sequence[MergedValues] = ()
     linkability: Linkability | None = None
+    batches: Sequence[NewBatch] | None = None
 
 
 def run_publish(
@@ -91,9 +88,15 @@ def run_publish(
     _check_possible(engine, reading, writing, inputs, k)
     randomness = Randomness(protecting.seed)
     # The target comes first, so that nobody waits for one that cannot be written.
-    with engine.open_draft(
-        writing.to, force=writing.force, again=writing.again, dry_run=writing.dry_run
-    ) as draft:
+    with (
+        _ledger_session(writing, engine, shaping) as session,
+        engine.open_draft(
+            writing.to,
+            force=writing.force,
+            again=writing.again or (session is not None and session.continues_target),
+            dry_run=writing.dry_run,
+        ) as draft,
+    ):
         check_not_input(Path(writing.to.removeprefix("file://")), "the release", inputs)
         stages("reading", 0, 0)
         reading = _with_spill(replace(reading, progress=stages), engine, draft)
@@ -101,49 +104,96 @@ def run_publish(
         prepared = prepare(
             source, protecting.ell_unless_bounded, shaping, protecting.together, cases=engine.local
         )
-        columns = prepared.roles.published
         linkability = None if k is None else _linkability(prepared, shaping, k)
-        if not writing.plain:
-            check_kept([(column.name, column.type) for column in columns], writing.format)
-        _check_first(engine, prepared, protecting, writing, shaping.recoded)
-        counted = count_values(prepared, protecting, shaping, randomness)
-        associated = _about_associated(source, protecting, counted)
-        tables, drawn = draw(source, counted, protecting, randomness, stages)
-        published = published_counts(counted, tables)
-        seeded = randomness.seeded
-        manifest = make_manifest(
-            counted.rows, prepared, protecting, published, _recorded(prepared, reading, shaping),
-            common=counted.common_values(), gammas=counted.gammas(), cases=drawn.cases,
-            seeded=seeded, about=writing.about,
-        )  # fmt: skip
-        drawing = Drawing(
-            prepared, protecting, counted, tables, drawn, manifest, randomness, stages
-        )
-        if draft is not None:
-            written = drawing.publish(columns, draft.data)
-            private = None if writing.private_report is None else drawing.private_page(written)
-            files = [(file.path.name, file.rows) for file in _in_format(written, writing)]
-            manifest = replace(manifest, files=draft.listed(files))
-            plain = _plain_values(engine, prepared, counted)
-            report = draft.add_report(
-                release_page(manifest, published, plain, drawing.combinations())
+        _check_first(engine, prepared, protecting, writing, shaping.recoded, session)
+        preparation = _recorded(prepared, reading, shaping)
+        work = (randomness, stages)
+        if session is None:
+            counted = count_values(prepared, protecting, shaping, randomness)
+            tables, drawn = draw(source, counted, protecting, randomness, stages)
+        else:
+            counted, tables, drawn = session.count_and_draw(
+                prepared, protecting, shaping, preparation, work
             )
-            with _pending_report(writing, private) as pending:
-                draft.commit(replace(manifest, report=report), before_commit, writing.sign)
-                if pending is not None:
-                    pending.put_in_place()
+        associated = _about_associated(source, protecting, counted)
+        continued = None if session is None else session.continued
+        drawing = Drawing(
+            prepared, protecting, counted, tables, drawn, preparation, continued, *work
+        )
+        manifest = drawing.manifest(writing.about)
+        if not writing.plain:
+            check_kept([(each.name, each.type) for each in manifest.columns], writing.format)
+        if draft is not None:
+            plain = _plain_values(engine, prepared, counted)
+            finished = _Finishing(draft, session, before_commit)
+            manifest = _write(drawing, manifest, finished, writing, plain)
         elif writing.private_report is not None:
-            with tempfile.TemporaryDirectory(prefix="trial-", dir=reading.spill) as folder:
-                written = drawing.publish(columns, folder)
-                page = drawing.private_page(written, trial=True)
-            write_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
-    dropped = int(counted.left_out.size)
+            # Loaded only where a private report is wanted.
+            from countveil.publishing.private_report import write_trial
+
+            write_trial(drawing, manifest, writing.private_report, reading.spill)
+    said = [*prepared.warnings, *associated, *_about_crowded(drawn)]
     return Publication(
-        writing.to, counted.rows, dropped, protecting.ell, seeded,
-        [*prepared.warnings, *associated, *_about_crowded(drawn)], manifest,
-        _about_odds(prepared, protecting),
-        prepared.recoded.merged, linkability,
+        writing.to, counted.rows, int(counted.left_out.size), protecting.ell,
+        manifest.randomness == "seeded", [*said, *(session.warnings if session else ())],
+        manifest, _about_odds(prepared, protecting), prepared.recoded.merged, linkability,
+        None if session is None else session.batches,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Finishing:
+    """A draft, the ledger that changes with it, and what is called when only renaming is left."""
+
+    draft: ReleaseDraft
+    session: LedgerSession | None
+    before: Callable[[], None] | None
+
+    def commit(self, manifest: Manifest, writing: Writing, pending: PendingFile | None) -> None:
+        """Put the release in its place, and the private report after it."""
+        with self._committing(manifest.rows) as before:
+            self.draft.commit(manifest, before, writing.sign)
+            if pending is not None:
+                pending.put_in_place()
+
+    def _committing(
+        self, rows: int
+    ) -> contextlib.AbstractContextManager[Callable[[], None] | None]:
+        if self.session is None:
+            return contextlib.nullcontext(self.before)
+        return self.session.committing(Path(self.draft.data).parent, rows, self.before)
+
+
+def _write(
+    drawing: Drawing,
+    manifest: Manifest,
+    finishing: _Finishing,
+    writing: Writing,
+    plain: Mapping[str, ValueRange],
+) -> Manifest:
+    """Write the rows, the pages and the manifest, and put the release in its place."""
+    draft = finishing.draft
+    written = drawing.publish(draft.data)
+    private = _private_page(drawing, written, manifest, writing)
+    files = [(file.path.name, file.rows) for file in _in_format(written, writing)]
+    manifest = replace(manifest, files=draft.listed(files))
+    page = release_page(manifest, drawing.published, plain, drawing.combinations())
+    manifest = replace(manifest, report=draft.add_report(page))
+    with private as pending:
+        finishing.commit(manifest, writing, pending)
+    return manifest
+
+
+def _private_page(
+    drawing: Drawing, written: Sequence[WrittenFile], manifest: Manifest, writing: Writing
+) -> contextlib.AbstractContextManager[PendingFile | None]:
+    """The private report, written but not yet in its place: it appears with the release."""
+    if writing.private_report is None:
+        return contextlib.nullcontext()
+    # Loaded only where a private report is wanted.
+    from countveil.publishing.private_report import pending_report
+
+    return pending_report(drawing, written, manifest, writing.private_report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +208,29 @@ class Drawing:
     counted: Counted
     tables: Mapping[str, PublishedTable]
     drawn: Drawn
-    manifest: Manifest
+    preparation: Preparation | None
+    continued: Continued | None
     randomness: Randomness
     stages: TimedStages
 
-    def publish(self, columns: Sequence[Column], folder: str | Path) -> Sequence[WrittenFile]:
+    @property
+    def published(self) -> Mapping[str, Mapping[Any, int]]:
+        """For each column, how many rows publish each value."""
+        return published_counts(self.counted, self.tables)
+
+    def manifest(self, about: About | None) -> Manifest:
+        """What the release says about itself, without its files."""
+        seeded = self.randomness.seeded or (self.continued is not None and self.continued.seeded)
+        return make_manifest(
+            self.counted.rows, self.prepared, self.protecting, self.published, self.preparation,
+            common=self.counted.common_values(), gammas=self.counted.gammas(),
+            cases=self.drawn.cases, seeded=seeded, about=about, continued=self.continued,
+        )  # fmt: skip
+
+    def publish(self, folder: str | Path) -> Sequence[WrittenFile]:
         """Deal every row one of the values that were drawn, shuffle all rows, write them."""
+        more = () if self.continued is None else self.continued.columns
+        columns = [*self.prepared.roles.published, *more]
         return self.prepared.source.publish(columns, self.drawn, self.randomness, folder)
 
     def combinations(self) -> Sequence[PublishedVectors]:
@@ -171,20 +238,9 @@ class Drawing:
         if not self.protecting.together:
             return ()
         # Loaded only where columns are published together.
-        from countveil.publishing.columns_together import published_vectors, vectors_of_cases
+        from countveil.publishing.columns_together import all_published_vectors
 
-        values = {name: histogram.values for name, histogram in self.counted.histograms.items()}
-        return [
-            *(published_vectors(joint, values) for joint in self.drawn.together),
-            *(vectors_of_cases(one, values) for one in self.drawn.cases if len(one.columns) > 1),
-        ]
-
-    def private_page(self, written: Sequence[WrittenFile], *, trial: bool = False) -> str:
-        """The truth beside what is published, for the publisher alone."""
-        # Loaded only where a private report is wanted.
-        from countveil.publishing.private_report import private_report
-
-        return private_report(self, written, trial=trial)
+        return all_published_vectors(self.drawn, self.counted.histograms)
 
 
 def _about_odds(prepared: PreparedTable[SourceTable], protecting: Protecting) -> list[str]:
@@ -203,6 +259,17 @@ def _about_crowded(drawn: Drawn) -> list[str]:
     from countveil.publishing.cases import about_crowded
 
     return [about_crowded(cases) for cases in drawn.cases if cases.crowded]
+
+
+def _ledger_session(
+    writing: Writing, engine: Engine, shaping: Shaping
+) -> contextlib.AbstractContextManager[LedgerSession | None]:
+    """The ledger of a publication, open, if it has one."""
+    if writing.ledger is None:
+        return contextlib.nullcontext()
+    from countveil.publishing.again.session import open_session
+
+    return open_session(writing.ledger, writing, engine, shaping)
 
 
 def _linkability(prepared: PreparedTable[SourceTable], shaping: Shaping, k: int) -> Linkability:
@@ -244,27 +311,11 @@ def _check_possible(
     """No output replaces an input; and some work cannot be done where rows are elsewhere."""
     if writing.private_report is not None:
         check_file(
-            writing.private_report,
-            _PRIVATE_REPORT,
-            force=writing.force,
-            again=False,
-            inputs=inputs,
-            outside=Path(writing.to),
-        )
-    local_only = {
-        "private_report": writing.private_report is not None,
-        "memory": reading.memory is not None,
-        "spill": reading.spill is not None,
-        "output_format": not replace(writing, rows_per_file=None).plain,
-        "rows_per_file": writing.rows_per_file is not None,
-        "k": k is not None,
-    }
-    for name, given in local_only.items():
-        if given and not engine.local:
-            raise SettingsError(
-                f"{option(name)} is for tables on this machine; it cannot be used with "
-                f"{option('engine', 'spark')}. Leave it out."
-            )
+            writing.private_report, "the private report", force=writing.force, again=False,
+            inputs=inputs, outside=Path(writing.to),
+        )  # fmt: skip
+    if not engine.local:
+        writing.check_elsewhere(memory=reading.memory, spill=reading.spill, k=k)
 
 
 def _check_first(
@@ -273,20 +324,28 @@ def _check_first(
     protecting: Protecting,
     writing: Writing,
     recoded: Sequence[str],
+    session: LedgerSession | None,
 ) -> None:
     """Stop if a release of the same people lies beside the new one. A seeded one is a trial."""
-    roles = prepared.roles
+    if session is not None and writing.private_report is not None:
+        raise SettingsError(
+            f"{option('private_report')} measures one draw, and a release of a ledger holds values "
+            f"that were drawn at different times. Leave it out."
+        )
     target = Path(writing.to.removeprefix("file://"))
     if writing.again or protecting.seed is not None or not target.parent.is_dir():
         return
     if any(target.parent.glob(f"*/{MANIFEST_NAME}")):
         from countveil.publishing.safety.same_people import check_not_published_before
 
-        drops = any(choice.residue == "drop" for choice in protecting.columns.values())
-        slack = max(protecting.ell.values()) if drops else 0
-        changed = {*roles.sensitive, *recoded}
-        plain = [column for column in roles.published if column.name not in changed]
-        check_not_published_before(prepared.source, plain, target, slack, local=engine.local)
+        changed = {*prepared.roles.sensitive, *recoded}
+        plain = [column for column in prepared.roles.published if column.name not in changed]
+        drops = [one.ell for one in protecting.columns.values() if one.residue == "drop"]
+        slack = max(drops, default=0)
+        ledger = None if session is None else session.book.id
+        check_not_published_before(
+            prepared.source, plain, target, slack, local=engine.local, ledger=ledger
+        )
 
 
 def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) -> Reading:
@@ -312,15 +371,6 @@ def _in_format(written: Sequence[WrittenFile], writing: Writing) -> Sequence[Wri
     from countveil.engines.local.output_formats import rewrite
 
     return rewrite(written, writing.format, writing.rows_per_file)
-
-
-def _pending_report(
-    writing: Writing, page: str | None
-) -> contextlib.AbstractContextManager[PendingFile | None]:
-    """The private report, written but not yet in its place: it appears with the release."""
-    if writing.private_report is None or page is None:
-        return contextlib.nullcontext()
-    return pending_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
 
 
 class TimedStages:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from countveil.errors import SettingsError
+from countveil.errors import SettingsError, option
 from countveil.maths.groups import ColumnSettings
 from countveil.release import MOST_ABOUT, About, Signer
 from countveil.release.values import PARQUET
@@ -79,6 +79,12 @@ class Protecting:
         return cls(columns, seed, sets)
 
     @property
+    def draws(self) -> list[tuple[str, ...]]:
+        """The sets of columns that have one draw each."""
+        joined = {name for names in self.together for name in names}
+        return [*self.together, *((name,) for name in self.columns if name not in joined)]
+
+    @property
     def names(self) -> list[str]:
         """The sensitive columns."""
         return list(self.columns)
@@ -98,6 +104,35 @@ class Protecting:
 
 
 @dataclass(frozen=True, slots=True)
+class LedgerFiles:
+    """A ledger and its key. With `hold`, new cases that cannot be drawn yet wait."""
+
+    path: Path
+    key: Path
+    hold: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        ledger: str | os.PathLike[str] | None,
+        key: str | os.PathLike[str] | None,
+        *,
+        hold: bool,
+    ) -> LedgerFiles | None:
+        """From what a caller may write; the key lies beside the ledger if nothing is said."""
+        if ledger is None:
+            for name, given in (("hold", hold or None), ("ledger_key", key)):
+                if given is not None:
+                    raise SettingsError(f"{option(name)} goes with {option('ledger')}.")
+            return None
+        # Loaded only where there is a ledger.
+        from countveil.publishing.ledger.keys import default_key
+
+        path = Path(ledger)
+        return cls(path, default_key(path) if key is None else Path(key), hold)
+
+
+@dataclass(frozen=True, slots=True)
 class Writing:
     """Where the release is written, and how.
 
@@ -105,7 +140,8 @@ class Writing:
     with `again` alone.
     `private_report` is a file for the publisher's page: the truth beside what is published.
     `inputs` are files that are read for it, and never written to. `about` is what
-    the release is called and whom to ask, for its readers.
+    the release is called and whom to ask, for its readers. With a `ledger`, the release continues
+    those that the ledger knows.
     """
 
     to: str
@@ -118,6 +154,7 @@ class Writing:
     private_report: Path | None = None
     inputs: tuple[Path, ...] = ()
     about: About | None = None
+    ledger: LedgerFiles | None = None
 
     def __post_init__(self) -> None:
         if self.rows_per_file is not None and self.rows_per_file < 1:
@@ -138,8 +175,13 @@ class Writing:
         title: str = "",
         contact: str = "",
         recipe: str | os.PathLike[str] | None = None,
+        ledger: str | os.PathLike[str] | None = None,
+        ledger_key: str | os.PathLike[str] | None = None,
+        hold: bool = False,
     ) -> Writing:
         """From what a caller may write; the file with the key is read here."""
+        files = LedgerFiles.of(ledger, ledger_key, hold=hold)
+        private = () if files is None else (files.path, files.key)
         return cls(
             os.fspath(to),
             force,
@@ -149,9 +191,25 @@ class Writing:
             rows_per_file,
             None if sign is None else Signer.from_file(Path(sign)),
             None if private_report is None else Path(private_report),
-            tuple(Path(file) for file in (sign, recipe) if file is not None),
+            tuple(Path(file) for file in (sign, recipe, *private) if file is not None),
             about_today(title, contact) if title or contact else None,
+            files,
         )
+
+    def check_elsewhere(self, **others: object) -> None:
+        """Refuse what is for tables on this machine; `others` are options of reading."""
+        options = {
+            "private_report": self.private_report,
+            "output_format": None if self.format == PARQUET else self.format,
+            "rows_per_file": self.rows_per_file,
+            **others,
+        }
+        for name, given in options.items():
+            if given is not None:
+                raise SettingsError(
+                    f"{option(name)} is for tables on this machine; it cannot be used with "
+                    f"{option('engine', 'spark')}. Leave it out."
+                )
 
     @property
     def plain(self) -> bool:

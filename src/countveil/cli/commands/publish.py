@@ -113,6 +113,31 @@ def command(
             "--dry-run", help="Do everything but publish, and say what would be published."
         ),
     ] = False,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger",
+            metavar="FILE",
+            help="Continue the releases of this private ledger (countveil ledger init): known "
+            "cases publish what they did, only new ones are drawn. Needs --person.",
+        ),
+    ] = None,
+    ledger_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger-key",
+            metavar="KEYFILE",
+            help="The key of the ledger; by default FILE.key beside it.",
+        ),
+    ] = None,
+    hold: Annotated[
+        bool,
+        typer.Option(
+            "--hold",
+            help="With --ledger: new cases that are too few, or too much alike, for groups wait "
+            "for a later release, all of them.",
+        ),
+    ] = False,
     k: KOption = None,
     sign: Annotated[
         Path | None,
@@ -190,7 +215,7 @@ def command(
         writing = Writing.of(
             to, force=force, again=again, dry_run=dry_run, output_format=output_format,
             rows_per_file=rows_per_file, sign=sign, private_report=private_report,
-            title=title, contact=contact,
+            title=title, contact=contact, ledger=ledger, ledger_key=ledger_key, hold=hold,
         )  # fmt: skip
         done = run_publish(
             table, protecting, writing, reading=reading, shaping=shape.seeded(seed), engine=chosen,
@@ -211,8 +236,7 @@ def _print_done(done: Publication, seconds: float, private_report: Path | None) 
     protected = ", ".join(f"{name} (ell {ell})" for name, ell in done.ell.items())
     print(visible(f"Published {done.rows:,} rows to {done.folder} in {seconds:.1f} s."))
     print(f"Protected: {visible(protected)}.")
-    if done.dropped:
-        print(f"Dropped: {done.dropped} rows, so that a multiple of ell is left.")
+    _print_left_out(done, "Dropped: {} rows, so that a multiple of ell is left.")
     if done.seeded:
         print_paragraph(
             "SEEDED: this release was drawn with a seed and is for experiments only. Anybody who "
@@ -222,6 +246,16 @@ def _print_done(done: Publication, seconds: float, private_report: Path | None) 
     if private_report is not None:
         print(visible(f"For you only, because it shows true counts: {private_report}"))
     print(visible(f"Next: {command_name()} {_next_step(done.folder)}"))
+
+
+def _print_left_out(done: Publication, sentence: str) -> None:
+    """Rows that were dropped; with a ledger, known and new cases."""
+    for batch in done.batches or ():
+        known = f"{batch.known:,} known cases of {', '.join(batch.columns)}"
+        new = f"{batch.new:,} new ones in batch {batch.number}" if batch.new else "no new ones"
+        print(visible(f"Ledger: {known}, {new}."))
+    if done.dropped and done.batches is None:
+        print(sentence.format(done.dropped))
 
 
 def _print_for_publisher(done: Publication) -> None:
@@ -247,8 +281,7 @@ def _print_plan(done: Publication, private_report: Path | None) -> None:
     print_manifest(done.manifest)
     for sentence in done.odds:
         print_paragraph(sentence)
-    if done.dropped:
-        print(f"{done.dropped} rows would be dropped, so that a multiple of ell is left.")
+    _print_left_out(done, "{} rows would be dropped, so that a multiple of ell is left.")
     if private_report is not None:
         print(visible(f"For you only, with the figures of a trial: {private_report}"))
     _print_for_publisher(done)
@@ -260,9 +293,12 @@ def _as_text(done: Publication, seconds: float, style: Format) -> str:
         "release": done.folder,
         "rows": done.rows,
         "ell": dict(done.ell),
-        "dropped": done.dropped,
+        "dropped": done.dropped if done.batches is None else 0,
         "seconds": seconds,
     }
+    if done.batches is not None and style is Format.JSON:
+        summary["on_hold"] = done.dropped
+        summary["batches"] = [asdict(batch) for batch in done.batches]
     # What only the publisher may see, where there is something of it.
     merged = {values.column: dict(values.rows) for values in done.merged}
     if style is Format.JSON:

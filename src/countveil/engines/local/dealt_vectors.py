@@ -46,8 +46,11 @@ class Dealt(Protocol):
         """What each column publishes, by what was dealt."""
 
 
-def dealt_vectors(drawn: Drawn, randomness: Randomness) -> list[Dealt]:
-    """Whole vectors, then cases."""
+def dealt_vectors(drawn: Drawn, randomness: Randomness, table: SurveyedTable) -> list[Dealt]:
+    """Whole vectors, then cases; the table gets a column that says when cases were drawn."""
+    for cases in drawn.cases:
+        if cases.batch is not None:
+            table.add_column(cases.batch, np.unique(cases.batches).tolist())
     return [
         *(
             _DealtVectors(joint, Dealer(joint.table, randomness.stream("deal", *joint.columns)))
@@ -94,15 +97,20 @@ class _DealtCases:
     """Columns that publish the same in all rows of a case: their codes are the numbers of cases."""
 
     def __init__(self, cases: DrawnCases) -> None:
-        self.names, self._cases = cases.columns, cases
+        self._cases = cases
         self.read = (cases.person, *cases.columns)
+        self._places = dict(zip(cases.columns, cases.published, strict=True))
+        self._sizes = dict(zip(cases.columns, cases.vectors.sizes[1:], strict=True))
+        if cases.batch is not None:
+            numbers, self._places[cases.batch] = np.unique(cases.batches, return_inverse=True)
+            self._sizes[cases.batch] = numbers.size
+        self.names = tuple(self._places)
 
     def published(self) -> dict[str, NDArray[np.bool_]]:
         """Which values will be published, by column."""
-        sizes = self._cases.vectors.sizes[1:]
         return {
-            name: np.bincount(places, minlength=size) > 0
-            for name, size, places in zip(self.names, sizes, self._cases.published, strict=True)
+            name: np.bincount(places, minlength=self._sizes[name]) > 0
+            for name, places in self._places.items()
         }
 
     def codes(
@@ -117,7 +125,7 @@ class _DealtCases:
 
     def places(self, codes: NDArray[Any]) -> Iterator[tuple[str, NDArray[Any]]]:
         """What each column publishes, by case."""
-        for name, places in zip(self.names, self._cases.published, strict=True):
+        for name, places in self._places.items():
             yield name, places[codes]
 
 

@@ -69,7 +69,7 @@ def publish_rows(
         # Loaded only where columns are published together, or persons have several rows.
         from countveil.engines.local.dealt_vectors import dealt_vectors
 
-        dealt += dealt_vectors(drawn, randomness)
+        dealt += dealt_vectors(drawn, randomness, table)
     stream = randomness.stream("shuffle")
     table.survey(names)
     fields = {field.name: field for field in table.published_schema}
@@ -168,7 +168,8 @@ class _Packer:
     def _packed(self, span: Span) -> Rows:
         """The rows of a span that are published, with the sensitive values that they are dealt."""
         layout = self.layout
-        names = list(dict.fromkeys([*layout.packed, *layout.raw, *self._read]))
+        as_they_are = (name for name in layout.packed if name not in self._sensitive)
+        names = list(dict.fromkeys([*as_they_are, *layout.raw, *self._read]))
         encoded = self._table.encoded(span, names)
         left_out = rows_inside(span, self._without)
         codes = [each.codes(self._table, encoded, left_out) for each in self._dealt]

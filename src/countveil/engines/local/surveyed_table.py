@@ -33,6 +33,7 @@ class SurveyedTable:
     def __init__(self, blocks: Blocks, most_kept: int, progress: Progress | None = None) -> None:
         self._blocks = blocks
         self.surveys: dict[str, Survey] = {}
+        self._added: list[str] = []
         self.progress: Progress = progress or (lambda _stage, _done, _total: None)
         self._most_kept = most_kept
         self._kept_bytes = 0
@@ -65,7 +66,12 @@ class SurveyedTable:
         """Names and types as they will be published: a recoded column is text."""
         recoded = {name: survey.kind for name, survey in self.surveys.items()}
         fields = [(field.name, recoded.get(field.name, field.type)) for field in self.schema]
-        return pa.schema(fields)
+        return pa.schema([*fields, *((name, self.surveys[name].kind) for name in self._added)])
+
+    def add_column(self, name: str, numbers: Sequence[int]) -> None:
+        """A column that the source does not have, with these numbers; its rows are dealt."""
+        self.surveys[name] = Survey.of_numbers(name, numbers)
+        self._added.append(name)
 
     def counted(self, names: Sequence[str]) -> dict[str, Survey]:
         """Surveys with the values of these columns and their counts, whatever the types."""

@@ -30,14 +30,14 @@ def statement(
     changes: Sequence[str] = (),
     special: Sequence[SpecialColumn] = (),
     together: Sequence[str] = (),
-    several_rows: str = "",
+    persons: Sequence[str] = (),
 ) -> list[str]:
     """The statement for a release, one paragraph per item; each begins with what it is about.
 
     `changes` are sentences about what was done to the table before; `special` has the columns
     whose groups may hold a value more than once, `together` paragraphs about columns that were
-    published together, and about lists of values. `several_rows` is the paragraph about persons who
-    have them; `published` then counts cases.
+    published together, and about lists of values. `persons` are paragraphs about persons with
+    several rows or in several releases; `published` then counts cases.
     """
     named = {column.name for column in special}
     plain = {name: ell for name, ell in ells.items() if name not in named}
@@ -50,7 +50,7 @@ def statement(
     )
     protected = (
         f"Who is protected, against whom. The unit of protection is one "
-        f"{'case' if several_rows else 'row: a person, if every person has one row'}. The "
+        f"{'case' if persons else 'row: a person, if every person has one row'}. The "
         "adversary may know the method, the program, ell and this release; "
         "every unprotected value of everybody, and so whose row is whose; the share of each "
         "protected value in the population; and the true protected values of other people. He "
@@ -63,12 +63,12 @@ def statement(
         "somebody who has to guess the grouping learns nothing from a published value."
         f"{_of(noised)}"
     )
-    units = {name: sum(published[name]) if several_rows else rows for name in ells}
+    units = {name: sum(published[name]) if persons else rows for name in ells}
     before = [f"What was changed before. {' '.join(changes)}"] if changes else []
     return [
         done,
         *before,
-        *([several_rows] if several_rows else []),
+        *persons,
         protected,
         exactly,
         *together,
@@ -86,7 +86,7 @@ def statement(
             "publishing or losing the key, the seed, the groups or the source; several protected "
             "columns that are closely associated with each other (their evidence multiplies); "
             "another column, published here or known from elsewhere, that gives the protected "
-            f"value away{'' if several_rows else '; several rows of one person'}."
+            f"value away{'' if persons else '; several rows of one person'}."
         ),
     ]
 

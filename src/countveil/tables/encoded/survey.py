@@ -62,6 +62,14 @@ class Survey:
         self._n_dictionaries = 0
         self._text_bytes = 0
 
+    @classmethod
+    def of_numbers(cls, name: str, numbers: Sequence[int]) -> Survey:
+        """A column with these whole numbers, in order, and no row so far."""
+        survey = cls(name, pa.int64(), coded=True)
+        survey.values = pa.array(numbers, pa.int64())
+        survey.counts = np.zeros(len(numbers), np.int64)
+        return survey
+
     def add(self, batch: EncodedColumn) -> None:
         """Take the next batch into account."""
         if isinstance(batch, RawColumn):

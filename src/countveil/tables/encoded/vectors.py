@@ -32,6 +32,10 @@ class Vectors:
     keys: Places
     counts: Places
 
+    def only(self, chosen: NDArray[np.bool_]) -> Vectors:
+        """Some of them."""
+        return Vectors(self.sizes, self.keys[chosen], self.counts[chosen])
+
     @property
     def columns(self) -> list[Places]:
         """For each column, the place of every vector's value."""

@@ -1,0 +1,171 @@
+"""One publication with a ledger, from opening it to the moment when both are in agreement.
+
+Enters: the ledger's files, the prepared table, settings. Leaves: what is counted and drawn, what
+the release says of it, and a ledger that lists the release exactly if it is in its place. Must not
+know: how groups are formed, engines, SQL.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import cast
+
+from countveil.engines.contract import Engine, SourceTable
+from countveil.engines.drawn import Drawn
+from countveil.errors import LedgerError, ReleaseError, SettingsError, option
+from countveil.maths.mechanism import PublishedTable
+from countveil.publishing.again.continuing import Continuing
+from countveil.publishing.again.rules import check_rare, column_sets, rules_of
+from countveil.publishing.again.written import Continued, NewBatch, written_down
+from countveil.publishing.cases import check_cases
+from countveil.publishing.counting import Counted
+from countveil.publishing.ledger.agreement import one_step, resolve
+from countveil.publishing.ledger.book import Book, open_book
+from countveil.publishing.prepare import LocalPreparedTable, PreparedTable
+from countveil.publishing.settings import LedgerFiles, Protecting, Writing
+from countveil.randomness import Randomness
+from countveil.release.manifest import Manifest, read_manifest
+from countveil.release.preparation import Preparation
+from countveil.release.second_release import releases_beside
+from countveil.tables import Shaping
+from countveil.tables.progress import Progress
+
+
+@dataclass
+class LedgerSession:
+    """A ledger that is open for one publication.
+
+    `continued` is what the release says and adds, once it was drawn; `warnings` are sentences.
+    """
+
+    book: Book
+    files: LedgerFiles
+    target: Path
+    warnings: list[str] = field(default_factory=list)
+    continued: Continued | None = None
+
+    @property
+    def continues_target(self) -> bool:
+        """Whether the release at the target is one of this ledger, so that it may be replaced."""
+        with contextlib.suppress(ReleaseError):
+            mark = read_manifest(self.target).ledger
+            return mark is not None and mark.id == self.book.id
+        return False
+
+    def count_and_draw(
+        self,
+        prepared: PreparedTable[SourceTable],
+        protecting: Protecting,
+        shaping: Shaping,
+        preparation: Preparation | None,
+        work: tuple[Randomness, Progress],
+    ) -> tuple[Counted, dict[str, PublishedTable], Drawn]:
+        """What is counted and drawn; `preparation` is what the release says was done before."""
+        randomness, progress = work
+        steps = {} if preparation is None else preparation.as_json()
+        person = shaping.persons[0]
+        check_cases(protecting)
+        check_rare(shaping.rare, protecting.columns)
+        rules = {
+            columns: rules_of(columns, person, prepared.roles.published, steps)
+            for columns in protecting.draws
+        }
+        sets = column_sets(self.book, rules, protecting.ell, prepared.roles)
+        local = cast("LocalPreparedTable", replace(prepared, person=person))
+        continuing = Continuing(self.book, local, protecting, sets)
+        counted = continuing.count(hold=self.files.hold)
+        tables, drawn, drawn_sets = continuing.draw(counted, randomness, progress)
+        self.continued = written_down(continuing, drawn_sets, seeded=randomness.seeded)
+        self.warnings += about_batches(continuing, counted)
+        return counted, tables, drawn
+
+    @property
+    def batches(self) -> list[NewBatch]:
+        """What this release adds, for the publisher."""
+        return [] if self.continued is None else [each.new_batch for each in self.continued.sets]
+
+    @contextlib.contextmanager
+    def committing(
+        self, draft: Path, rows: int, before: Callable[[], None] | None
+    ) -> Iterator[Callable[[], None]]:
+        """Commit the draft inside, calling what this gives just before it is renamed."""
+        additions = [] if self.continued is None else self.continued.additions
+        with one_step(self.book, additions, rows, self.target) as writer:
+
+            def prepare() -> None:
+                if before is not None:
+                    before()
+                writer.prepare(draft)
+
+            yield prepare
+
+
+def about_batches(continuing: Continuing, counted: Counted) -> list[str]:
+    """Sentences for the publisher: who waits, and whether anybody was recognised."""
+    said = [
+        f"The new cases of {', '.join(columns.columns)} are too few, or too much alike, for "
+        f"groups: their rows are not in this release. Publish again when there are more."
+        for columns in continuing.on_hold
+    ]
+    if counted.left_out.size:
+        said.append(f"{counted.left_out.size:,} rows wait for a later release.")
+    strangers = [
+        each.columns
+        for each in continuing.cases
+        if each.columns in continuing.book.sets and each.new.all()
+    ]
+    said += [
+        f"Nobody in this table is known to the ledger: all cases of {', '.join(columns.columns)} "
+        f"are new. If these people were published before, their identifiers or values are written "
+        f"in another way now, and this release would draw them a second time."
+        for columns in strangers
+    ]
+    return said
+
+
+@contextlib.contextmanager
+def open_session(
+    files: LedgerFiles, writing: Writing, engine: Engine, shaping: Shaping
+) -> Iterator[LedgerSession]:
+    """The ledger of a publication, locked, and in agreement with its releases."""
+    if not engine.local:
+        raise SettingsError(
+            f"{option('ledger')} is for tables on this machine; it cannot be used with "
+            f"{option('engine', 'spark')}. A ledger changes with the release or not at all, and "
+            f"that cannot be kept where tasks are repeated and files appear one by one. Leave one "
+            f"of the two out."
+        )
+    if not shaping.persons:
+        raise SettingsError(
+            f"{option('ledger')} needs to know whose rows are whose: name the column that "
+            f"identifies persons with {option('person')}. It is not published."
+        )
+    target = Path(os.path.realpath(writing.to.removeprefix("file://")))
+    with open_book(files.path, files.key, write=not writing.dry_run) as book:
+        said = [] if writing.dry_run else resolve(book)
+        check_newest(book, target)
+        yield LedgerSession(book, files, target, said)
+
+
+def check_newest(book: Book, target: Path) -> None:
+    """Refuse a ledger that is older than the releases beside the target: a restored copy."""
+    newest = max((release.number for release in book.releases), default=0)
+    for place, manifest in _releases_at(target):
+        mark = manifest.ledger
+        if mark is not None and mark.id == book.id and mark.release > newest:
+            raise LedgerError(
+                f"The ledger {book.path} is older than {place}, which is release {mark.release} of "
+                f"it; it knows of {newest}. It seems to be a copy that was restored. Restore the "
+                f"newest one: with this one, people who were published since then would be drawn a "
+                f"second time."
+            )
+
+
+def _releases_at(target: Path) -> Iterator[tuple[Path, Manifest]]:
+    with contextlib.suppress(ReleaseError):
+        yield target, read_manifest(target)
+    yield from releases_beside(target)
