@@ -105,7 +105,7 @@ def run_publish(
             source, protecting.ell_unless_bounded, shaping, protecting.together, cases=engine.local
         )
         linkability = None if k is None else _linkability(prepared, shaping, k)
-        _check_first(engine, prepared, protecting, writing, shaping.recoded)
+        _check_first(engine, prepared, protecting, writing, shaping.recoded, session)
         preparation = _recorded(prepared, reading, shaping)
         work = (randomness, stages)
         if session is None:
@@ -325,6 +325,7 @@ def _check_first(
     protecting: Protecting,
     writing: Writing,
     recoded: Sequence[str],
+    session: LedgerSession | None,
 ) -> None:
     """Stop if a release of the same people lies beside the new one. A seeded one is a trial."""
     if prepared.person is not None and writing.private_report is not None:
@@ -342,7 +343,8 @@ def _check_first(
         plain = [column for column in prepared.roles.published if column.name not in changed]
         drops = [one.ell for one in protecting.columns.values() if one.residue == "drop"]
         slack = max(drops, default=0)
-        check_not_published_before(prepared.source, plain, target, slack, local=engine.local)
+        ours = None if session is None else session.book.id
+        check_not_published_before(prepared.source, plain, target, slack, ours, local=engine.local)
 
 
 def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) -> Reading:

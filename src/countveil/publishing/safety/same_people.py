@@ -26,10 +26,21 @@ _MOST_COLUMNS = 4
 
 
 def check_not_published_before(
-    source: SourceTable, plain: Sequence[Column], target: Path, slack: int, *, local: bool
+    source: SourceTable,
+    plain: Sequence[Column],
+    target: Path,
+    slack: int,
+    ledger: str | None,
+    *,
+    local: bool,
 ) -> None:
-    """Stop if a release beside the target has the same people, give or take `slack` rows."""
+    """Stop if a release beside the target has the same people, give or take `slack` rows.
+
+    Releases of the `ledger` with this name are continued, not drawn a second time.
+    """
     for folder, manifest in releases_beside(target):
+        if manifest.ledger is not None and manifest.ledger.id == ledger:
+            continue
         dropped = [entry.ell for entry in manifest.sensitive.values() if entry.residue == "drop"]
         few = max([slack, *dropped])
         if manifest.randomness == "seeded" or abs(manifest.rows - source.facts.rows) > few:
