@@ -45,6 +45,7 @@ def publish(
     seed: int | None = None,
     force: bool = False,
     again: bool = False,
+    record: bool = True,
     dry_run: bool = False,
     sign: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -87,7 +88,8 @@ def publish(
     A release in `to` is replaced with `force` and `again`. Two releases of the same people,
     combined, reveal more than either allows: `again=True` says that nobody else has ever had the
     other one, or that it is about other people. It is needed too where a release beside `to` seems
-    to be of the same people.
+    to be of the same people. A private record beside `to`, with hashes of who was published, makes
+    it warn where they were published before; `record=False` keeps and reads none.
     `private_report` is an HTML file for you only: the truth beside what was published.
     `dry_run=True` does everything but publish. What comes back has the `manifest`, `rows`,
     `columns` and `ell` of what would be published, and answers no questions; print it.
@@ -120,7 +122,7 @@ def publish(
     writing = Writing.of(
         to, force=force, again=again, dry_run=dry_run, output_format=output_format,
         rows_per_file=rows_per_file, sign=sign, private_report=private_report,
-        title=title, contact=contact, recipe=recipe,
+        title=title, contact=contact, recipe=recipe, record=record,
     )  # fmt: skip
     shaping = shaping.seeded(seed)
     done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=chosen)

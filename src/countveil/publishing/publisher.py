@@ -43,6 +43,7 @@ from countveil.tables.progress import Progress
 
 if TYPE_CHECKING:
     from countveil.publishing.advise.linkability import Linkability
+    from countveil.publishing.publications.record import Recording
     from countveil.report.joined import PublishedVectors
 
 _PRIVATE_REPORT = "the private report"
@@ -106,6 +107,7 @@ def run_publish(
         if not writing.plain:
             check_kept([(column.name, column.type) for column in columns], writing.format)
         _check_first(engine, prepared, protecting, writing, shaping.recoded)
+        recording = _recording(engine, prepared, protecting, writing, shaping)
         counted = count_values(prepared, protecting, shaping, randomness)
         associated = _about_associated(source, protecting, counted)
         tables, drawn = draw(source, counted, protecting, randomness, stages)
@@ -140,8 +142,8 @@ def run_publish(
     dropped = int(counted.left_out.size)
     return Publication(
         writing.to, counted.rows, dropped, protecting.ell, seeded,
-        [*prepared.warnings, *associated], manifest, _about_odds(prepared, protecting),
-        prepared.recoded.merged, linkability,
+        [*prepared.warnings, *associated, *_record(recording, manifest, writing)], manifest,
+        _about_odds(prepared, protecting), prepared.recoded.merged, linkability,
     )  # fmt: skip
 
 
@@ -279,6 +281,35 @@ def _check_first(
         changed = {*roles.sensitive, *recoded}
         plain = [column for column in roles.published if column.name not in changed]
         check_not_published_before(prepared.source, plain, target, slack, local=engine.local)
+
+
+def _recording(
+    engine: Engine,
+    prepared: PreparedTable[SourceTable],
+    protecting: Protecting,
+    writing: Writing,
+    shaping: Shaping,
+) -> Recording | None:
+    """The record of what was published beside the target. A seeded release is a trial."""
+    if not writing.record or not engine.local or protecting.seed is not None:
+        return None
+    # Loaded only where a record is kept.
+    from countveil.publishing.publications.record import Recording
+
+    source = cast("LocalPreparedTable", prepared).source
+    recording = Recording(writing.to, source, next(iter(shaping.persons), None))
+    if not writing.dry_run:
+        recording.sketch()
+    return recording
+
+
+def _record(recording: Recording | None, manifest: Manifest, writing: Writing) -> list[str]:
+    """Add the publication to the record; warnings about earlier ones, and about the record."""
+    if recording is None:
+        return []
+    warnings = [] if writing.again or manifest.ledger is not None else recording.warnings()
+    problems = recording.problems() if writing.dry_run else recording.add(manifest)
+    return [*warnings, *problems]
 
 
 def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) -> Reading:

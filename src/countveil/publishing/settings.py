@@ -105,7 +105,8 @@ class Writing:
     with `again` alone.
     `private_report` is a file for the publisher's page: the truth beside what is published.
     `inputs` are files that are read for it, and never written to. `about` is what
-    the release is called and whom to ask, for its readers.
+    the release is called and whom to ask, for its readers. With `record`, the private record
+    beside the release is read and gets one more entry.
     """
 
     to: str
@@ -118,6 +119,7 @@ class Writing:
     private_report: Path | None = None
     inputs: tuple[Path, ...] = ()
     about: About | None = None
+    record: bool = True
 
     def __post_init__(self) -> None:
         if self.rows_per_file is not None and self.rows_per_file < 1:
@@ -138,6 +140,7 @@ class Writing:
         title: str = "",
         contact: str = "",
         recipe: str | os.PathLike[str] | None = None,
+        record: bool = True,
     ) -> Writing:
         """From what a caller may write; the file with the key is read here."""
         return cls(
@@ -151,6 +154,7 @@ class Writing:
             None if private_report is None else Path(private_report),
             tuple(Path(file) for file in (sign, recipe) if file is not None),
             about_today(title, contact) if title or contact else None,
+            record,
         )
 
     @property
