@@ -55,7 +55,11 @@ def publish(table: Any, to: Path, **options: Any) -> list[str]:
     return [str(warning.message) for warning in caught]
 
 
-KINDS = [{"person": "id", "drop": ()}, {"one_per": {"id": "any"}, "drop": ()}, {"drop": "id"}]
+KINDS: list[dict[str, Any]] = [
+    {"person": "id", "drop": ()},
+    {"one_per": {"id": "any"}, "drop": ()},
+    {"drop": "id"},
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -280,7 +284,7 @@ def test_the_file_of_somebody_else_is_left_alone(
 ) -> None:
     publish(people(0, 300), tmp_path / "first")
     somebody = os.geteuid() + 1
-    monkeypatch.setattr(record.os, "geteuid", lambda: somebody)
+    monkeypatch.setattr(os, "geteuid", lambda: somebody)
     before = (tmp_path / RECORD_NAME).read_bytes()
     (warning,) = publish(people(0, 330), tmp_path / "second")
     assert "it belongs to somebody else" in warning
@@ -309,11 +313,11 @@ cv.publish(people(first, first + 300), {"job": 3}, sys.argv[1], drop="id", keep=
 """
 
 
-def assert_all_recognised(folder: Path) -> None:
+def assert_all_recognised(folder: Path, releases: int) -> None:
     entries = entries_beside(folder / "x")
-    assert sorted(entry.release for entry in entries) == ["r0", "r1", "r2", "r3"]
+    assert sorted(entry.release for entry in entries) == [f"r{n}" for n in range(releases)]
     # All hashes are under the key that came first.
-    for number in range(4):
+    for number in range(releases):
         table = people(number * 1_000, number * 1_000 + 330)
         (warning,) = publish(table, folder / "y", dry_run=True)
         assert f"in 'r{number}'" in warning
@@ -326,7 +330,7 @@ def test_publishers_at_once_leave_an_entry_each(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(one, range(4)))
-    assert_all_recognised(tmp_path)
+    assert_all_recognised(tmp_path, 4)
 
 
 @pytest.mark.slow
@@ -334,10 +338,10 @@ def test_processes_at_once_leave_an_entry_each(tmp_path: Path) -> None:
     root = str(Path(__file__).parents[3])
     started = [
         subprocess.Popen([sys.executable, "-c", PUBLISH, tmp_path / f"r{n}", str(n * 1_000), root])
-        for n in range(4)
+        for n in range(2)
     ]
-    assert [process.wait(60) for process in started] == [0] * 4
-    assert_all_recognised(tmp_path)
+    assert [process.wait(300) for process in started] == [0] * 2
+    assert_all_recognised(tmp_path, 2)
 
 
 def test_a_key_that_another_publisher_brought_is_used(

@@ -80,14 +80,14 @@ def entries_beside(target: str | os.PathLike[str]) -> Sequence[Entry]:
     return read_record(_place_of(target).parent).entries
 
 
-def read_record(folder: Path) -> Record:
-    """The record of a folder; a new one if there is none."""
+def read_record(folder: Path, new_key: bytes = b"") -> Record:
+    """The record of a folder; a new one, with this key or a fresh one, if there is none."""
     path = folder / RECORD_NAME
     try:
         lines, mode = _lines(path)
         key = _key(lines[0] if lines else b"")
     except FileNotFoundError:
-        return Record(fresh_key())
+        return Record(new_key or fresh_key())
     except (OSError, _UnusableError) as error:
         why = (error.strerror or "it cannot be read") if isinstance(error, OSError) else str(error)
         return Record(None, (), f"{_named(path)} cannot be used: {why}. {_new_one(path)}")
@@ -145,7 +145,7 @@ class Recording:
         try:
             with _locked(folder):
                 # Another publication may have ended meanwhile.
-                record = read_record(folder)
+                record = read_record(folder, self._record.key or b"")
                 if record.key is not None:
                     sketch = self._sketch(record.key)
                     entry = _entry_of(self._release, manifest, sketch)
