@@ -7,6 +7,7 @@ they answer.
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from countveil.asking.release import Release
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from countveil.asking.series import ReleaseSeries
 
 Place = str | os.PathLike[str]
-Places = list[Place] | list[str] | tuple[Place, ...]
+Places = list[str] | list[Path] | list[Place] | tuple[Place, ...]
 
 
 @overload
