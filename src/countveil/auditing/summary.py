@@ -71,7 +71,8 @@ class Audit:
 
     `common` are values that may repeat in a group, and `promises` what the release says with which
     probability a published value is believed. Columns that are published `together` have figures of
-    their own under all their names; `odds` are the bounds of columns with noise.
+    their own under all their names; `odds` are the bounds of columns with noise. Where persons have
+    several rows, `cases` says how many cases were attacked in the place of rows.
     """
 
     rows: int
@@ -88,6 +89,7 @@ class Audit:
     promises: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     together: Sequence[Sequence[str]] = ()
     odds: Mapping[str, OddsBound] = field(default_factory=dict)
+    cases: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def exposure(self) -> dict[str, Exposure | None]:
@@ -123,8 +125,11 @@ class Audit:
             if self.planned
             else f"the release, {self.linked:,} rows linked by their non-sensitive values"
         )
-        sets = [f"{' and '.join(names)} are published together" for names in self.together]
-        return f"Attacked: {how}; {self.rows:,} rows, {'; '.join([protected, *sets])}."
+        more = [f"{' and '.join(names)} are published together" for names in self.together]
+        if self.cases:
+            listed = ", ".join(f"{number:,} of {name}" for name, number in self.cases.items())
+            more.append(f"persons have several rows, so cases were attacked as rows: {listed}")
+        return f"Attacked: {how}; {self.rows:,} rows, {'; '.join([protected, *more])}."
 
     def method(self, name: str) -> str:
         """How the groups of a column were formed."""
@@ -237,6 +242,7 @@ class Audit:
         return {
             "rows": self.rows,
             "linked": self.linked,
+            **({"cases": dict(self.cases)} if self.cases else {}),
             "ell": dict(self.ell),
             "groups": dict(self.groups),
             "common": {
