@@ -30,7 +30,12 @@ from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness, Stream
 from countveil.release import draft
 from countveil.tables import Shaping
-from tests.auditing import broken, test_bounded_odds_claims, test_together_claims
+from tests.auditing import (
+    broken,
+    test_bounded_odds_claims,
+    test_series_claims,
+    test_together_claims,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -381,6 +386,7 @@ def test_there_is_no_claim_that_nothing_trips(
     tripped = set().union(*(expected for _, expected in BROKEN.values()))
     for others in (test_together_claims.BROKEN, test_bounded_odds_claims.BROKEN):
         tripped |= set().union(*(broken_one[-1] for broken_one in others.values()))
+    tripped |= set().union(*(expected for _, expected in test_series_claims.BROKEN.values()))
     # Columns that were drawn apart.
     tripped |= test_together_claims.REAL
     told = {*sound_claims(table.slice(0, 4_500), tmp_path), *claims_by_method()}

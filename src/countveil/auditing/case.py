@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from countveil.auditing import linking
-from countveil.auditing.series.linked import LinkedSeries
 from countveil.auditing.target import Target
 from countveil.errors import ReleaseError, SettingsError, option
 from countveil.maths.groups import ColumnSettings
@@ -32,8 +31,7 @@ class AuditCase:
     """Everything that an attack may use.
 
     `folder` is the release, or its trial; `linked` is the folder with the rows of the target, and
-    `scratch` one for releases that an attack publishes. `paths` are the files of the source. A
-    release of a ledger comes with its `series`.
+    `scratch` one for releases that an attack publishes. `paths` are the files of the source.
     """
 
     target: Target
@@ -46,7 +44,6 @@ class AuditCase:
     scratch: Path
     paths: Sequence[Path]
     planned: bool
-    series: LinkedSeries | None = None
 
     @property
     def settings(self) -> Mapping[str, ColumnSettings]:
@@ -218,6 +215,7 @@ def _sound_manifest(folder: Path) -> Manifest:
 
 def check_columns(prepared: LocalPreparedTable, manifest: Manifest) -> None:
     known = {column.name for column in prepared.source.facts.columns}
+    known |= {entry.batch for entry in manifest.batches if entry.batch is not None}
     for column in manifest.columns:
         if column.name not in known:
             raise ReleaseError(

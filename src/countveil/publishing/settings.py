@@ -129,8 +129,8 @@ class LedgerFiles:
         # Loaded only where there is a ledger.
         from countveil.publishing.ledger.ledger import Ledger
 
-        given = ledger if isinstance(ledger, Ledger) else Ledger(ledger, key=key)
-        return cls(given.path, given.key if key is None else Path(key), hold)
+        files = ledger if isinstance(ledger, Ledger) else Ledger(ledger, key=key)
+        return cls(files.path, files.key if key is None else Path(key), hold)
 
 
 @dataclass(frozen=True, slots=True)
