@@ -129,8 +129,8 @@ class LedgerFiles:
         # Loaded only where there is a ledger.
         from countveil.publishing.ledger.ledger import Ledger
 
-        files = ledger if isinstance(ledger, Ledger) else Ledger(ledger, key=key)
-        return cls(files.path, files.key if key is None else Path(key), hold)
+        chosen = ledger if isinstance(ledger, Ledger) else Ledger(ledger, key=key)
+        return cls(chosen.path, chosen.key if key is None else Path(key), hold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,8 @@ class Writing:
     `private_report` is a file for the publisher's page: the truth beside what is published.
     `inputs` are files that are read for it, and never written to. `about` is what
     the release is called and whom to ask, for its readers. With a `ledger`, the release continues
-    those that the ledger knows.
+    those that the ledger knows. With `record`, the private record beside the release is read and
+    gets one more entry.
     """
 
     to: str
@@ -156,6 +157,7 @@ class Writing:
     inputs: tuple[Path, ...] = ()
     about: About | None = None
     ledger: LedgerFiles | None = None
+    record: bool = True
 
     def __post_init__(self) -> None:
         if self.rows_per_file is not None and self.rows_per_file < 1:
@@ -179,6 +181,7 @@ class Writing:
         ledger: Ledger | str | os.PathLike[str] | None = None,
         ledger_key: str | os.PathLike[str] | None = None,
         hold: bool = False,
+        record: bool = True,
     ) -> Writing:
         """From what a caller may write; the file with the key is read here."""
         files = LedgerFiles.of(ledger, ledger_key, hold=hold)
@@ -195,6 +198,7 @@ class Writing:
             tuple(Path(file) for file in (sign, recipe, *private) if file is not None),
             about_today(title, contact) if title or contact else None,
             files,
+            record,
         )
 
     def check_elsewhere(self, **others: object) -> None:

@@ -246,6 +246,15 @@ def fineness_sentence(name: str, fine: Fineness) -> str:
     )
 
 
+def about_odds(fineness: Mapping[str, Fineness], repeating: Sequence[str]) -> list[str]:
+    """What seeing a value published is worth; where values may repeat, the statement says it."""
+    return [
+        f"{fineness_sentence(name, fine)}."
+        for name, fine in fineness.items()
+        if name not in repeating
+    ]
+
+
 def fine_remedy(names: Sequence[str]) -> str:
     """What can be done with columns that are too fine."""
     kept = " and ".join(option("keep", name) for name in names)

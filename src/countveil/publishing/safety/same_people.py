@@ -30,13 +30,13 @@ def check_not_published_before(
     plain: Sequence[Column],
     target: Path,
     slack: int,
-    ledger: str | None,
     *,
     local: bool,
+    ledger: str | None = None,
 ) -> None:
     """Stop if a release beside the target has the same people, give or take `slack` rows.
 
-    Releases of the `ledger` with this name are continued, not drawn a second time.
+    Releases of the `ledger` with this name may: the new one continues them.
     """
     for folder, manifest in releases_beside(target):
         if manifest.ledger is not None and manifest.ledger.id == ledger:
@@ -52,7 +52,7 @@ def check_not_published_before(
             else _same_repeats(source.repeats(name), column, few)
             for name, column in stored.items()
         ):
-            raise published_before(folder, list(stored))
+            raise published_before(folder, list(stored), in_series=manifest.ledger is not None)
 
 
 def _comparable(plain: Sequence[Column], manifest: Manifest) -> list[str]:
