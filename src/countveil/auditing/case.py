@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from countveil.auditing import linking
-from countveil.auditing.series.linked import LinkedSeries
 from countveil.auditing.target import Codes, Target
 from countveil.errors import ReleaseError, SettingsError, option
 from countveil.maths.groups import ColumnSettings
@@ -35,7 +34,7 @@ class AuditCase:
     `folder` is the release, or its trial; `linked` is the folder with the rows of the target, and
     `scratch` one for releases that an attack publishes. `paths` are the files of the source. Where
     persons have several rows, `persons` has that of every row of the table, and attacks are on
-    `cases`, one target for each draw. A release of a ledger comes with its `series`.
+    `cases`, one target for each draw.
     """
 
     target: Target
@@ -50,7 +49,6 @@ class AuditCase:
     planned: bool
     persons: Codes | None = None
     cases: Sequence[Target] = ()
-    series: LinkedSeries | None = None
 
     @property
     def units(self) -> Sequence[Target]:
@@ -250,6 +248,7 @@ def _sound_manifest(folder: Path) -> Manifest:
 
 def check_columns(prepared: LocalPreparedTable, manifest: Manifest) -> None:
     known = {column.name for column in prepared.source.facts.columns}
+    known |= {entry.batch for entry in manifest.batches if entry.batch is not None}
     for column in manifest.columns:
         if column.name not in known:
             raise ReleaseError(
