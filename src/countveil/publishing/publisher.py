@@ -109,7 +109,7 @@ def run_publish(
         reading = _with_spill(replace(reading, progress=stages), engine, draft)
         source = engine.open_source(table, reading, shaping, protecting.names)
         prepared = prepare(
-            source, protecting.ell_unless_bounded, shaping, protecting.together, cases=engine.local
+            source, protecting.ell_unless_bounded, shaping, protecting.together, cases=True
         )
         linkability = None if k is None else _linkability(prepared, shaping, k)
         _check_first(engine, prepared, protecting, writing, shaping.recoded)
@@ -169,7 +169,8 @@ class _Finishing:
     ) -> contextlib.AbstractContextManager[Callable[[], None] | None]:
         if self.session is None:
             return contextlib.nullcontext(self.before)
-        return self.session.committing(Path(self.draft.data).parent, rows, self.before)
+        folder = str(self.draft.data).rpartition("/")[0]
+        return self.session.committing(folder, rows, self.before)
 
 
 def _write(
