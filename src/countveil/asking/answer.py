@@ -28,7 +28,7 @@ from countveil.maths.estimate import (
     make_estimator,
 )
 from countveil.maths.estimate.estimates import HIDDEN
-from countveil.sql.query import TallyResult
+from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.question import (
     Aggregate,
     Having,
@@ -73,7 +73,7 @@ class EstimationSettings:
         return make_estimator(self.method, self.channel, self.level)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Channels:
     """The channels of the sensitive columns of a question.
 
@@ -84,6 +84,25 @@ class Channels:
     views: Sequence[ChannelView]
     joint: NDArray[np.float64] | None = None
     joined: Sequence[Joined] = ()
+
+    @property
+    def in_batches(self) -> bool:
+        """Whether values were drawn at different times: see `batch_channels`."""
+        return False
+
+    def counted(self, plan: TallyPlan) -> tuple[Tally, tuple[tuple[Any, ...], ...]]:
+        """What to tally for a plan, and the domains of all that is counted by."""
+        return plan.tally, plan.domains
+
+    def tallies(
+        self,
+        truths: NDArray[np.bool_],
+        moments: NDArray[np.float64],
+        lowest: NDArray[np.float64],
+        grouped: Sequence[bool],
+    ) -> Tallies:
+        """What was counted, with the channels."""
+        return Tallies(truths, moments, lowest, self.views, grouped, self.joint, self.joined)
 
 
 def answer_question(
@@ -99,15 +118,8 @@ def answer_question(
     columns = [Cells(_NO_CELLS, np.zeros(0), within) for _ in question.measures]
     n_cells = 0
     if tallied.keys:
-        tallies = Tallies(
-            tallied.truths,
-            tallied.moments,
-            tallied.lowest,
-            channels.views,
-            plan.grouped,
-            channels.joint,
-            channels.joined,
-        )
+        counted = tallied.truths, tallied.moments, tallied.lowest
+        tallies = channels.tallies(*counted, plan.grouped)
         exists = _existing_cells(question, plan, tallies)
         measures = _MeasureEstimates(plan, tallies, estimator)
         grids = [measures.grid(measure) for measure in question.measures]
@@ -145,7 +157,7 @@ def _labels(labels: Sequence[str], blocks: Sequence[Block]) -> list[str]:
 
 def _existing_cells(question: Question, plan: TallyPlan, tallies: Tallies) -> NDArray[np.bool_]:
     """The groups that exist: at least one row could be in them."""
-    where = Total(tallies, plan.where_of, None)
+    where = tallies.total(plan.where_of, None)
     if not question.keys:
         return np.ones(where.rows.shape, bool)
     possible = (where.condition_of != NEVER).any(axis=1)
@@ -193,7 +205,7 @@ class _MeasureEstimates:
             tallies, entry = self._along[axes], self._plan.aggregates[aggregate]
             first = tuple(slice(None) if a in axes else 0 for a in range(len(self._plan.grouped)))
             value_of = None if entry.value_of is None else entry.value_of[first]
-            total = Total(tallies, entry.condition_of[first], entry.argument, value_of)
+            total = tallies.total(entry.condition_of[first], entry.argument, value_of)
             is_count = entry.argument is None and value_of is None
             estimates = self._estimator.total(tallies, total, is_count=is_count)
             self._totals[aggregate, axes] = total, estimates

@@ -11,6 +11,7 @@ other sensitive condition. A formula that mixes both kinds under OR or NOT is no
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from countveil.asking.answer import Channels
 from countveil.asking.result import Cells
 from countveil.engines.contract import ReleaseTable
-from countveil.maths.estimate import ALWAYS, NEVER, Estimates, Estimator, Tallies, Total
+from countveil.maths.estimate import ALWAYS, NEVER, Estimates, Estimator, Tallies
 from countveil.sql.query import (
     Question,
     ReleaseColumns,
@@ -130,8 +131,9 @@ class _TalliedCounts:
             np.array([place.setdefault(c, len(place)) for c in one.conditions], np.int64)
             for one in shared
         ]
-        tally = plan.tally
-        self._counts = table.tally_each(list(place), tally.sensitive, plan.domains, tally.axes)
+        tally, domains = channels.counted(plan)
+        self._counts = table.tally_each(list(place), tally.sensitive, domains, tally.axes)
+        self._cells = next(iter(plan.aggregates.values())).condition_of.shape
 
     def estimates(self, estimator: Estimator) -> Iterator[tuple[Numbers, Estimates, Floats]]:
         """The numbers of some counts, their estimates, and the rows that each is taken from."""
@@ -143,9 +145,9 @@ class _TalliedCounts:
                 continue
             condition_of = next(iter(shared.plan.aggregates.values())).condition_of
             numbers = np.array(shared.numbers)
-            for some in _slices(lines.size, self._counts[0].size):
+            for some in _slices(lines.size, math.prod(self._cells)):
                 tallies = self._tallies(lines[some], grouped=False)
-                total = Total(tallies, condition_of, None)
+                total = tallies.total(condition_of, None)
                 estimates = estimator.total(tallies, total, is_count=True)
                 yield numbers[some], estimates.at((slice(None), 0)), total.rows[:, 0]
         if single:
@@ -158,11 +160,11 @@ class _TalliedCounts:
         numbers = np.concatenate([np.array(shared.numbers) for shared, _, _ in single])
         lines = np.concatenate([lines for _, lines, _ in single])
         values = np.repeat([value for *_, value in single], [line.size for _, line, _ in single])
-        everything = np.full(self._counts.shape[1:], ALWAYS)
+        everything = np.full(self._cells, ALWAYS)
         used, line_of = np.unique(lines, return_inverse=True)
-        for some in _slices(used.size, self._counts[0].size):
+        for some in _slices(used.size, math.prod(self._cells)):
             tallies = self._tallies(used[some], grouped=True)
-            total = Total(tallies, everything, None)
+            total = tallies.total(everything, None)
             estimates = estimator.total(tallies, total, is_count=True)
             here = (line_of >= some.start) & (line_of < some.stop)
             cells = line_of[here] - some.start, values[here]
@@ -170,12 +172,8 @@ class _TalliedCounts:
 
     def _tallies(self, lines: Numbers, *, grouped: bool) -> Tallies:
         moments = self._counts[lines][None, :, None]
-        no_conditions, views = np.zeros((1, 0), bool), self._channels.views
-        by_value = [grouped] * len(views)
-        channels = self._channels
-        return Tallies(
-            no_conditions, moments, np.zeros(0), views, by_value, channels.joint, channels.joined
-        )
+        by_value = [grouped] * len(self._cells)
+        return self._channels.tallies(np.zeros((1, 0), bool), moments, np.zeros(0), by_value)
 
 
 def _single_value(plan: TallyPlan) -> int | None:

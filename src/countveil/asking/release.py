@@ -38,6 +38,7 @@ from countveil.sql.query import (
 from countveil.sql.query.expressions import AllOf, Constant, Formula, as_condition
 
 if TYPE_CHECKING:
+    from countveil.asking.batch_channels import BatchedRelease
     from countveil.asking.together import TogetherChannels
 
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
@@ -234,6 +235,11 @@ class Release:
         question = self._question(query, weighted)
         plan = plan_question(question, self._columns)
         channels = self._channels(plan)
+        if channels.in_batches:
+            raise QueryError(
+                "Values of this release were drawn in several batches, each with weights of its "
+                "own, and there is no plain SQL for them. 'countveil query' answers the question."
+            )
         if any(view.design_effect > 1 for view in channels.views):
             raise QueryError(
                 "Persons have several rows in this release, and there is no plain SQL for counts "
@@ -264,9 +270,9 @@ class Release:
     def _answer(self, question: Question, settings: EstimationSettings) -> Answer:
         """Tally, estimate, answer."""
         plan = plan_question(question, self._columns)
-        tallied = self._table.tally(plan.tally, plan.domains)
         estimator = settings.estimator()
         channels = self._channels(plan, estimator)
+        tallied = self._table.tally(*channels.counted(plan))
         answer = answer_question(question, plan, tallied, channels, estimator, settings.within)
         warnings = [*self._warnings(plan), *estimator.warnings(), *self._class_notes(question)]
         return replace(answer, warnings=tuple(warnings))
@@ -297,6 +303,9 @@ class Release:
     def _channels(self, plan: TallyPlan, estimator: Estimator | None = None) -> Channels:
         """The channels of the sensitive columns of a plan, and what else the estimator needs."""
         names, domains = plan.tally.sensitive, plan.domains
+        if self.manifest.batches and names:
+            joint = estimator is not None and estimator.needs_joint_counts
+            return self._batches.channels(plan, joint=joint)
         if self.manifest.together:
             channels = self._together.channels(plan, self._view)
             if channels.joined:
@@ -305,6 +314,14 @@ class Release:
         if estimator is None or not estimator.needs_joint_counts or len(names) < 2:
             return Channels(views)
         return Channels(views, self._published_counts(names, domains))
+
+    @cached_property
+    def _batches(self) -> BatchedRelease:
+        """The columns that were drawn in batches."""
+        # Loaded only where there are any.
+        from countveil.asking.batch_channels import BatchedRelease
+
+        return BatchedRelease(self.manifest, lambda: self._table, self._view)
 
     @cached_property
     def _together(self) -> TogetherChannels:

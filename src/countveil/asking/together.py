@@ -20,7 +20,7 @@ from countveil.asking.answer import Channels
 from countveil.engines.contract import ReleaseTable
 from countveil.engines.pivot import places_in
 from countveil.maths.channel import ChannelView
-from countveil.maths.channel.skewed_views import RandomView, joint_view
+from countveil.maths.channel.skewed_views import JointView, RandomView, joint_view
 from countveil.maths.estimate.joined import Joined
 from countveil.release import Manifest, kind_of
 from countveil.release.values import BOOLEAN
@@ -47,7 +47,10 @@ class CountedVectors:
         cell = np.zeros(self.counts.size, np.int64)
         for axis in axes:
             cell = cell * axis.size + axis.places(self.places)
-        summed = np.bincount(cell, self.counts, int(np.prod(shape))).astype(np.float64)
+        # What the axes lack, no row publishes any more.
+        counted = np.logical_and.reduce([axis.has(self.places) for axis in axes])
+        counts = np.where(counted, self.counts, 0.0)
+        summed = np.bincount(cell, counts, int(np.prod(shape))).astype(np.float64)
         return summed.reshape(shape)
 
 
@@ -93,12 +96,7 @@ class TogetherChannels:
                 continue
             vectors = self._vectors([names[c] for c in chosen], [domains[c] for c in chosen])
             renumbered = [_renumbered(axes[number], chosen) for number in here]
-            view = joint_view(
-                vectors.along(renumbered),
-                self._manifest.rows,
-                self._ell(columns),
-                _numbers(renumbered),
-            )
+            view = self._view(columns, vectors.along(renumbered), _numbers(renumbered))
             joined.append(Joined(tuple(here), view))
             for place, number in enumerate(here):
                 views[number] = view.margin((place,))
@@ -112,25 +110,31 @@ class TogetherChannels:
         if (names, domains) not in self._known:
             vectors = self._vectors(names, domains)
             counts = np.zeros(tuple(len(domain) for domain in domains))
-            counts[vectors.places] = vectors.counts
-            ell = self._manifest.sensitive[names[0]].ell
-            self._known[names, domains] = joint_view(counts, self._manifest.rows, ell)
+            np.add.at(counts, vectors.places, vectors.counts)
+            self._known[names, domains] = self._view(names, counts)
         return self._known[names, domains]
 
-    def _ell(self, columns: Sequence[str]) -> int:
-        return self._manifest.sensitive[columns[0]].ell
+    def _view(
+        self, names: Sequence[str], counts: Floats, columns: tuple[Numbers, ...] | None = None
+    ) -> JointView:
+        """The channel of columns (some of them, or all), from the counts of their combinations."""
+        ell = self._manifest.sensitive[names[0]].ell
+        return joint_view(counts, self._manifest.rows, ell, columns)
 
     def _vectors(self, names: Sequence[str], domains: Domains) -> CountedVectors:
         key = tuple(names), tuple(domains)
         if key not in self._counted:
-            columns = {column.name: column for column in self._manifest.columns}
-            keys = tuple(ColumnReference(name, kind_of(columns[name].type)) for name in names)
-            everything = Tally(Constant(value=True, kind=BOOLEAN), keys, (), (), ())
-            tallied = self._table().tally(everything, ())
-            values = list(zip(*tallied.keys, strict=True))
-            places = tuple(places_in(d, v) for d, v in zip(domains, values, strict=True))
-            self._counted[key] = CountedVectors(places, tallied.moments[0, :, 0])
+            self._counted[key] = self._count(names, domains)
         return self._counted[key]
+
+    def _count(self, names: Sequence[str], domains: Domains) -> CountedVectors:
+        columns = {column.name: column for column in self._manifest.columns}
+        keys = tuple(ColumnReference(name, kind_of(columns[name].type)) for name in names)
+        everything = Tally(Constant(value=True, kind=BOOLEAN), keys, (), (), ())
+        tallied = self._table().tally(everything, ())
+        values = list(zip(*tallied.keys, strict=True))
+        places = tuple(places_in(d, v) for d, v in zip(domains, values, strict=True))
+        return CountedVectors(places, tallied.moments[0, :, 0])
 
 
 def _renumbered(axis: Axis, columns: Sequence[int]) -> Axis:

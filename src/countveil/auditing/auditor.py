@@ -114,7 +114,7 @@ def _wanted(attacks: Sequence[str]) -> Collection[str]:
     for name in attacks:
         if name not in ATTACKS:
             raise SettingsError(f"There is no attack {name!r}. Available: {', '.join(ATTACKS)}.")
-    return attacks or list(ATTACKS)
+    return attacks or [name for name, attack in ATTACKS.items() if not attack.on_series]
 
 
 def _read(

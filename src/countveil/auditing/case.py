@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from countveil.auditing import linking
+from countveil.auditing.series.linked import LinkedSeries
 from countveil.auditing.target import Target
 from countveil.errors import ReleaseError, SettingsError, option
 from countveil.maths.groups import ColumnSettings
@@ -31,7 +32,8 @@ class AuditCase:
     """Everything that an attack may use.
 
     `folder` is the release, or its trial; `linked` is the folder with the rows of the target, and
-    `scratch` one for releases that an attack publishes. `paths` are the files of the source.
+    `scratch` one for releases that an attack publishes. `paths` are the files of the source. A
+    release of a ledger comes with its `series`.
     """
 
     target: Target
@@ -44,6 +46,7 @@ class AuditCase:
     scratch: Path
     paths: Sequence[Path]
     planned: bool
+    series: LinkedSeries | None = None
 
     @property
     def settings(self) -> Mapping[str, ColumnSettings]:

@@ -76,4 +76,5 @@ def _open_files(folder: Path, manifest: Manifest) -> ReleaseTable:
         from countveil.engines.local.release_rows import released_rows
 
         rows = released_rows(folder, manifest)
-    return LocalRelease(folder, files, columns, list(manifest.sensitive), rows)
+    batches = [entry.batch for entry in manifest.batches if entry.batch is not None]
+    return LocalRelease(folder, files, columns, [*manifest.sensitive, *batches], rows)

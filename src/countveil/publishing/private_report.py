@@ -1,13 +1,17 @@
 """The publisher's own page about a publication: the truth beside what is published.
 
 Enters: what was prepared, counted and drawn, and the files that were written. Leaves: a page for
-the publisher alone. Must not know: where the page goes. It is loaded only where it is wanted.
+the publisher alone, in its file. Must not know: draws, groups. It is loaded only where it is
+wanted.
 """
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from countveil.publishing.measuring import measured_columns
@@ -16,9 +20,12 @@ from countveil.release import Manifest
 from countveil.release.draft import WrittenFile
 from countveil.report.board import codebook_of
 from countveil.report.private_page import private_page
+from countveil.report.whole_file import PendingFile, pending_file, write_file
 
 if TYPE_CHECKING:
     from countveil.publishing.publisher import Drawing
+
+PRIVATE_REPORT = "the private report"
 
 
 def private_report(
@@ -41,3 +48,18 @@ def private_report(
     return private_page(
         counted.rows, dropped, columns, seconds, manifest.about, codebook, trial=trial
     )
+
+
+def pending_report(
+    of: Drawing, written: Sequence[WrittenFile], manifest: Manifest, path: Path
+) -> contextlib.AbstractContextManager[PendingFile]:
+    """The report, written but not yet in its place: it appears with the release."""
+    page = private_report(of, written, manifest)
+    return pending_file(path, page, PRIVATE_REPORT, private=True)
+
+
+def write_trial(of: Drawing, manifest: Manifest, path: Path, spill: Path | None) -> None:
+    """The report of a release that was tried out and not published."""
+    with tempfile.TemporaryDirectory(prefix="trial-", dir=spill) as folder:
+        page = private_report(of, of.publish(folder), manifest, trial=True)
+    write_file(path, page, PRIVATE_REPORT, private=True)

@@ -9,7 +9,6 @@ Must not know: how an engine reads, how groups are formed, how a draw is made.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,11 +22,7 @@ from countveil.errors import SettingsError, option
 from countveil.maths.mechanism import PublishedTable
 from countveil.publishing.counting import Counted, count_values, draw, published_counts
 from countveil.publishing.manifest_making import make_manifest
-from countveil.publishing.prepare import (
-    LocalPreparedTable,
-    PreparedTable,
-    prepare,
-)
+from countveil.publishing.prepare import LocalPreparedTable, PreparedTable, prepare
 from countveil.publishing.safety import fineness_sentence
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
@@ -35,7 +30,7 @@ from countveil.release import MANIFEST_NAME, About, Manifest, Preparation
 from countveil.release.draft import ReleaseDraft, WrittenFile, check_not_input
 from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
-from countveil.report.whole_file import PendingFile, check_file, pending_file, write_file
+from countveil.report.whole_file import PendingFile, check_file
 from countveil.tables import Reading, Shaping, input_files
 from countveil.tables.encoded.survey import ValueRange
 from countveil.tables.levels import MergedValues
@@ -46,8 +41,6 @@ if TYPE_CHECKING:
     from countveil.publishing.again.session import LedgerSession
     from countveil.publishing.again.written import Continued, NewBatch
     from countveil.report.joined import PublishedVectors
-
-_PRIVATE_REPORT = "the private report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +105,7 @@ def run_publish(
             source, protecting.ell_unless_bounded, shaping, protecting.together, cases=True
         )
         linkability = None if k is None else _linkability(prepared, shaping, k)
-        _check_first(engine, prepared, protecting, writing, shaping.recoded)
+        _check_first(engine, prepared, protecting, writing, shaping.recoded, session)
         preparation = _recorded(prepared, reading, shaping)
         work = (randomness, stages)
         if session is None:
@@ -128,18 +121,17 @@ def run_publish(
             prepared, protecting, counted, tables, drawn, preparation, continued, *work
         )
         manifest = drawing.manifest(writing.about)
-        columns = [(column.name, column.type) for column in manifest.columns]
         if not writing.plain:
-            check_kept(columns, writing.format)
+            check_kept([(each.name, each.type) for each in manifest.columns], writing.format)
         if draft is not None:
             plain = _plain_values(engine, prepared, counted)
             finished = _Finishing(draft, session, before_commit)
             manifest = _write(drawing, manifest, finished, writing, plain)
         elif writing.private_report is not None:
-            with tempfile.TemporaryDirectory(prefix="trial-", dir=reading.spill) as folder:
-                written = drawing.publish(folder)
-                page = drawing.private_page(written, manifest, trial=True)
-            write_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
+            # Loaded only where a private report is wanted.
+            from countveil.publishing.private_report import write_trial
+
+            write_trial(drawing, manifest, writing.private_report, reading.spill)
     said = [*prepared.warnings, *associated, *_about_crowded(drawn)]
     return Publication(
         writing.to, counted.rows, int(counted.left_out.size), protecting.ell,
@@ -183,16 +175,26 @@ def _write(
     """Write the rows, the pages and the manifest, and put the release in its place."""
     draft = finishing.draft
     written = drawing.publish(draft.data)
-    private = None
-    if writing.private_report is not None:
-        private = drawing.private_page(written, manifest)
+    private = _private_page(drawing, written, manifest, writing)
     files = [(file.path.name, file.rows) for file in _in_format(written, writing)]
     manifest = replace(manifest, files=draft.listed(files))
     page = release_page(manifest, drawing.published, plain, drawing.combinations())
     manifest = replace(manifest, report=draft.add_report(page))
-    with _pending_report(writing, private) as pending:
+    with private as pending:
         finishing.commit(manifest, writing, pending)
     return manifest
+
+
+def _private_page(
+    drawing: Drawing, written: Sequence[WrittenFile], manifest: Manifest, writing: Writing
+) -> contextlib.AbstractContextManager[PendingFile | None]:
+    """The private report, written but not yet in its place: it appears with the release."""
+    if writing.private_report is None:
+        return contextlib.nullcontext()
+    # Loaded only where a private report is wanted.
+    from countveil.publishing.private_report import pending_report
+
+    return pending_report(drawing, written, manifest, writing.private_report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,22 +239,9 @@ class Drawing:
         if not self.protecting.together:
             return ()
         # Loaded only where columns are published together.
-        from countveil.publishing.columns_together import published_vectors, vectors_of_cases
+        from countveil.publishing.columns_together import all_published_vectors
 
-        values = {name: histogram.values for name, histogram in self.counted.histograms.items()}
-        return [
-            *(published_vectors(joint, values) for joint in self.drawn.together),
-            *(vectors_of_cases(one, values) for one in self.drawn.cases if len(one.columns) > 1),
-        ]
-
-    def private_page(
-        self, written: Sequence[WrittenFile], manifest: Manifest, *, trial: bool = False
-    ) -> str:
-        """The truth beside what is published, for the publisher alone."""
-        # Loaded only where a private report is wanted.
-        from countveil.publishing.private_report import private_report
-
-        return private_report(self, written, manifest, trial=trial)
+        return all_published_vectors(self.drawn, self.counted.histograms)
 
 
 def _about_odds(prepared: PreparedTable[SourceTable], protecting: Protecting) -> list[str]:
@@ -323,27 +312,11 @@ def _check_possible(
     """No output replaces an input; and some work cannot be done where rows are elsewhere."""
     if writing.private_report is not None:
         check_file(
-            writing.private_report,
-            _PRIVATE_REPORT,
-            force=writing.force,
-            again=False,
-            inputs=inputs,
-            outside=Path(writing.to),
-        )
-    local_only = {
-        "private_report": writing.private_report is not None,
-        "memory": reading.memory is not None,
-        "spill": reading.spill is not None,
-        "output_format": not replace(writing, rows_per_file=None).plain,
-        "rows_per_file": writing.rows_per_file is not None,
-        "k": k is not None,
-    }
-    for name, given in local_only.items():
-        if given and not engine.local:
-            raise SettingsError(
-                f"{option(name)} is for tables on this machine; it cannot be used with "
-                f"{option('engine', 'spark')}. Leave it out."
-            )
+            writing.private_report, "the private report", force=writing.force, again=False,
+            inputs=inputs, outside=Path(writing.to),
+        )  # fmt: skip
+    if not engine.local:
+        writing.check_elsewhere(memory=reading.memory, spill=reading.spill, k=k)
 
 
 def _check_first(
@@ -352,6 +325,7 @@ def _check_first(
     protecting: Protecting,
     writing: Writing,
     recoded: Sequence[str],
+    session: LedgerSession | None,
 ) -> None:
     """Stop if a release of the same people lies beside the new one. A seeded one is a trial."""
     if prepared.person is not None and writing.private_report is not None:
@@ -359,18 +333,20 @@ def _check_first(
             f"{option('private_report')} is for tables with one row of each person so far. Leave "
             f"it out, or keep one row of each person with {option('one_per')}."
         )
-    roles = prepared.roles
     target = Path(writing.to.removeprefix("file://"))
     if writing.again or protecting.seed is not None or not target.parent.is_dir():
         return
     if any(target.parent.glob(f"*/{MANIFEST_NAME}")):
         from countveil.publishing.safety.same_people import check_not_published_before
 
-        drops = any(choice.residue == "drop" for choice in protecting.columns.values())
-        slack = max(protecting.ell.values()) if drops else 0
-        changed = {*roles.sensitive, *recoded}
-        plain = [column for column in roles.published if column.name not in changed]
-        check_not_published_before(prepared.source, plain, target, slack, local=engine.local)
+        changed = {*prepared.roles.sensitive, *recoded}
+        plain = [column for column in prepared.roles.published if column.name not in changed]
+        drops = [one.ell for one in protecting.columns.values() if one.residue == "drop"]
+        slack = max(drops, default=0)
+        ledger = None if session is None else session.book.id
+        check_not_published_before(
+            prepared.source, plain, target, slack, local=engine.local, ledger=ledger
+        )
 
 
 def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) -> Reading:
@@ -396,15 +372,6 @@ def _in_format(written: Sequence[WrittenFile], writing: Writing) -> Sequence[Wri
     from countveil.engines.local.output_formats import rewrite
 
     return rewrite(written, writing.format, writing.rows_per_file)
-
-
-def _pending_report(
-    writing: Writing, page: str | None
-) -> contextlib.AbstractContextManager[PendingFile | None]:
-    """The private report, written but not yet in its place: it appears with the release."""
-    if writing.private_report is None or page is None:
-        return contextlib.nullcontext()
-    return pending_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
 
 
 class TimedStages:

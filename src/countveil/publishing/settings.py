@@ -20,6 +20,7 @@ from countveil.release.values import PARQUET
 
 if TYPE_CHECKING:
     from countveil.publishing.common_values import Chosen
+    from countveil.publishing.ledger.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ class LedgerFiles:
     @classmethod
     def of(
         cls,
-        ledger: str | os.PathLike[str] | None,
+        ledger: Ledger | str | os.PathLike[str] | None,
         key: str | os.PathLike[str] | None,
         *,
         hold: bool,
@@ -126,10 +127,10 @@ class LedgerFiles:
                     raise SettingsError(f"{option(name)} goes with {option('ledger')}.")
             return None
         # Loaded only where there is a ledger.
-        from countveil.publishing.ledger.keys import default_key
+        from countveil.publishing.ledger.ledger import Ledger
 
-        path = Path(ledger)
-        return cls(path, default_key(path) if key is None else Path(key), hold)
+        given = ledger if isinstance(ledger, Ledger) else Ledger(ledger, key=key)
+        return cls(given.path, given.key if key is None else Path(key), hold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ class Writing:
         title: str = "",
         contact: str = "",
         recipe: str | os.PathLike[str] | None = None,
-        ledger: str | os.PathLike[str] | None = None,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
         ledger_key: str | os.PathLike[str] | None = None,
         hold: bool = False,
     ) -> Writing:
@@ -195,6 +196,21 @@ class Writing:
             about_today(title, contact) if title or contact else None,
             files,
         )
+
+    def check_elsewhere(self, **others: object) -> None:
+        """Refuse what is for tables on this machine; `others` are options of reading."""
+        options = {
+            "private_report": self.private_report,
+            "output_format": None if self.format == PARQUET else self.format,
+            "rows_per_file": self.rows_per_file,
+            **others,
+        }
+        for name, given in options.items():
+            if given is not None:
+                raise SettingsError(
+                    f"{option(name)} is for tables on this machine; it cannot be used with "
+                    f"{option('engine', 'spark')}. Leave it out."
+                )
 
     @property
     def plain(self) -> bool:

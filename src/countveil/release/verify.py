@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from countveil.display import visible
 from countveil.errors import ReleaseError
@@ -31,6 +31,9 @@ from countveil.release.manifest import (
 )
 from countveil.release.signature import signature_problem
 from countveil.release.values import PARQUET, format_of, python_values
+
+if TYPE_CHECKING:
+    from countveil.release.batches import BatchedColumns
 
 NOT_PART = "not part of the release"
 
@@ -133,13 +136,31 @@ def _check_values(folder: Path, manifest: Manifest) -> list[Discrepancy]:
         for file in manifest.files:
             published.update(python_values(pc.unique(_column(folder / file.path, name, manifest))))
         listed = set(entry.domain)
-        # Declared values need not occur, the missing one neither.
-        fits = published <= listed if entry.declared else published == listed
+        # Declared values need not occur, the missing one neither; nor need those of a case that
+        # left since it was drawn.
+        may_lack = entry.declared or any(name in drawn.columns for drawn in manifest.batches)
+        fits = published <= listed if may_lack else published == listed
         if not fits:
             discrepancies.append(
                 Discrepancy(MANIFEST_NAME, f"lists other values of {name!r} than are published")
             )
+    discrepancies += [
+        Discrepancy(MANIFEST_NAME, f"lists other batches in {drawn.batch!r} than rows have")
+        for drawn in manifest.batches
+        if drawn.batch is not None and not _batches_fit(folder, manifest, drawn)
+    ]
     return discrepancies
+
+
+def _batches_fit(folder: Path, manifest: Manifest, drawn: BatchedColumns) -> bool:
+    """Whether the manifest lists every batch that a row has."""
+    import pyarrow.compute as pc
+
+    numbers: set[object] = set()
+    for file in manifest.files:
+        column = _column(folder / file.path, str(drawn.batch), manifest)
+        numbers.update(python_values(pc.unique(column)))
+    return numbers <= {batch.number for batch in drawn.drawn}
 
 
 def _column(path: Path, name: str, manifest: Manifest) -> Any:

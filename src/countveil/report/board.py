@@ -176,8 +176,9 @@ def codebook_of(manifest: Manifest, plain: Mapping[str, ColumnValues]) -> list[C
 def other_columns(entries: Sequence[CodebookEntry]) -> str:
     """How many columns are not protected, in words."""
     roles = [entry.role for entry in entries]
-    changed = roles.count("prepared")
+    changed, batches = roles.count("prepared"), roles.count("batch")
     prepared = f", {changed:,} prepared" if changed else ""
+    prepared += f", {batches:,} with the batch of a row" if batches else ""
     return f"{roles.count('unchanged'):,} other columns unchanged{prepared}"
 
 
@@ -243,5 +244,7 @@ def _protected_role(entry: SensitiveColumn, *, together: bool) -> str:
 
 
 def _plain_role(manifest: Manifest, name: str) -> str:
+    if any(name == entry.batch for entry in manifest.batches):
+        return "batch"
     prepared = manifest.preparation
     return "prepared" if prepared is not None and name in prepared.columns else "unchanged"

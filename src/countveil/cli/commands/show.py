@@ -76,6 +76,7 @@ def print_manifest(manifest: Manifest) -> None:
             f"Survey weight: {manifest.weight}. 'query --weighted' counts every row with it."
         )
         print()
+    _print_batches(manifest)
     if manifest.preparation is not None:
         from countveil.report.preparation_section import HEADER, stands_for
 
@@ -116,6 +117,7 @@ def _print_about(manifest: Manifest) -> None:
 
 def _columns(manifest: Manifest) -> tuple[tuple[str, ...], list[tuple[object, ...]]]:
     rows: list[tuple[object, ...]] = []
+    marks = {entry.batch for entry in manifest.batches}
     special = bool(manifest.together) or any(
         entry.groups == "random" or entry.common or entry.odds is not None
         for entry in manifest.sensitive.values()
@@ -124,9 +126,28 @@ def _columns(manifest: Manifest) -> tuple[tuple[str, ...], list[tuple[object, ..
         entry = manifest.sensitive.get(column.name)
         ell, values = (entry.ell, len(entry.domain)) if entry else (None, None)
         role = "weight" if column.name == manifest.weight else column.role
+        role = "batch" if column.name in marks else role
         groups = (_groups(entry, _partners(manifest, column.name)) if entry else None,)
         rows.append((column.name, column.type, role, ell, values, *(groups if special else ())))
     return ("column", "type", "role", "ell", "values", *(("groups",) if special else ())), rows
+
+
+def _print_batches(manifest: Manifest) -> None:
+    """When values were drawn, and which releases belong together."""
+    for drawn in manifest.batches:
+        if drawn.batch is not None:
+            print_paragraph(
+                f"Batches of {', '.join(drawn.columns)}: {drawn.batch} is the number of the batch "
+                f"in which a row's value was drawn. Cases are persons with one value, about."
+            )
+            rows = [(batch.number, batch.cases, batch.groups) for batch in drawn.drawn]
+            print_table(("batch", "cases", "groups"), rows)
+    if manifest.ledger is not None:
+        print_paragraph(
+            f"Release {manifest.ledger.release} of the ledger {manifest.ledger.id}. 'query --since' "
+            f"says what changed since another release of this ledger."
+        )
+        print()
 
 
 def _partners(manifest: Manifest, name: str) -> str:

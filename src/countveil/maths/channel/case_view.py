@@ -40,8 +40,8 @@ class CaseView(ChannelView):
 
     @property
     def grouped(self) -> tuple[ChannelView, float]:
-        """The view of the cases."""
-        return self.cases, 1.0
+        """That of the cases."""
+        return self.cases.grouped
 
     @property
     def design_effect(self) -> float:

@@ -28,7 +28,7 @@ computed for a predicate with the shares of the table: with 84% and 4.5% at ell 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -48,7 +48,24 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RandomView(ChannelView):
-    """Random groups; `keep` is k."""
+    """Random groups; `keep` is k.
+
+    `effect` is the design effect, where rows publish alike. Not `all_rows` that were drawn may be
+    left, or there are more.
+    """
+
+    effect: float = field(default=1.0, kw_only=True)
+    all_rows: bool = field(default=True, kw_only=True)
+
+    @property
+    def complete(self) -> bool:
+        """Whether its rows are all that were drawn."""
+        return self.all_rows
+
+    @property
+    def design_effect(self) -> float:
+        """By how much rows that publish alike raise a variance."""
+        return self.effect
 
     @property
     def different(self) -> bool:
@@ -91,7 +108,16 @@ class RandomView(ChannelView):
 
     def sum_variance(self, having: Sums, lacking: Sums) -> Floats:
         """Of the unbiased estimate of a sum: over the rows with the value, over the others."""
-        return random_variance(having, lacking, self.shares, self.rows, self.keep)
+        (x, q), (others, r) = having, lacking
+        squares = (x, self.effect * q), (others, self.effect * r)
+        return random_variance(*squares, self.shares, self.rows, self.keep)
+
+    def of_values(self, published: Floats) -> RandomView:
+        """The same draw seen of other values: margins, or sets of these."""
+        return RandomView(
+            self.rows, self.keep, published, None, two_state_holds=True,
+            effect=self.effect, all_rows=self.all_rows,
+        )  # fmt: skip
 
     def whole_variance(self, x: Floats) -> Floats:
         """Of the estimate for all rows of the table, when x of them have the value."""
@@ -148,16 +174,16 @@ class JointView(RandomView):
             if not any(np.ptp(grid, axis=axis).any() for axis in left_out)
         ]
         if len(kept) == 1:
-            return RandomView(self.rows, self.keep, published.ravel(), None, two_state_holds=True)
+            return self.of_values(published.ravel())
         return JointView(
             self.rows, self.keep, published.ravel(), None, two_state_holds=True,
-            shape=published.shape, columns=tuple(kept),
+            shape=published.shape, columns=tuple(kept), effect=self.effect, all_rows=self.all_rows,
         )  # fmt: skip
 
     def alone(self, column: int) -> RandomView:
         """One column."""
         counts = np.bincount(self.columns[column], self.published).astype(np.float64)
-        return RandomView(self.rows, self.keep, counts, None, two_state_holds=True)
+        return self.of_values(counts)
 
 
 @dataclass(frozen=True)

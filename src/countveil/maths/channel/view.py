@@ -133,6 +133,11 @@ class ChannelView:
         """By how much rows that publish alike raise a variance: not at all, if all are drawn."""
         return 1.0
 
+    @property
+    def complete(self) -> bool:
+        """Whether its rows are all that were drawn, so that a predicate may have all of them."""
+        return True
+
     @cached_property
     def a(self) -> Floats:
         """The a of every value."""

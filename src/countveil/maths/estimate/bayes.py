@@ -10,7 +10,7 @@ combinations) are known from the release, and the iteration is the EM algorithm 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,9 +57,8 @@ class BayesEstimator(Estimator):
 
     def counts(self, evidence: Evidence, total: Total) -> Estimates:
         """The estimates of a count with a condition on sensitive columns."""
-        tallies = evidence.tallies
-        as_printed = not tallies.joined and all(view.different for view in tallies.views)
-        if self._channel == "printed" and not as_printed:
+        parts = parts_of(evidence.tallies)
+        if self._channel == "printed" and not all(_as_printed(tallies) for tallies in parts):
             raise QueryError(_ONLY_DIFFERENT)
         sets = self.counted_sets(evidence, total)
         if sets is not None:
@@ -67,12 +66,18 @@ class BayesEstimator(Estimator):
         single = single_cells(total)
         if single is None:
             raise QueryError(_ONLY_SINGLE)
-        iterate = self._by_paper(tallies) if as_printed else self._known_channel(evidence)
-        iterated = self._single(tallies, single, iterate)
+        iterated = [self._iterated(tallies, single) for tallies in parts]
         if self._channel == "printed":
             # The printed channel is wrong by an unknown amount: no error would be honest.
-            return iterated
-        return _with_errors(iterated.estimate, self.single_counts(evidence, total, single))
+            return sum_of(iterated)
+        estimate = sum_of(iterated).estimate
+        return _with_errors(estimate, self.single_counts(evidence, total, single))
+
+    def _iterated(self, tallies: Tallies, single: SingleCells) -> Estimates:
+        """The counts of one draw."""
+        by_paper = _as_printed(tallies)
+        iterate = self._by_paper(tallies) if by_paper else self._known_channel(tallies)
+        return self._single(tallies, single, iterate)
 
     def _single(
         self,
@@ -108,8 +113,8 @@ class BayesEstimator(Estimator):
 
         return iterate
 
-    def _known_channel(self, evidence: Evidence) -> Callable[[int, Numbers], BayesResult]:
-        tallies, blocks = evidence.tallies, evidence.tallies.blocks
+    def _known_channel(self, tallies: Tallies) -> Callable[[int, Numbers], BayesResult]:
+        blocks = tallies.blocks
         views = tallies.views if blocks is None else blocks.views
         chances = [(view.a, view.b) for view in views]
 
@@ -126,15 +131,39 @@ class BayesEstimator(Estimator):
 
     def _set_counts(self, sets: CountedSets) -> Estimates:
         """Sets of combinations of columns together, each one value of a coarser column."""
-        view, only = sets.view, np.arange(sets.published.shape[1])
-        result = counts_of_known_channel(sets.published, [(view.a, view.b)], only)
-        self._rounds.append(result.rounds)
-        unbiased = set_counts(sets, self._level)
-        return _with_errors(result.estimate, unbiased)
+        estimate = np.zeros(sets.batches[0][0].shape)
+        for published, view in sets.batches:
+            only = np.arange(published.shape[1])
+            result = counts_of_known_channel(published, [(view.a, view.b)], only)
+            self._rounds.append(result.rounds)
+            estimate += result.estimate
+        return _with_errors(estimate, set_counts(sets, self._level))
 
     def warnings(self) -> list[str]:
         """How many rounds the iterations took, and whether all converged."""
         return Rounds.together(self._rounds).sentences()
+
+
+def parts_of(tallies: Tallies) -> Sequence[Tallies]:
+    """The draws, each with channels of its own; often there is just one."""
+    if not tallies.in_batches:
+        return [tallies]
+    from countveil.maths.estimate.pooled import PooledTallies
+
+    assert isinstance(tallies, PooledTallies)  # noqa: S101 - the only ones in batches
+    with_rows = [each for each in tallies.each if each.moments[0].any()]
+    return with_rows or tallies.each[:1]
+
+
+def sum_of(estimates: Sequence[Estimates]) -> Estimates:
+    """Of several draws."""
+    arrays = zip(*(each.arrays() for each in estimates), strict=True)
+    return Estimates(*(np.sum(array, axis=0) for array in arrays))
+
+
+def _as_printed(tallies: Tallies) -> bool:
+    """Whether groups hold different values, as in the paper."""
+    return not tallies.joined and all(view.different for view in tallies.views)
 
 
 def _with_errors(iterated: NDArray[np.float64], unbiased: Estimates) -> Estimates:

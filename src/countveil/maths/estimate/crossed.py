@@ -52,7 +52,7 @@ def crossed_covariance(
         both = _weights(blocks, tallies, one * two)
         first, second = (_weights(blocks, tallies, numbers) for numbers in (one, two))
         result[:, cells] = _inner(summed, first * second - both)
-    return result
+    return max(view.design_effect for view in blocks.views) * result
 
 
 def _by_blocks(blocks: Blocks, tallies: Tallies, moment: int) -> Floats:

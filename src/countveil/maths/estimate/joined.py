@@ -13,14 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
 from countveil.maths.channel.skewed_views import JointView, RandomView
-from countveil.maths.estimate.estimates import Estimates
+from countveil.maths.estimate.estimates import Estimates, Likelihood
+from countveil.maths.estimate.shrunk import shrunk_counts
 from countveil.maths.estimate.totals import NEVER, Kind, Tallies, Total
+from countveil.maths.estimate.unbiased import unbiased_likelihood
+
+if TYPE_CHECKING:
+    from countveil.maths.channel.batch_views import BatchViews
 
 Floats = NDArray[np.float64]
 
@@ -101,7 +107,8 @@ class Blocks:
 
             return crossed_covariance(self, (total, other), tallies, moment)
         one, two = _numbers(tallies, [total.counting, other.counting], total.kinds(other))
-        return _product(tallies, moment, one, two) - _summed(tallies, moment, one * two)
+        product = _product(tallies, moment, one, two) - _summed(tallies, moment, one * two)
+        return self.views[0].design_effect * product
 
     def flat(self, array: NDArray[Kind]) -> NDArray[Kind]:
         """An array by predicate and values, with one axis for each block."""
@@ -123,13 +130,36 @@ class CountedSets:
     """Counts of one set of combinations each, as values of one column.
 
     `cells` of the answer count their sets under the same condition. The sets are apart, since cells
-    differ in what is grouped by; what is in none is one more value, the last. `published[group,
-    set]` are the rows that meet the condition.
+    differ in what is grouped by; what is in none is one more value, the last. `batches` have, by
+    group and set, the rows that meet the condition, and the channel; often there is just one.
     """
 
     cells: NDArray[np.int64]
-    published: Floats
-    view: RandomView
+    batches: tuple[tuple[Floats, RandomView], ...]
+
+    def likelihood(self) -> Likelihood:
+        """Of the count of every set, by group."""
+        if len(self.batches) == 1:
+            ((published, view),) = self.batches
+            return unbiased_likelihood(published, published.sum(axis=1), view)
+        from countveil.maths.estimate.batches import pooled_likelihood
+
+        return pooled_likelihood(*self._pooled())[0]
+
+    def shrunk(self) -> Floats:
+        """The shrunk counts."""
+        if len(self.batches) == 1:
+            ((published, view),) = self.batches
+            return shrunk_counts(published, [view])
+        from countveil.maths.estimate.batches import shrunk_in_batches
+
+        return shrunk_in_batches(*self._pooled())
+
+    def _pooled(self) -> tuple[Floats, list[BatchViews]]:
+        from countveil.maths.channel.batch_views import BatchViews
+
+        published = np.stack([counts for counts, _ in self.batches])
+        return published, [BatchViews(tuple(view for _, view in self.batches))]
 
 
 @dataclass(frozen=True)
@@ -151,6 +181,7 @@ class AllSets:
         if (counted & (conditions != condition_of[:, None])).any():
             return None
         joint = blocks.views[0]
+        assert isinstance(joint, RandomView)  # noqa: S101 - so are columns together
         shape = (tallies.n_groups, *blocks.shape)
         table = tallies.by_cell(np.broadcast_to(blocks.back(joint.published[None]), shape))[0]
         several = []
@@ -160,11 +191,9 @@ class AllSets:
             inside = (rows[:, cells] * counted[cells]).sum(axis=2)
             whole = (table[cells] * counted[cells]).sum(axis=1)
             others = rows.sum(axis=(1, 2)) - inside.sum(axis=1)
-            view = RandomView(
-                joint.rows, joint.keep, np.append(whole, joint.rows - whole.sum()), None,
-                two_state_holds=True,
-            )  # fmt: skip
-            several.append(CountedSets(cells, np.column_stack([inside, others]), view))
+            view = joint.of_values(np.append(whole, joint.rows - whole.sum()))
+            published = np.column_stack([inside, others])
+            several.append(CountedSets(cells, ((published, view),)))
         return cls(several, (tallies.n_groups, conditions.shape[0]))
 
     def filled(self, estimates: Callable[[CountedSets], Estimates]) -> Estimates:

@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 from countveil.errors import SettingsError
 from countveil.maths.estimate.estimates import Estimates, Likelihood, symmetric
 from countveil.maths.estimate.ratios import PairVariance, ratio_estimates
-from countveil.maths.estimate.shrunk import likelihood_and_centre, shrunk_counts, shrunk_from
+from countveil.maths.estimate.shrunk import likelihood_and_centre, shrunk_from
 from countveil.maths.estimate.sums import PublishedSums, shrunk_sums, sum_likelihood
 from countveil.maths.estimate.totals import NEVER, SingleCells, Tallies, Total, single_cells
-from countveil.maths.estimate.unbiased import unbiased_counts
 
 if TYPE_CHECKING:
     from countveil.maths.estimate.joined import AllSets, CountedSets
@@ -90,6 +89,16 @@ class Evidence:
         return Likelihood(*map(self._back, likelihood.arrays()))
 
 
+def evidence_of(tallies: Tallies) -> Evidence:
+    """What tallies say of true values."""
+    if not tallies.in_batches:
+        return Evidence(tallies)
+    # Loaded only where values were drawn at different times.
+    from countveil.maths.estimate.pooled import PooledEvidence
+
+    return PooledEvidence(tallies)
+
+
 class Estimator:
     """The unbiased estimates of the totals of one question, and the base of all other methods.
 
@@ -108,7 +117,7 @@ class Estimator:
     def total(self, tallies: Tallies, total: Total, *, is_count: bool) -> Estimates:
         """The estimates of one aggregate: a count, or the sum of an argument."""
         if tallies.views:
-            evidence = Evidence(tallies)
+            evidence = evidence_of(tallies)
             return self.counts(evidence, total) if is_count else self.sums(evidence, total)
         return self._by_row_weights(total, is_count=is_count)
 
@@ -126,6 +135,10 @@ class Estimator:
         """The sets of combinations that are counted, if columns were published together."""
         if evidence.tallies.blocks is None:
             return None
+        if evidence.tallies.in_batches:
+            from countveil.maths.estimate.pooled import pooled_sets
+
+            return pooled_sets(total)
         from countveil.maths.estimate.joined import AllSets
 
         return AllSets.of(total, evidence.tallies)
@@ -228,11 +241,11 @@ class ShrunkEstimator(Estimator):
 
 def set_counts(sets: CountedSets, level: float) -> Estimates:
     """The unbiased counts of sets of combinations."""
-    return unbiased_counts(sets.published, sets.published.sum(axis=1), sets.view, level)
+    return sets.likelihood().estimates(level)
 
 
 def _shrunk_sets(sets: CountedSets) -> Estimates:
-    return Estimates(*[shrunk_counts(sets.published, [sets.view])] * 4)
+    return Estimates(*[sets.shrunk()] * 4)
 
 
 def _summed(tallies: Tallies, total: Total, cells_of: Callable[[int], Floats]) -> Floats:

@@ -73,12 +73,12 @@ def likelihood_and_centre(y: Floats, views: Sequence[ChannelView]) -> tuple[Like
         if isinstance(view, JointView):
             centre = _by_margins(y, n, view)
         return unbiased_likelihood(y, n[:, 0], view), centre
-    margins = [shrunk_counts(_margin(y, axis), [view]) for axis, view in enumerate(views)]
+    margins = [shrunk_counts(margin(y, axis), [view]) for axis, view in enumerate(views)]
     centre = n + 0 * y
-    for axis, margin in enumerate(margins):
+    for axis, counts in enumerate(margins):
         shape = [y.shape[0]] + [1] * len(views)
-        shape[1 + axis] = margin.shape[1]
-        centre = centre * margin.reshape(shape) / np.maximum(n, 1.0)
+        shape[1 + axis] = counts.shape[1]
+        centre = centre * counts.reshape(shape) / np.maximum(n, 1.0)
     return product_likelihood(y, views, margins), centre
 
 
@@ -88,12 +88,18 @@ def _by_margins(y: Floats, n: Floats, view: JointView) -> Floats:
     The shares of the table are scaled until they have the shrunk counts of every column in P
     (iterative proportional fitting): the associations of the table, and the margins of P.
     """
-    columns = [_Column.of(column) for column in view.columns]
+    columns = [CombinedColumn.of(column) for column in view.columns]
     wanted = [
         shrunk_counts(column.summed(y), [view.alone(number)])
         for number, column in enumerate(columns)
     ]
-    centre = n * view.shares
+    return fitted(n * view.shares, n, columns, wanted)
+
+
+def fitted(
+    centre: Floats, n: Floats, columns: Sequence[CombinedColumn], wanted: Sequence[Floats]
+) -> Floats:
+    """Counts of combinations, scaled until they have the wanted counts of every column."""
     for _ in range(_FITTING_STEPS):
         for column, counts in zip(columns, wanted, strict=True):
             ratio = counts / np.maximum(column.summed(centre), 1e-300)
@@ -103,7 +109,7 @@ def _by_margins(y: Floats, n: Floats, view: JointView) -> Floats:
 
 
 @dataclass(frozen=True)
-class _Column:
+class CombinedColumn:
     """Which value of a column every combination has, and the combinations in this order."""
 
     numbers: NDArray[np.int64]
@@ -111,7 +117,7 @@ class _Column:
     starts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, numbers: NDArray[np.int64]) -> _Column:
+    def of(cls, numbers: NDArray[np.int64]) -> CombinedColumn:
         order = np.argsort(numbers, kind="stable")
         _, starts = np.unique(numbers[order], return_index=True)
         if starts.size != int(numbers.max()) + 1:
@@ -130,10 +136,10 @@ def shrunk_from(
     """Shrunk estimates from the likelihood of every cell."""
     cells = tuple(range(1, y.ndim))
     n = y.sum(axis=cells, keepdims=True)
-    means = _adding_up(shrink(likelihood, centre), n, likelihood)
+    means = adding_up(shrink(likelihood, centre), n, likelihood)
     # Columns together: the centre has the margins of P already, and the step would add noise.
-    fitted = len(views) == 1 and isinstance(views[0], JointView)
-    consistent = means if fitted else _consistent(means, y, views)
+    joint = len(views) == 1 and isinstance(views[0], JointView)
+    consistent = means if joint else _consistent(means, y, views)
     if len(views) == 1:
         # The published histogram is the best estimate of the whole table.
         whole_table = np.maximum(views[0].of_whole_table(y), 0.0)
@@ -141,7 +147,7 @@ def shrunk_from(
     return consistent
 
 
-def _adding_up(means: Floats, n: Floats, likelihood: Likelihood) -> Floats:
+def adding_up(means: Floats, n: Floats, likelihood: Likelihood) -> Floats:
     """The same, with the sum n: cells share what is missing as far as each is uncertain.
 
     Scaling all alike would move a large count that is well known, such as that of a value which is
@@ -256,7 +262,8 @@ def _consistent(means: Floats, y: Floats, views: Sequence[ChannelView]) -> Float
     return means if ratio is None else means * ratio
 
 
-def _margin(y: Floats, axis: int) -> Floats:
+def margin(y: Floats, axis: int) -> Floats:
+    """Counts of one column alone."""
     others = tuple(place for place in range(1, y.ndim) if place != 1 + axis)
-    margin: Floats = y.sum(axis=others)
-    return margin
+    summed: Floats = y.sum(axis=others)
+    return summed

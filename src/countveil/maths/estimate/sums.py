@@ -134,8 +134,22 @@ def shrunk_sums(
     rows, first, second = sums.totals
     rows = np.maximum(rows, 1.0)
     mean = first / rows
+    moved, variance = departures(sums, views, counts, mean, likelihood)
+    return mean * counts + drawn_to_zero(moved, variance, counts * np.sqrt(second / rows))
+
+
+def departures(
+    sums: PublishedSums,
+    views: Sequence[ChannelView],
+    counts: Floats,
+    mean: Floats,
+    likelihood: Likelihood,
+) -> tuple[Floats, Floats]:
+    """By how much sums exceed the mean times the count, unbiased, and the variance of that."""
+    rows, first, second = sums.totals
     moved = sums.first - mean * sums.rows
-    squares = np.maximum(second - mean * first, 0.0)
+    squares = np.maximum(second - 2 * mean * first + mean**2 * rows, 0.0)
+    rows = np.maximum(rows, 1.0)
     share = counts / rows
     with np.errstate(divide="ignore", invalid="ignore"):
         if len(views) == 1:
@@ -147,10 +161,14 @@ def shrunk_sums(
             for axis, view in enumerate(views):
                 moved = view.undone(moved, 1 + axis)
             variance = likelihood.variance(counts) * squares / rows
-        scale = counts * np.sqrt(second / rows)
-    shape = (counts.shape[0], -1)
-    drawn = _drawn_to_zero(*(array.reshape(shape) for array in (moved, variance, scale)))
-    return mean * counts + drawn.reshape(counts.shape)
+    return moved, variance
+
+
+def drawn_to_zero(moved: Floats, variance: Floats, scale: Floats) -> Floats:
+    """Posterior means of departures of every predicate, that are a few tenths of `scale`."""
+    shape = (moved.shape[0], -1)
+    flat = (array.reshape(shape) for array in (moved, variance, scale))
+    return _drawn_to_zero(*flat).reshape(moved.shape)
 
 
 def _drawn_to_zero(moved: Floats, variance: Floats, scale: Floats) -> Floats:

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,12 @@ class Tallies:
     grouped: Sequence[bool]
     joint: Floats | None = None
     joined: Sequence[Joined] = ()
+
+    in_batches: ClassVar[bool] = False  # see `pooled`
+
+    def total(self, condition_of: Numbers, of: int | None, value_of: Floats | None = None) -> Total:
+        """One aggregate; see `Total`."""
+        return Total(self, condition_of, of, value_of)
 
     @property
     def n_groups(self) -> int:
@@ -299,10 +305,7 @@ class Total:
 
     @cached_property
     def misfit(self) -> Floats:
-        """The possible bias from greedy groups, or from values that are not informative.
-
-        Infinite where it is unknown.
-        """
+        """The possible bias from greedy groups and uninformative values; infinite if unknown."""
         tallies = self._tallies
         shape = (tallies.n_groups, self._conditions.shape[0])
         if all(view.two_state_holds and view.informative.all() for view in tallies.views):

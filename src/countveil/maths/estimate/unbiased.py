@@ -42,7 +42,7 @@ def unbiased_counts(y: Floats, n: Floats, channel: ChannelView, level: float) ->
 def unbiased_likelihood(y: Floats, n: Floats, channel: ChannelView) -> Likelihood:
     """The same before a level is chosen."""
     n = n[:, None]
-    exact = (n == channel.rows) | (n == 0)
+    exact = ((n == channel.rows) & channel.complete) | (n == 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         x = np.where(exact, channel.of_whole_table(y), _estimates(y, n, channel))
         x = np.where(n == 0, 0.0, x)

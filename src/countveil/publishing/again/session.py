@@ -15,7 +15,7 @@ from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.drawn import Drawn
 from countveil.errors import LedgerError, SettingsError, option
 from countveil.maths.mechanism import PublishedTable
-from countveil.publishing.again.continuing import Continuing
+from countveil.publishing.again.continuing import ContinuedCases, Continuing
 from countveil.publishing.again.rules import check_rare, column_sets, rules_of
 from countveil.publishing.again.written import Continued, NewBatch, written_down
 from countveil.publishing.cases import check_cases
@@ -29,6 +29,9 @@ from countveil.release.places import Places
 from countveil.release.preparation import Preparation
 from countveil.tables import Shaping
 from countveil.tables.progress import Progress
+
+# The publisher is warned if random groups let a value of new cases be believed as much as this.
+_MOST_BELIEF = 0.5
 
 
 @dataclass
@@ -120,7 +123,26 @@ def about_batches(continuing: Continuing, counted: Counted) -> list[str]:
         f"in another way now, and this release would draw them a second time."
         for columns in strangers
     ]
-    return said
+    return said + [text for each in continuing.cases for text in _about_frequent(each, continuing)]
+
+
+def _about_frequent(each: ContinuedCases, continuing: Continuing) -> list[str]:
+    """A sentence if most of the new cases of a set have one value, and random groups show it."""
+    columns, ell = each.columns.columns, each.columns.ell
+    groups = continuing.protecting.columns[columns[0]].groups
+    if groups != "random" or not each.new.any() or each.new.all():
+        return []
+    new = each.cases.only(each.new)
+    shares = {name: new.counts_of(n).max() / each.new.sum() for n, name in enumerate(columns)}
+    beliefs = {name: (1 + (ell - 1) * share) / ell for name, share in shares.items()}
+    return [
+        f"One value of {name} has {shares[name]:.0%} of the {each.new.sum():,} new cases. Random "
+        f"groups hide it little: where a new case publishes it, it is the true one with "
+        f"probability {belief:.2f}. To wait for more new cases, leave out "
+        f"{option('groups', 'random')} and give {option('hold', True)}."
+        for name, belief in beliefs.items()
+        if belief >= _MOST_BELIEF
+    ]
 
 
 @contextlib.contextmanager

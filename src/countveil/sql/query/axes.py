@@ -54,12 +54,23 @@ class Axis:
 
         A combination that the axis lacks has any place.
         """
-        grid = np.zeros(np.broadcast_shapes(*(v.shape for v in values)), np.int64)
-        for column, classes, size in zip(self.columns, self.classes, self.sizes, strict=True):
-            grid = grid * size + classes[values[column]]
+        grid = self._grid(values)
         if self.occurring is None:
             return grid
         return np.minimum(np.searchsorted(self.occurring, grid), max(self.occurring.size - 1, 0))
+
+    def has(self, values: Sequence[Numbers]) -> NDArray[np.bool_]:
+        """Which of these combinations the axis has."""
+        grid = self._grid(values)
+        return (
+            np.ones(grid.shape, bool) if self.occurring is None else np.isin(grid, self.occurring)
+        )
+
+    def _grid(self, values: Sequence[Numbers]) -> Numbers:
+        grid = np.zeros(np.broadcast_shapes(*(v.shape for v in values)), np.int64)
+        for column, classes, size in zip(self.columns, self.classes, self.sizes, strict=True):
+            grid = grid * size + classes[values[column]]
+        return grid
 
     def of_column(self, column: int) -> Numbers:
         """For each place of the axis, the place of a column's value (the first of its class)."""
