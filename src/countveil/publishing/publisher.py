@@ -104,7 +104,7 @@ def run_publish(
         reading = _with_spill(replace(reading, progress=stages), engine, draft)
         source = engine.open_source(table, reading, shaping, protecting.names)
         prepared = prepare(
-            source, protecting.ell_unless_bounded, shaping, protecting.together, cases=engine.local
+            source, protecting.ell_unless_bounded, shaping, protecting.together, cases=True
         )
         linkability = None
         if k is not None:
@@ -169,7 +169,7 @@ class _Finishing:
         step: contextlib.AbstractContextManager[Callable[[], None] | None]
         step = contextlib.nullcontext(self.before)
         if self.session is not None:
-            folder = Path(self.draft.data).parent
+            folder = str(self.draft.data).rpartition("/")[0]
             step = self.session.committing(folder, manifest.rows, self.before)
         with step as before:
             self.draft.commit(manifest, before, writing.sign)
