@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -49,6 +50,9 @@ from countveil.tables import Reading, Shaping
 from countveil.tables.encoded.survey import Histogram
 from countveil.tables.progress import Progress
 
+if TYPE_CHECKING:
+    from countveil.auditing.series.auditor import SeriesFiles
+
 # Counts of this share of the rows are what a board asks about.
 _SHARE = 0.01
 
@@ -62,8 +66,12 @@ def run_audit(
     reading: Reading | None = None,
     shaping: Shaping | None = None,
     about: About | None = None,
+    series: SeriesFiles | None = None,
 ) -> Audit:
-    """Attack the planned release of `table`, or the one in the folder `release`."""
+    """Attack the planned release of `table`, or the one in the folder `release`.
+
+    With `series`, or if it was drawn in several batches, it is attacked together with earlier ones.
+    """
     wanted = _wanted(attacks)
     reading, shaping = reading or Reading(), (shaping or Shaping()).seeded(protecting.seed)
     _check_possible(table, shaping, finished=release is not None)
@@ -71,6 +79,12 @@ def run_audit(
     progress("reading", 0, 0)
     folder = None if release is None else Path(release)
     manifest = None if folder is None else fitting_manifest(folder, protecting)
+    if _is_series(manifest, series, attacks):
+        from countveil.auditing.series.auditor import SeriesFiles, audit_series
+
+        assert folder is not None  # noqa: S101 - there is a manifest
+        files = series or SeriesFiles()
+        return audit_series(table, protecting, folder, files, reading, shaping, about or About())
     if manifest is not None:
         protecting = as_published(protecting, manifest)
         shaping = with_declared(shaping, protecting, manifest)
@@ -120,11 +134,33 @@ def _check_possible(table: object, shaping: Shaping, *, finished: bool) -> None:
         )
 
 
+def _is_series(
+    manifest: Manifest | None, files: SeriesFiles | None, attacks: Sequence[str]
+) -> bool:
+    """Whether a finished release is to be attacked as one of a series."""
+    if manifest is None and files:
+        raise SettingsError(
+            f"{option('earlier')} and {option('ledger')} go with {option('release')}, the newest "
+            f"release of the series. Without it a series like the planned one is made up: "
+            f"{option('attacks', 'series')}."
+        )
+    several = manifest is not None and any(len(entry.drawn) > 1 for entry in manifest.batches)
+    if not (files or several):
+        return False
+    others = [name for name in attacks if not ATTACKS[name].on_series]
+    if others:
+        raise SettingsError(
+            f"A series of releases is attacked as a whole, without "
+            f"{', '.join(map(repr, others))}. Leave {option('attacks')} out."
+        )
+    return True
+
+
 def _wanted(attacks: Sequence[str]) -> Collection[str]:
     for name in attacks:
         if name not in ATTACKS:
             raise SettingsError(f"There is no attack {name!r}. Available: {', '.join(ATTACKS)}.")
-    return attacks or list(ATTACKS)
+    return attacks or [name for name, attack in ATTACKS.items() if not attack.on_series]
 
 
 def _read(

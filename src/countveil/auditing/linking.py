@@ -129,7 +129,7 @@ def publish_twin(
     run_publish(
         pa.table(columns),
         replace(protecting, columns=named),
-        Writing.of(folder, again=True),
+        Writing.of(folder, again=True, record=False),
         shaping=Shaping(keep=keep, person=person, domain=declared),
     )
     return number

@@ -119,6 +119,6 @@ def check_persons(repeats: Repeats, person: str, *, cases: bool) -> None:
             f"person, and that adds up. What works: keep one row of each person, with "
             f"{option('one_per', {person: 'first by COLUMN'})} or "
             f"{option('one_per', {person: 'any'})}, or summarise the rows of each person first. If "
-            f"rows are not about persons, leave {option('person')} out. On this machine, "
-            f"'countveil publish' lets persons have several rows."
+            f"rows are not about persons, leave {option('person')} out. 'countveil publish' lets "
+            f"persons have several rows."
         )

@@ -43,9 +43,8 @@ from countveil.tables.encoded.survey import Histogram
 if TYPE_CHECKING:
     from countveil.publishing.publisher import Drawing
 
-Codes = NDArray[np.int64]
-
 PRIVATE_REPORT = "the private report"
+Codes = NDArray[np.int64]
 
 
 def private_report(

@@ -33,6 +33,7 @@ from countveil.auditing.attacks import (
     neighbours,
     reconstruction,
     repetition,
+    series,
     small_counts,
     source_traces,
     value_counts,
@@ -54,11 +55,15 @@ Stage = Callable[[AuditCase, Stream], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Stages by their labels; `needs_rows` if all of them need rows that are linked."""
+    """Stages by their labels; `needs_rows` if all of them need rows that are linked.
+
+    An attack on series runs if it is asked for, or if there is a series.
+    """
 
     adversary: str
     stages: Mapping[str, Stage]
     needs_rows: bool = False
+    on_series: bool = False
 
 
 def _on_rows(attack: Callable[[Target, Stream], Outcome]) -> Stage:
@@ -118,4 +123,5 @@ ATTACKS: Mapping[str, Attack] = {
         source_traces.NAME,
         {"bytes of the release": source_traces.attack, "canaries": canaries.attack},
     ),
+    "series": Attack(series.NAME, {"series of releases": series.attack}, on_series=True),
 }

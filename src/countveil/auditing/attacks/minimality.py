@@ -115,7 +115,7 @@ def _published(
     run_publish(
         pa.table(columns),
         protecting,
-        Writing.of(folder, again=True),
+        Writing.of(folder, again=True, record=False),
         shaping=Shaping(keep=keep, person=person, domain=declared),
     )
     stored = read_stored(folder, [number, *settings])
