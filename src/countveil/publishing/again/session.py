@@ -131,7 +131,8 @@ def _about_frequent(each: ContinuedCases, continuing: Continuing) -> list[str]:
     """A sentence if most of the new cases of a set have one value, and random groups show it."""
     columns, ell = each.columns.columns, each.columns.ell
     groups = continuing.protecting.columns[columns[0]].groups
-    if groups != "random" or not each.new.any() or each.new.all():
+    chosen = groups == "random" and len(columns) == 1
+    if not chosen or not each.new.any() or each.new.all():
         return []
     new = each.cases.only(each.new)
     shares = {name: new.counts_of(n).max() / each.new.sum() for n, name in enumerate(columns)}
