@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from countveil.randomness import Randomness
     from countveil.release import Manifest
     from countveil.release.draft import ReleaseDraft, WrittenFile
+    from countveil.release.places import Places
     from countveil.sql.query import Tally, TallyResult
     from countveil.sql.query.axes import Axis
     from countveil.sql.query.expressions import Expression
@@ -49,6 +50,10 @@ class Engine(Protocol):
     @property
     def local(self) -> bool:
         """Whether tables are `LocalTable`s (`engines/local_table.py`) and drafts folders here."""
+
+    @property
+    def places(self) -> Places:
+        """Where releases can be, to look at."""
 
     def open_source(
         self, table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
@@ -76,6 +81,12 @@ class SourceTable(Protocol):
 
     def vectors(self, columns: Sequence[str], without: Rows | None = None) -> Vectors:
         """Count the combinations of values of some columns, by places in their histograms."""
+
+    def rows_of(self, columns: Sequence[str], vectors: Vectors, chosen: NDArray[np.bool_]) -> Rows:
+        """The numbers of the rows whose combination is a chosen one of `vectors`, in order.
+
+        The first of the columns identifies persons.
+        """
 
     def repeats(self, column: str) -> Repeats:
         """How often values occur more than once, however many different ones there are."""

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.engines.contract import SourceTable
-from countveil.engines.drawn import DrawnCases, DrawnTogether
+from countveil.engines.drawn import Drawn, DrawnCases, DrawnTogether
 from countveil.errors import SettingsError, nearest, option
 from countveil.maths.groups import ColumnSettings
 from countveil.maths.mechanism import PublishedTable, draw_column
 from countveil.maths.mechanism.draw import Tally
 from countveil.randomness import Randomness
+from countveil.tables.encoded.survey import Histogram
 from countveil.tables.progress import Progress
 
 if TYPE_CHECKING:
@@ -124,6 +125,17 @@ def margin(drawn: DrawnTogether, number: int) -> PublishedTable:
     tally = Tally(size)
     tally.add_counts(true * size + places[table.values], table.counts)
     return tally.table()
+
+
+def all_published_vectors(
+    drawn: Drawn, histograms: Mapping[str, Histogram]
+) -> list[PublishedVectors]:
+    """Which combinations are published, of every set of columns that share one draw."""
+    values = {name: histogram.values for name, histogram in histograms.items()}
+    return [
+        *(published_vectors(joint, values) for joint in drawn.together),
+        *(vectors_of_cases(one, values) for one in drawn.cases if len(one.columns) > 1),
+    ]
 
 
 def published_vectors(

@@ -8,9 +8,11 @@ the release goes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import countveil
+from countveil.maths.groups import ColumnSettings
 from countveil.maths.guarantees import guarantee_table, statement
 from countveil.publishing.prepare import PreparedTable
 from countveil.publishing.settings import Protecting
@@ -61,21 +63,16 @@ def make_manifest(
     }
     figures, batches = _about_cases(cases, prepared, domains, continued)
     sensitive = {
-        name: SensitiveColumn(
-            settings.ell,
-            settings.groups,
-            settings.residue,
-            domain=domains[name],
-            guarantee=_guarantee(settings.ell, rows, bounds.get(name), prepared.domains.get(name)),
-            declared=name in prepared.domains,
-            classes=_class_edges(prepared.recoded.classes.get(name)),
-            class_values=prepared.class_values.get(name),
-            common=_named_common(common.get(name, ()), domains[name]),
-            odds=bounds.get(name),
-            confirmed=name in prepared.confirmed,
+        name: _sensitive_column(name, rows, prepared, settings, domains[name], bounds.get(name))
+        for name, settings in protecting.columns.items()
+    }
+    sensitive = {
+        name: replace(
+            entry,
+            common=_named_common(common.get(name, ()), entry.domain),
             cases=figures.get(name),
         )
-        for name, settings in protecting.columns.items()
+        for name, entry in sensitive.items()
     }
     more = () if continued is None else continued.columns
     columns = tuple(
@@ -109,6 +106,28 @@ def make_manifest(
         together=protecting.together,
         batches=batches,
         ledger=None if continued is None else continued.mark,
+    )
+
+
+def _sensitive_column(
+    name: str,
+    rows: int,
+    prepared: PreparedTable[Any],
+    settings: ColumnSettings,
+    domain: tuple[Any, ...],
+    odds: OddsBound | None,
+) -> SensitiveColumn:
+    return SensitiveColumn(
+        settings.ell,
+        settings.groups,
+        settings.residue,
+        domain=domain,
+        guarantee=_guarantee(settings.ell, rows, odds, prepared.domains.get(name)),
+        declared=name in prepared.domains,
+        classes=_class_edges(prepared.recoded.classes.get(name)),
+        class_values=prepared.class_values.get(name),
+        odds=odds,
+        confirmed=name in prepared.confirmed,
     )
 
 

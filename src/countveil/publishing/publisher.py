@@ -9,7 +9,6 @@ Must not know: how an engine reads, how groups are formed, how a draw is made.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,31 +22,27 @@ from countveil.errors import SettingsError, option
 from countveil.maths.mechanism import PublishedTable
 from countveil.publishing.counting import Counted, count_values, draw, published_counts
 from countveil.publishing.manifest_making import make_manifest
-from countveil.publishing.prepare import (
-    LocalPreparedTable,
-    PreparedTable,
-    prepare,
-)
-from countveil.publishing.safety import fineness_sentence
+from countveil.publishing.prepare import LocalPreparedTable, PreparedTable, prepare
+from countveil.publishing.safety import about_odds
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
 from countveil.release import MANIFEST_NAME, About, Manifest, Preparation
 from countveil.release.draft import ReleaseDraft, WrittenFile, check_not_input
 from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
-from countveil.report.whole_file import PendingFile, check_file, pending_file, write_file
+from countveil.report.whole_file import PendingFile, check_file
 from countveil.tables import Reading, Shaping, input_files
 from countveil.tables.encoded.survey import ValueRange
 from countveil.tables.levels import MergedValues
 from countveil.tables.progress import Progress
 
 if TYPE_CHECKING:
+    from countveil.engines.local_table import LocalTable
     from countveil.publishing.advise.linkability import Linkability
     from countveil.publishing.again.session import LedgerSession
     from countveil.publishing.again.written import Continued, NewBatch
+    from countveil.publishing.publications.record import Recording
     from countveil.report.joined import PublishedVectors
-
-_PRIVATE_REPORT = "the private report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +104,15 @@ def run_publish(
         reading = _with_spill(replace(reading, progress=stages), engine, draft)
         source = engine.open_source(table, reading, shaping, protecting.names)
         prepared = prepare(
-            source, protecting.ell_unless_bounded, shaping, protecting.together, cases=engine.local
+            source, protecting.ell_unless_bounded, shaping, protecting.together, cases=True
         )
-        linkability = None if k is None else _linkability(prepared, shaping, k)
-        _check_first(engine, prepared, protecting, writing, shaping.recoded)
+        linkability = None
+        if k is not None:
+            from countveil.publishing.advise.linkability import linkability_of
+
+            linkability = linkability_of(cast("LocalPreparedTable", prepared), shaping, k)
+        _check_first(engine, prepared, protecting, writing, shaping.recoded, session)
+        recording = _recording(engine, source, protecting, writing, shaping)
         preparation = _recorded(prepared, reading, shaping)
         work = (randomness, stages)
         if session is None:
@@ -128,23 +128,30 @@ def run_publish(
             prepared, protecting, counted, tables, drawn, preparation, continued, *work
         )
         manifest = drawing.manifest(writing.about)
-        columns = [(column.name, column.type) for column in manifest.columns]
         if not writing.plain:
-            check_kept(columns, writing.format)
+            check_kept([(each.name, each.type) for each in manifest.columns], writing.format)
         if draft is not None:
             plain = _plain_values(engine, prepared, counted)
-            finished = _Finishing(draft, session, before_commit)
-            manifest = _write(drawing, manifest, finished, writing, plain)
+            finishing = _Finishing(draft, session, before_commit)
+            manifest = _write(drawing, manifest, finishing, writing, plain)
         elif writing.private_report is not None:
-            with tempfile.TemporaryDirectory(prefix="trial-", dir=reading.spill) as folder:
-                written = drawing.publish(folder)
-                page = drawing.private_page(written, manifest, trial=True)
-            write_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
-    said = [*prepared.warnings, *associated, *_about_crowded(drawn)]
+            # Loaded only where a private report is wanted.
+            from countveil.publishing.private_report import write_trial
+
+            write_trial(drawing, manifest, writing.private_report, reading.spill)
+    repeating = [name for name, choice in protecting.columns.items() if choice.repeats]
+    said = [*prepared.warnings, *associated]
+    if drawn.cases:
+        from countveil.publishing.cases import about_crowded
+
+        said += about_crowded(drawn.cases)
+    said += session.warnings if session is not None else []
+    if recording is not None:
+        said += recording.finished(manifest, again=writing.again, dry_run=writing.dry_run)
     return Publication(
         writing.to, counted.rows, int(counted.left_out.size), protecting.ell,
-        manifest.randomness == "seeded", [*said, *(session.warnings if session else ())],
-        manifest, _about_odds(prepared, protecting), prepared.recoded.merged, linkability,
+        manifest.randomness == "seeded", said,
+        manifest, about_odds(prepared.fineness, repeating), prepared.recoded.merged, linkability,
         None if session is None else session.batches,
     )  # fmt: skip
 
@@ -159,17 +166,15 @@ class _Finishing:
 
     def commit(self, manifest: Manifest, writing: Writing, pending: PendingFile | None) -> None:
         """Put the release in its place, and the private report after it."""
-        with self._committing(manifest.rows) as before:
+        step: contextlib.AbstractContextManager[Callable[[], None] | None]
+        step = contextlib.nullcontext(self.before)
+        if self.session is not None:
+            folder = str(self.draft.data).rpartition("/")[0]
+            step = self.session.committing(folder, manifest.rows, self.before)
+        with step as before:
             self.draft.commit(manifest, before, writing.sign)
             if pending is not None:
                 pending.put_in_place()
-
-    def _committing(
-        self, rows: int
-    ) -> contextlib.AbstractContextManager[Callable[[], None] | None]:
-        if self.session is None:
-            return contextlib.nullcontext(self.before)
-        return self.session.committing(Path(self.draft.data).parent, rows, self.before)
 
 
 def _write(
@@ -182,16 +187,26 @@ def _write(
     """Write the rows, the pages and the manifest, and put the release in its place."""
     draft = finishing.draft
     written = drawing.publish(draft.data)
-    private = None
-    if writing.private_report is not None:
-        private = drawing.private_page(written, manifest)
+    private = _private_page(drawing, written, manifest, writing)
     files = [(file.path.name, file.rows) for file in _in_format(written, writing)]
     manifest = replace(manifest, files=draft.listed(files))
     page = release_page(manifest, drawing.published, plain, drawing.combinations())
     manifest = replace(manifest, report=draft.add_report(page))
-    with _pending_report(writing, private) as pending:
+    with private as pending:
         finishing.commit(manifest, writing, pending)
     return manifest
+
+
+def _private_page(
+    drawing: Drawing, written: Sequence[WrittenFile], manifest: Manifest, writing: Writing
+) -> contextlib.AbstractContextManager[PendingFile | None]:
+    """The private report, written but not yet in its place: it appears with the release."""
+    if writing.private_report is None:
+        return contextlib.nullcontext()
+    # Loaded only where a private report is wanted.
+    from countveil.publishing.private_report import pending_report
+
+    return pending_report(drawing, written, manifest, writing.private_report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,40 +251,9 @@ class Drawing:
         if not self.protecting.together:
             return ()
         # Loaded only where columns are published together.
-        from countveil.publishing.columns_together import published_vectors, vectors_of_cases
+        from countveil.publishing.columns_together import all_published_vectors
 
-        values = {name: histogram.values for name, histogram in self.counted.histograms.items()}
-        return [
-            *(published_vectors(joint, values) for joint in self.drawn.together),
-            *(vectors_of_cases(one, values) for one in self.drawn.cases if len(one.columns) > 1),
-        ]
-
-    def private_page(
-        self, written: Sequence[WrittenFile], manifest: Manifest, *, trial: bool = False
-    ) -> str:
-        """The truth beside what is published, for the publisher alone."""
-        # Loaded only where a private report is wanted.
-        from countveil.publishing.private_report import private_report
-
-        return private_report(self, written, manifest, trial=trial)
-
-
-def _about_odds(prepared: PreparedTable[SourceTable], protecting: Protecting) -> list[str]:
-    """What seeing a value published is worth; where values may repeat, the statement says it."""
-    return [
-        f"{fineness_sentence(name, fine)}."
-        for name, fine in prepared.fineness.items()
-        if not protecting.columns[name].repeats
-    ]
-
-
-def _about_crowded(drawn: Drawn) -> list[str]:
-    """Whose cases hide behind each other, if there are such; how many is for the publisher."""
-    if not any(cases.crowded for cases in drawn.cases):
-        return []
-    from countveil.publishing.cases import about_crowded
-
-    return [about_crowded(cases) for cases in drawn.cases if cases.crowded]
+        return all_published_vectors(self.drawn, self.counted.histograms)
 
 
 def _ledger_session(
@@ -281,17 +265,6 @@ def _ledger_session(
     from countveil.publishing.again.session import open_session
 
     return open_session(writing.ledger, writing, engine, shaping)
-
-
-def _linkability(prepared: PreparedTable[SourceTable], shaping: Shaping, k: int) -> Linkability:
-    """Advice about small combinations of plain values."""
-    # Loaded only where it is wanted.
-    from countveil.publishing.advise.linkability import find_linkability
-
-    local = cast("LocalPreparedTable", prepared)
-    sensitive = set(local.roles.sensitive)
-    plain = [column.name for column in local.roles.published if column.name not in sensitive]
-    return find_linkability(local.source, plain, k, shaping.prepared)
 
 
 def _about_associated(source: SourceTable, protecting: Protecting, counted: Counted) -> list[str]:
@@ -322,27 +295,11 @@ def _check_possible(
     """No output replaces an input; and some work cannot be done where rows are elsewhere."""
     if writing.private_report is not None:
         check_file(
-            writing.private_report,
-            _PRIVATE_REPORT,
-            force=writing.force,
-            again=False,
-            inputs=inputs,
-            outside=Path(writing.to),
-        )
-    local_only = {
-        "private_report": writing.private_report is not None,
-        "memory": reading.memory is not None,
-        "spill": reading.spill is not None,
-        "output_format": not replace(writing, rows_per_file=None).plain,
-        "rows_per_file": writing.rows_per_file is not None,
-        "k": k is not None,
-    }
-    for name, given in local_only.items():
-        if given and not engine.local:
-            raise SettingsError(
-                f"{option(name)} is for tables on this machine; it cannot be used with "
-                f"{option('engine', 'spark')}. Leave it out."
-            )
+            writing.private_report, "the private report", force=writing.force, again=False,
+            inputs=inputs, outside=Path(writing.to),
+        )  # fmt: skip
+    if not engine.local:
+        writing.check_elsewhere(memory=reading.memory, spill=reading.spill, k=k)
 
 
 def _check_first(
@@ -351,25 +308,44 @@ def _check_first(
     protecting: Protecting,
     writing: Writing,
     recoded: Sequence[str],
+    session: LedgerSession | None,
 ) -> None:
     """Stop if a release of the same people lies beside the new one. A seeded one is a trial."""
-    if prepared.person is not None and writing.private_report is not None:
+    if session is not None and writing.private_report is not None:
         raise SettingsError(
-            f"{option('private_report')} is for tables with one row of each person so far. Leave "
-            f"it out, or keep one row of each person with {option('one_per')}."
+            f"{option('private_report')} measures one draw, and a release of a ledger has several. "
+            f"Leave it out, or publish a trial without {option('ledger')} and with a seed."
         )
-    roles = prepared.roles
     target = Path(writing.to.removeprefix("file://"))
     if writing.again or protecting.seed is not None or not target.parent.is_dir():
         return
     if any(target.parent.glob(f"*/{MANIFEST_NAME}")):
         from countveil.publishing.safety.same_people import check_not_published_before
 
-        drops = any(choice.residue == "drop" for choice in protecting.columns.values())
-        slack = max(protecting.ell.values()) if drops else 0
-        changed = {*roles.sensitive, *recoded}
-        plain = [column for column in roles.published if column.name not in changed]
-        check_not_published_before(prepared.source, plain, target, slack, local=engine.local)
+        changed = {*prepared.roles.sensitive, *recoded}
+        plain = [column for column in prepared.roles.published if column.name not in changed]
+        drops = [one.ell for one in protecting.columns.values() if one.residue == "drop"]
+        slack = max(drops, default=0)
+        ledger = None if session is None else session.book.id
+        check_not_published_before(
+            prepared.source, plain, target, slack, local=engine.local, ledger=ledger
+        )
+
+
+def _recording(
+    engine: Engine, source: SourceTable, protecting: Protecting, writing: Writing, shaping: Shaping
+) -> Recording | None:
+    """The record of what was published beside the target. A seeded release is a trial."""
+    if not writing.record or not engine.local or protecting.seed is not None:
+        return None
+    # Loaded only where a record is kept.
+    from countveil.publishing.publications.record import Recording
+
+    person = next(iter(shaping.persons), None)
+    recording = Recording(writing.to, cast("LocalTable", source), person)
+    if not writing.dry_run:
+        recording.sketch()
+    return recording
 
 
 def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) -> Reading:
@@ -395,15 +371,6 @@ def _in_format(written: Sequence[WrittenFile], writing: Writing) -> Sequence[Wri
     from countveil.engines.local.output_formats import rewrite
 
     return rewrite(written, writing.format, writing.rows_per_file)
-
-
-def _pending_report(
-    writing: Writing, page: str | None
-) -> contextlib.AbstractContextManager[PendingFile | None]:
-    """The private report, written but not yet in its place: it appears with the release."""
-    if writing.private_report is None or page is None:
-        return contextlib.nullcontext()
-    return pending_file(writing.private_report, page, _PRIVATE_REPORT, private=True)
 
 
 class TimedStages:

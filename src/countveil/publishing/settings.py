@@ -20,6 +20,7 @@ from countveil.release.values import PARQUET
 
 if TYPE_CHECKING:
     from countveil.publishing.common_values import Chosen
+    from countveil.publishing.ledger.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ class LedgerFiles:
     @classmethod
     def of(
         cls,
-        ledger: str | os.PathLike[str] | None,
+        ledger: Ledger | str | os.PathLike[str] | None,
         key: str | os.PathLike[str] | None,
         *,
         hold: bool,
@@ -126,10 +127,10 @@ class LedgerFiles:
                     raise SettingsError(f"{option(name)} goes with {option('ledger')}.")
             return None
         # Loaded only where there is a ledger.
-        from countveil.publishing.ledger.keys import default_key
+        from countveil.publishing.ledger.ledger import Ledger
 
-        path = Path(ledger)
-        return cls(path, default_key(path) if key is None else Path(key), hold)
+        chosen = ledger if isinstance(ledger, Ledger) else Ledger(ledger, key=key)
+        return cls(chosen.path, chosen.key if key is None else Path(key), hold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,8 @@ class Writing:
     `private_report` is a file for the publisher's page: the truth beside what is published.
     `inputs` are files that are read for it, and never written to. `about` is what
     the release is called and whom to ask, for its readers. With a `ledger`, the release continues
-    those that the ledger knows.
+    those that the ledger knows. With `record`, the private record beside the release is read and
+    gets one more entry.
     """
 
     to: str
@@ -155,6 +157,7 @@ class Writing:
     inputs: tuple[Path, ...] = ()
     about: About | None = None
     ledger: LedgerFiles | None = None
+    record: bool = True
 
     def __post_init__(self) -> None:
         if self.rows_per_file is not None and self.rows_per_file < 1:
@@ -175,9 +178,10 @@ class Writing:
         title: str = "",
         contact: str = "",
         recipe: str | os.PathLike[str] | None = None,
-        ledger: str | os.PathLike[str] | None = None,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
         ledger_key: str | os.PathLike[str] | None = None,
         hold: bool = False,
+        record: bool = True,
     ) -> Writing:
         """From what a caller may write; the file with the key is read here."""
         files = LedgerFiles.of(ledger, ledger_key, hold=hold)
@@ -194,7 +198,23 @@ class Writing:
             tuple(Path(file) for file in (sign, recipe, *private) if file is not None),
             about_today(title, contact) if title or contact else None,
             files,
+            record,
         )
+
+    def check_elsewhere(self, **others: object) -> None:
+        """Refuse what is for tables on this machine; `others` are options of reading."""
+        options = {
+            "private_report": self.private_report,
+            "output_format": None if self.format == PARQUET else self.format,
+            "rows_per_file": self.rows_per_file,
+            **others,
+        }
+        for name, given in options.items():
+            if given is not None:
+                raise SettingsError(
+                    f"{option(name)} is for tables on this machine; it cannot be used with "
+                    f"{option('engine', 'spark')}. Leave it out."
+                )
 
     @property
     def plain(self) -> bool:

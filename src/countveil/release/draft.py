@@ -50,7 +50,7 @@ _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 # A draft of a release, and a file beside its place, are named after what they will become.
 _DRAFT, PENDING = ".draft-", ".pending-"
-_LEFTOVER = re.compile(
+LEFTOVER = re.compile(
     rf"\.(?P<target>.+)({re.escape(_DRAFT)}|{re.escape(PENDING)})([a-z0-9_]{{8}}|[0-9a-f]{{12}})(?P<aside>\.previous)?"
 )
 _PARTS = {DATA_FOLDER, REPORT_NAME, SIGNATURE_NAME, MANIFEST_NAME}
@@ -282,7 +282,7 @@ def remove_dead_leftovers(folder: Path) -> None:
     """Remove drafts and pending files whose process is gone: nobody has them locked."""
     with contextlib.suppress(OSError):
         for entry in sorted(folder.iterdir()):
-            if (named := _LEFTOVER.fullmatch(entry.name)) is None:
+            if (named := LEFTOVER.fullmatch(entry.name)) is None:
                 continue
             # The old release was moved aside, and the new one may not be in its place yet.
             if named["aside"] and not (folder / named["target"]).exists():

@@ -34,9 +34,17 @@ def refuse_to_replace(target: str | Path, *, force: bool, again: bool) -> None:
         )
 
 
-def published_before(folder: Path, columns: list[str]) -> TargetError:
-    """The error for a table that has the same people as a release."""
+def published_before(folder: Path, columns: list[str], *, in_series: bool) -> TargetError:
+    """The error for a table that has the same people as a release, perhaps one of a ledger."""
     listed = ", ".join(map(repr, columns))
+    if in_series:
+        return TargetError(
+            f"Nothing was published: {folder} seems to be a release of the same people, and it "
+            f"belongs to a ledger. It has the same number of rows, and {listed} hold the same "
+            f"values there as in this table. {_WHY} Publish with that ledger, {option('ledger')}: "
+            f"then everybody publishes what they did. If that release is about other people, add "
+            f"{option('again', True)}."
+        )
     return TargetError(
         f"Nothing was published: {folder} seems to be a release of the same people. It has the "
         f"same number of rows, and {listed} hold the same values there as in this table. "
@@ -47,12 +55,16 @@ def published_before(folder: Path, columns: list[str]) -> TargetError:
 
 
 def releases_beside(target: Path) -> Iterator[tuple[Path, Manifest]]:
-    """The other releases in the folder of a target."""
+    """The other releases in the folder of a target, without drafts that were left there."""
+    from countveil.release.draft import LEFTOVER
+
     try:
         folders = sorted(path.parent for path in target.parent.glob(f"*/{MANIFEST_NAME}"))
     except OSError:
         return
     for folder in folders[:_MOST_FOLDERS]:
+        if LEFTOVER.fullmatch(folder.name):
+            continue
         if os.path.realpath(folder) != os.path.realpath(target):
             with contextlib.suppress(OSError, ReleaseError):
                 yield folder, read_manifest(folder)

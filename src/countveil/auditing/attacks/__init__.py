@@ -33,12 +33,14 @@ from countveil.auditing.attacks import (
     neighbours,
     reconstruction,
     repetition,
+    series,
     small_counts,
     source_traces,
     value_counts,
 )
 from countveil.auditing.attacks.by_method import (
     bounded_odds,
+    cases,
     common_values,
     neighbouring_tables,
     vectors,
@@ -53,16 +55,27 @@ Stage = Callable[[AuditCase, Stream], Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """Stages by their labels; `needs_rows` if all of them need rows that are linked."""
+    """Stages by their labels; `needs_rows` if all of them need rows that are linked.
+
+    An attack on series runs if it is asked for, or if there is a series.
+    """
 
     adversary: str
     stages: Mapping[str, Stage]
     needs_rows: bool = False
+    on_series: bool = False
 
 
 def _on_rows(attack: Callable[[Target, Stream], Outcome]) -> Stage:
-    """An attack that uses nothing but the linked rows."""
-    return lambda case, stream: attack(case.target, stream)
+    """An attack that uses nothing but the linked rows; cases, where persons have several rows."""
+
+    def stage(case: AuditCase, stream: Stream) -> Outcome:
+        outcome = Outcome()
+        for target in case.units:
+            outcome.add(attack(target, stream))
+        return outcome
+
+    return stage
 
 
 ATTACKS: Mapping[str, Attack] = {
@@ -70,6 +83,7 @@ ATTACKS: Mapping[str, Attack] = {
         linkage.NAME,
         {
             "linkage": _on_rows(linkage.attack),
+            "rows of a person": _on_rows(cases.attack),
             "common values": _on_rows(common_values.attack),
             "associated columns": _on_rows(associated_columns.attack),
             "columns together": _on_rows(vectors.attack),
@@ -80,7 +94,7 @@ ATTACKS: Mapping[str, Attack] = {
         reconstruction.NAME,
         {
             "group reconstruction": _on_rows(reconstruction.attack),
-            "order of rows": _on_rows(layout.attack),
+            "order of rows": lambda case, stream: layout.attack(case.target, stream),
             "files": file_traces.attack,
         },
     ),
@@ -109,4 +123,5 @@ ATTACKS: Mapping[str, Attack] = {
         source_traces.NAME,
         {"bytes of the release": source_traces.attack, "canaries": canaries.attack},
     ),
+    "series": Attack(series.NAME, {"series of releases": series.attack}, on_series=True),
 }

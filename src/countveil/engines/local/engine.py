@@ -26,7 +26,7 @@ from countveil.randomness import Randomness
 from countveil.release.draft import Draft, WrittenFile, check_target, open_draft
 from countveil.release.values import python_values
 from countveil.tables import Column, Reading, Shaping, TableFacts, check_named, describe_source
-from countveil.tables.encoded.encoding import as_codes, row_count, some_rows
+from countveil.tables.encoded.encoding import EncodedColumn, as_codes, row_count, some_rows
 from countveil.tables.encoded.survey import (
     CodedColumn,
     ColumnProfile,
@@ -41,8 +41,10 @@ from countveil.tables.encoded.survey import (
 )
 from countveil.tables.sources import open_blocks
 from countveil.tables.storage.memory import KeptColumns, MemoryShares, memory_shares
+from countveil.tables.storage.parallel import in_order
 
 if TYPE_CHECKING:
+    from countveil.release.places import LocalPlaces
     from countveil.tables.encoded.vectors import Vectors
 
 _SAMPLED_SPANS = 8
@@ -52,6 +54,14 @@ class LocalEngine:
     """See `Engine`."""
 
     local = True
+
+    @property
+    def places(self) -> LocalPlaces:
+        """Folders of this machine."""
+        # Loaded only where there is a ledger.
+        from countveil.release.places import LocalPlaces
+
+        return LocalPlaces()
 
     def open_source(
         self, table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
@@ -150,6 +160,13 @@ class LocalSource:
                 ranges[name] = known
         return ranges
 
+    def rows_of(
+        self, columns: Sequence[str], vectors: Vectors, chosen: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """The numbers of the rows whose combination is a chosen one of `vectors`, in order."""
+        numbers = vectors.numbers([self.codes(name) for name in columns])
+        return np.flatnonzero((numbers >= 0) & chosen[numbers])
+
     def repeats(self, column: str) -> Repeats:
         """How often the values of a column occur more than once."""
         if not self._countable([column]):
@@ -205,6 +222,15 @@ class LocalSource:
         """The counts of those of the columns that can be counted."""
         surveys = self._table.counted(self._countable(columns))
         return {name: column_profile(s.values, s.counts) for name, s in surveys.items()}
+
+    def each_span(
+        self,
+        columns: Sequence[str],
+        look: Callable[[Mapping[str, Sequence[EncodedColumn]]], Result],
+    ) -> Iterator[Result]:
+        """Call `look` on some rows after the others, as they were read."""
+        names = self._countable(columns)
+        return in_order(lambda span: look(self._table.as_read(span, names)), self._table.spans)
 
     def unique_rows(self, columns: Sequence[str]) -> int:
         """How many rows have a combination of values of these columns that no other row has."""

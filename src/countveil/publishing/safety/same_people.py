@@ -26,10 +26,21 @@ _MOST_COLUMNS = 4
 
 
 def check_not_published_before(
-    source: SourceTable, plain: Sequence[Column], target: Path, slack: int, *, local: bool
+    source: SourceTable,
+    plain: Sequence[Column],
+    target: Path,
+    slack: int,
+    *,
+    local: bool,
+    ledger: str | None = None,
 ) -> None:
-    """Stop if a release beside the target has the same people, give or take `slack` rows."""
+    """Stop if a release beside the target has the same people, give or take `slack` rows.
+
+    Releases of the `ledger` with this name may: the new one continues them.
+    """
     for folder, manifest in releases_beside(target):
+        if manifest.ledger is not None and manifest.ledger.id == ledger:
+            continue
         dropped = [entry.ell for entry in manifest.sensitive.values() if entry.residue == "drop"]
         few = max([slack, *dropped])
         if manifest.randomness == "seeded" or abs(manifest.rows - source.facts.rows) > few:
@@ -41,7 +52,7 @@ def check_not_published_before(
             else _same_repeats(source.repeats(name), column, few)
             for name, column in stored.items()
         ):
-            raise published_before(folder, list(stored))
+            raise published_before(folder, list(stored), in_series=manifest.ledger is not None)
 
 
 def _comparable(plain: Sequence[Column], manifest: Manifest) -> list[str]:
