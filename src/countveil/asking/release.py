@@ -235,7 +235,7 @@ class Release:
         question = self._question(query, weighted)
         plan = plan_question(question, self._columns)
         channels = self._channels(plan)
-        if self.manifest.batches:
+        if self.manifest.batches and plan.tally.sensitive:
             raise QueryError(
                 "Values of this release were drawn in batches, or together for persons with "
                 "several rows, and there is no plain SQL for counts of them. 'countveil query' "
