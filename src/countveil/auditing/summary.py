@@ -71,7 +71,8 @@ class Audit:
 
     `common` are values that may repeat in a group, and `promises` what the release says with which
     probability a published value is believed. Columns that are published `together` have figures of
-    their own under all their names; `odds` are the bounds of columns with noise. More than one of
+    their own under all their names; `odds` are the bounds of columns with noise. Where persons have
+    several rows, `cases` says how many cases were attacked in the place of rows. More than one of
     the `releases` means that a series was attacked.
     """
 
@@ -89,6 +90,7 @@ class Audit:
     promises: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     together: Sequence[Sequence[str]] = ()
     odds: Mapping[str, OddsBound] = field(default_factory=dict)
+    cases: Mapping[str, int] = field(default_factory=dict)
     releases: int = 1
 
     @property
@@ -129,8 +131,11 @@ class Audit:
             how = (
                 f"{self.releases} releases of a series; of the newest, {self.linked:,} rows linked"
             )
-        sets = [f"{' and '.join(names)} are published together" for names in self.together]
-        return f"Attacked: {how}; {self.rows:,} rows, {'; '.join([protected, *sets])}."
+        more = [f"{' and '.join(names)} are published together" for names in self.together]
+        if self.cases:
+            listed = ", ".join(f"{number:,} of {name}" for name, number in self.cases.items())
+            more.append(f"persons have several rows, so cases were attacked as rows: {listed}")
+        return f"Attacked: {how}; {self.rows:,} rows, {'; '.join([protected, *more])}."
 
     def method(self, name: str) -> str:
         """How the groups of a column were formed."""
@@ -243,6 +248,7 @@ class Audit:
         return {
             "rows": self.rows,
             "linked": self.linked,
+            **({"cases": dict(self.cases)} if self.cases else {}),
             "ell": dict(self.ell),
             "groups": dict(self.groups),
             "common": {
@@ -341,10 +347,8 @@ class Audit:
         if not self.passed:
             return "bad"
         known = [exposure for exposure in self.exposure.values() if exposure is not None]
-        if not known:
-            return "plain"
         exposed = any(exposure.share_above(_HIGH)[1] >= _MANY for exposure in known)
-        return "plain" if exposed or len(known) < len(self.exposure) else "good"
+        return "plain" if exposed or len(known) < max(1, len(self.exposure)) else "good"
 
     def _points(self) -> list[str]:
         """What is left to decide."""
