@@ -12,6 +12,7 @@ PUBLIC = [
     "CountveilError",
     "Estimate",
     "Release",
+    "ReleaseSeries",
     "__version__",
     "advise",
     "audit",

@@ -24,11 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     # Types only: an analyst who imports this contract loads nothing of the publisher's side.
     from countveil.engines.drawn import Drawn
     from countveil.randomness import Randomness
     from countveil.release import Manifest
     from countveil.release.draft import ReleaseDraft, WrittenFile
+    from countveil.release.places import Places
     from countveil.sql.query import Tally, TallyResult
     from countveil.sql.query.axes import Axis
     from countveil.sql.query.expressions import Expression
@@ -47,6 +50,10 @@ class Engine(Protocol):
     @property
     def local(self) -> bool:
         """Whether tables are `LocalTable`s (`engines/local_table.py`) and drafts folders here."""
+
+    @property
+    def places(self) -> Places:
+        """Where releases can be, to look at."""
 
     def open_source(
         self, table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
@@ -74,6 +81,12 @@ class SourceTable(Protocol):
 
     def vectors(self, columns: Sequence[str], without: Rows | None = None) -> Vectors:
         """Count the combinations of values of some columns, by places in their histograms."""
+
+    def rows_of(self, columns: Sequence[str], vectors: Vectors, chosen: NDArray[np.bool_]) -> Rows:
+        """The numbers of the rows whose combination is a chosen one of `vectors`, in order.
+
+        The first of the columns identifies persons.
+        """
 
     def repeats(self, column: str) -> Repeats:
         """How often values occur more than once, however many different ones there are."""
@@ -109,6 +122,9 @@ class ReleaseTable(Protocol):
         axes: Sequence[Axis] = (),
     ) -> NDArray[np.float64]:
         """Count published values under each of many conditions: `counts[condition, *published]`."""
+
+    def rows(self, columns: Sequence[str]) -> pa.Table:
+        """All rows, of these columns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Unpack
 from warnings import warn
 
-from countveil.asking.release import Release, open  # noqa: A004 - the public function
+from countveil.asking.release import Release
 from countveil.engines.choice import chosen_engine
 from countveil.errors import SettingsError, option
 from countveil.publishing.publisher import run_publish
@@ -140,4 +140,4 @@ def publish(
         warn(text, stacklevel=3)
     if dry_run:
         return Release.planned(to, done.manifest)
-    return open(to, engine="embedded" if chosen.local else "spark")
+    return Release(to, engine="embedded" if chosen.local else "spark")

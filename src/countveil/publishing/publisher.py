@@ -104,7 +104,7 @@ def run_publish(
         reading = _with_spill(replace(reading, progress=stages), engine, draft)
         source = engine.open_source(table, reading, shaping, protecting.names)
         prepared = prepare(
-            source, protecting.ell_unless_bounded, shaping, protecting.together, cases=engine.local
+            source, protecting.ell_unless_bounded, shaping, protecting.together, cases=True
         )
         linkability = None
         if k is not None:
@@ -169,7 +169,7 @@ class _Finishing:
         step: contextlib.AbstractContextManager[Callable[[], None] | None]
         step = contextlib.nullcontext(self.before)
         if self.session is not None:
-            folder = Path(self.draft.data).parent
+            folder = str(self.draft.data).rpartition("/")[0]
             step = self.session.committing(folder, manifest.rows, self.before)
         with step as before:
             self.draft.commit(manifest, before, writing.sign)
@@ -311,10 +311,10 @@ def _check_first(
     session: LedgerSession | None,
 ) -> None:
     """Stop if a release of the same people lies beside the new one. A seeded one is a trial."""
-    if prepared.person is not None and writing.private_report is not None:
+    if session is not None and writing.private_report is not None:
         raise SettingsError(
-            f"{option('private_report')} is for tables with one row of each person so far. Leave "
-            f"it out, or keep one row of each person with {option('one_per')}."
+            f"{option('private_report')} measures one draw, and a release of a ledger has several. "
+            f"Leave it out, or publish a trial without {option('ledger')} and with a seed."
         )
     target = Path(writing.to.removeprefix("file://"))
     if writing.again or protecting.seed is not None or not target.parent.is_dir():

@@ -94,6 +94,17 @@ CHOICES: dict[str, dict[str, Any]] = {
     "drop": {"sensitive": {"job": 3}, "drop": ["wage", "answer"]},
     "person": {"sensitive": {"job": 3}, "person": "row"},
     "several rows per person": {"sensitive": {"job": 3}, "person": "age"},
+    "several rows, columns apart": {
+        "sensitive": {"job": 3, "code": 2},
+        "person": "wage",
+        "where": "wage IS NOT NULL AND row <> 5",
+        "merge": {"job": {"nurse": "care", "doctor": "care"}},
+    },
+    "several rows, columns together": {
+        "sensitive": {"job": 3, "code": 3},
+        "together": True,
+        "person": "born",
+    },
     "residue": {"sensitive": {"job": 3, "code": 2}, "residue": "drop", "where": "row <> 5"},
     "months": {"sensitive": {"born": 3}, "bins": {"born": "month"}},
     "numbers that stay numbers": {

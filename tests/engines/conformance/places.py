@@ -175,10 +175,6 @@ SOURCES = [
 ]
 
 
-# A case of several rows may lie in any partition; tests/engines/spark has the refusal.
-NOT_ON_SPARK = {"several rows per person"}
-
-
 def with_choices(choices: Iterable[str]) -> list[Any]:
     """One test for each source and each choice that is tried there."""
     return [
@@ -186,7 +182,6 @@ def with_choices(choices: Iterable[str]) -> list[Any]:
         for place in SOURCES
         for choice in choices
         if choice in (place.choices or (choice,))
-        and not (place.engine == "spark" and choice in NOT_ON_SPARK)
     ]
 
 

@@ -44,6 +44,7 @@ from countveil.tables.storage.memory import KeptColumns, MemoryShares, memory_sh
 from countveil.tables.storage.parallel import in_order
 
 if TYPE_CHECKING:
+    from countveil.release.places import LocalPlaces
     from countveil.tables.encoded.vectors import Vectors
 
 _SAMPLED_SPANS = 8
@@ -53,6 +54,14 @@ class LocalEngine:
     """See `Engine`."""
 
     local = True
+
+    @property
+    def places(self) -> LocalPlaces:
+        """Folders of this machine."""
+        # Loaded only where there is a ledger.
+        from countveil.release.places import LocalPlaces
+
+        return LocalPlaces()
 
     def open_source(
         self, table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
@@ -150,6 +159,13 @@ class LocalSource:
             if known is not None:
                 ranges[name] = known
         return ranges
+
+    def rows_of(
+        self, columns: Sequence[str], vectors: Vectors, chosen: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """The numbers of the rows whose combination is a chosen one of `vectors`, in order."""
+        numbers = vectors.numbers([self.codes(name) for name in columns])
+        return np.flatnonzero((numbers >= 0) & chosen[numbers])
 
     def repeats(self, column: str) -> Repeats:
         """How often the values of a column occur more than once."""

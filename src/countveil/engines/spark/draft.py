@@ -36,6 +36,7 @@ from countveil.release.manifest import (
     Manifest,
     ReportFile,
 )
+from countveil.release.places import LocalPlaces, is_elsewhere
 from countveil.release.second_release import refuse_to_replace
 from countveil.release.signature import Signer
 
@@ -180,8 +181,15 @@ def check_target(session: Any, target: str, *, force: bool, again: bool) -> tupl
             f"{target} holds a character that Spark takes for a pattern when it reads. Name a "
             f"folder without any of {' '.join(sorted(_PATTERN))}."
         )
-    try:
+    with _writable(target):
         return _free_place(Files(session, target), target, force=force, again=again)
+
+
+@contextlib.contextmanager
+def _writable(target: str) -> Iterator[None]:
+    """Say of an address in a sentence that it is none."""
+    try:
+        yield
     except jobs.java_errors() as error:
         raise TargetError(
             f"{target} is not an address that this Spark can write to ({jobs.condition(error)}). "
@@ -237,3 +245,64 @@ def read_manifest(files: Files, root: str) -> Manifest:
         return Manifest.from_json(files.read(place).decode())
     except UnicodeDecodeError:
         raise ReleaseError(f"{place} is damaged: it is not UTF-8 text.") from None
+
+
+class SparkPlaces(LocalPlaces):
+    """Folders of this machine, and of other file systems through Spark; see `Places`."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+
+    def full(self, address: str) -> str:
+        """A path, if the file system is that of this machine, else the whole address."""
+        with _writable(address):
+            files = Files(self._session, address)
+        return super().full(files.root) if files.scheme == "file" else files.root
+
+    def manifest(self, place: str) -> bytes | None:
+        """The manifest at a place."""
+        if not is_elsewhere(place):
+            return super().manifest(place)
+        with _reached():
+            files, address = Files(self._session, place), f"{place}/{MANIFEST_NAME}"
+            return files.read(address) if files.exists(address) else None
+
+    def exists(self, place: str) -> bool:
+        """Whether anything is at a place."""
+        if not is_elsewhere(place):
+            return super().exists(place)
+        with _reached():
+            return Files(self._session, place).exists(place)
+
+    def in_one_step(self, place: str) -> bool:
+        """Object stores copy, file by file."""
+        with _reached():
+            return Files(
+                self._session, f"file:{place}" if place[0] == "/" else place
+            ).renames_in_one_step
+
+    def releases(self, target: str) -> Iterator[tuple[str, Manifest]]:
+        """The releases in the folder of a target."""
+        if not is_elsewhere(target):
+            yield from super().releases(target)
+            return
+        with _writable(target):
+            files, above = Files(self._session, target), target.rpartition("/")[0]
+            names = files.listing(above) if files.is_folder(f"{above}/") else {}
+        beside = [f"{above}/{name}" for name in names if name[0] != "."]
+        unreadable: tuple[type[Exception], ...] = (ReleaseError, *jobs.java_errors())
+        for place in dict.fromkeys([target, *beside]):
+            try:
+                manifest = read_manifest(files, place)
+            except unreadable:
+                continue
+            yield place, manifest
+
+
+@contextlib.contextmanager
+def _reached() -> Iterator[None]:
+    """What fails in Java says that nobody can tell."""
+    try:
+        yield
+    except jobs.java_errors() as error:
+        raise OSError(jobs.condition(error)) from None

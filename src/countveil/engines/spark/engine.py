@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from countveil.engines.spark import jobs
-from countveil.engines.spark.draft import SparkDraft, check_target, open_draft
+from countveil.engines.spark.draft import SparkDraft, SparkPlaces, check_target, open_draft
 from countveil.engines.spark.pinned import pinned
 from countveil.engines.spark.reading import (
     check_cases,
@@ -38,6 +38,11 @@ class SparkEngine:
     def __init__(self, table: object = None, master: str | None = None) -> None:
         self._given = is_spark_frame(table)
         self.session = session_of(table) if self._given else find_session(master)
+
+    @property
+    def places(self) -> SparkPlaces:
+        """Folders of this machine, and of any file system that Spark reaches."""
+        return SparkPlaces(self.session)
 
     def open_source(
         self, table: object, reading: Reading, shaping: Shaping, sensitive: Sequence[str]
@@ -71,7 +76,8 @@ class SparkEngine:
         # All that will have to be counted, in one pass.
         counted = dict.fromkeys([*sensitive, *shaping.recoded, *shaping.weights])
         source = SparkSource(
-            rows, list(counted), reading.progress, own_zone=not self._given,
+            rows, list(counted), reading.progress, persons=shaping.persons,
+            own_zone=not self._given,
             filtered_by=chosen.filtered_by, notes=warnings,
         )  # fmt: skip
         if reading.where is not None and source.facts.rows == 0:

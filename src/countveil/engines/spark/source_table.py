@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from countveil.engines.contract import Result
 from countveil.engines.drawn import Drawn
 from countveil.engines.spark import jobs, writing
+from countveil.engines.spark.cases.counting import SparkCases
+from countveil.engines.spark.cases.lines import case_plan, rows_of_batches, rows_of_values
 from countveil.engines.spark.counts import (
     MOST_COUNTS,
     MOST_VALUES,
@@ -39,7 +41,7 @@ from countveil.engines.spark.counts import (
 )
 from countveil.engines.spark.reading import columns_of, quoted
 from countveil.engines.spark.session import our_settings, session_of
-from countveil.engines.spark.task_inputs import TaskInputs, seal_common, seal_plan
+from countveil.engines.spark.task_inputs import CasePlan, TaskInputs, seal_common, seal_plan
 from countveil.engines.spark.tasks import (
     PARTITION,
     RESULT,
@@ -52,7 +54,7 @@ from countveil.engines.spark.tasks import (
     LookTask,
     SomePartitionsTask,
 )
-from countveil.randomness import Randomness
+from countveil.randomness import Randomness, TaskKey
 from countveil.release.draft import WrittenFile
 from countveil.release.values import python_values
 from countveil.tables import Column, TableFacts
@@ -91,6 +93,7 @@ class SparkSource:
         counted: Sequence[str],
         progress: Progress | None = None,
         *,
+        persons: Sequence[str] = (),
         own_zone: bool = True,
         filtered_by: Sequence[str] = (),
         notes: Sequence[str] = (),
@@ -106,6 +109,10 @@ class SparkSource:
         self._columns = columns_of(frame)
         self._count(list(counted) or [self._columns[0].name])
         self._rows = int(next(iter(self._by_partition.values())).sum())
+        self._persons = tuple(persons)
+        self._cases = SparkCases(
+            self._frame, self._rows, self._surveys, self._broadcast, self._wait
+        )
 
     def our_settings(self) -> AbstractContextManager[None]:
         """The settings that plans for this table need, while they are made and run."""
@@ -127,7 +134,7 @@ class SparkSource:
 
     @_with_our_settings
     def histogram(self, column: str, without: Counts | None = None) -> Histogram:
-        """Count the values of a column, leaving out some rows."""
+        """Count the values of a column (for persons, once their cases are), leaving out rows."""
         survey = self._surveys[column]
         counts = survey.counts
         if without is not None and without.size:
@@ -140,7 +147,20 @@ class SparkSource:
     def vectors(self, columns: Sequence[str], without: Counts | None = None) -> Vectors:
         """Count the combinations of values of some columns."""
         left_out = np.zeros(0, np.int64) if without is None else without
+        if columns[0] in self._persons:
+            return self._cases.lines(columns, left_out, self._places).vectors
         return self._vectors_by_partition(columns, left_out).vectors
+
+    @_with_our_settings
+    def rows_of(
+        self, columns: Sequence[str], vectors: Vectors, chosen: NDArray[np.bool_]
+    ) -> Counts:
+        """The numbers of the rows of some cases: the first column is the person's."""
+        lines = self._cases.lines(columns, np.zeros(0, np.int64), self._places)
+        places = self._cases.rows_of(columns, lines, vectors, chosen)
+        sizes = next(iter(self._by_partition.values())).sum(axis=1)
+        partitions, rows = (column.to_numpy() for column in places.columns)
+        return np.sort((np.cumsum(sizes) - sizes)[partitions] + rows)
 
     def _vectors_by_partition(self, columns: Sequence[str], without: Counts) -> VectorCounts:
         """The same, in each partition; counted once."""
@@ -179,10 +199,12 @@ class SparkSource:
     def recode(self, column: str, values: Sequence[str | None]) -> None:
         """Put a text in place of each value of the column's histogram."""
         self._surveys[column].recode(values)
+        self._cases.forget(column)
 
     def declare(self, column: str, values: Sequence[Any]) -> None:
         """Give the column's histogram these values too."""
         self._surveys[column].declare(values)
+        self._cases.forget(column)
 
     @_with_our_settings
     def on_sample(
@@ -234,6 +256,8 @@ class SparkSource:
         rows = {name: self._partition_counts(name, lost.get(name)) for name in drawn.apart}
         published = {name: table.published() for name, table in drawn.apart.items()}
         published |= margins(together)
+        for each in drawn.cases:
+            published |= rows_of_values(each)
         tables = dict(drawn.apart)
         for joint in together:
             tables[joint_name(joint.columns)] = joint.table
@@ -245,13 +269,16 @@ class SparkSource:
         left_out = {place: np.array(places) for place, places in self._places(without).items()}
         self._progress("splitting the draw", 0, 0)
         numbered = without_counts(together)
-        entries = seal_plan(names, uncounted, tables, rows, left_out, key, numbered)
+        plans, shares = self._case_shares(drawn, key)
+        entries = seal_plan(names, uncounted, tables, rows, left_out, key, numbered, plans)
         total = self._rows - without.size
-        with self._broadcast(entries) as inputs:
+        new = {plan.batch for plan in plans}
+        read = dict.fromkeys([*names, *(plan.person for plan in plans)])
+        with self._broadcast({**entries, **shares}) as inputs:
             schema, key_name = writing.published_schema(self._frame.schema, columns)
-            dealt = self._frame.select([quoted(name) for name in names]).mapInArrow(
-                DealTask(inputs, key, key_name), schema
-            )
+            dealt = self._frame.select(
+                [quoted(name) for name in read if name not in new]
+            ).mapInArrow(DealTask(inputs, key, key_name), schema)
             self._wait(
                 "drawing and shuffling",
                 lambda: writing.write(dealt, key_name, total, str(folder)),
@@ -261,10 +288,22 @@ class SparkSource:
             name: dict(zip(python_values(surveys[name].values), counts, strict=True))
             for name, counts in published.items()
         }
+        expected |= rows_of_batches(drawn.cases)
         files: list[WrittenFile] = self._wait(
             "checking", lambda: writing.checked_files(self._session, str(folder), total, expected)
         )
         return files
+
+    def _case_shares(self, drawn: Drawn, key: TaskKey) -> tuple[list[CasePlan], dict[str, bytes]]:
+        """What all tasks know of cases, and what those of each partition publish."""
+        plans: list[CasePlan] = []
+        shares: dict[str, bytes] = {}
+        for each in drawn.cases:
+            lines = self._cases.lines((each.person, *each.columns), drawn.without, self._places)
+            plan, places = case_plan(each)
+            plans.append(plan)
+            shares |= lines.shares(plan, places, key)
+        return plans, shares
 
     def _count(self, names: Sequence[str]) -> None:
         """Count some columns in one pass over them."""

@@ -33,6 +33,30 @@ MOST_RUNS, _MOST_CELLS = 512, 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
+class CasePlan:
+    """Columns that publish the same in all rows of a case (of `person` with one value).
+
+    `names` are the columns that get what was drawn: `columns`, and the new column `batch`, if there
+    is one, whose values are `batches`. `name` is what the draw is called.
+    """
+
+    name: str
+    person: str
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    batch: str | None
+    batches: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseShare:
+    """What the cases of a partition publish, in their order there, by place; and their checksum."""
+
+    places: tuple[NDArray[Any], ...]
+    check: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
 class TaskPlan:
     """What a task does with its rows: columns by name, tables to deal, rows to leave out."""
 
@@ -41,6 +65,7 @@ class TaskPlan:
     tables: Mapping[str, PublishedTable]
     left_out: NDArray[np.int64]
     together: Together
+    cases: Sequence[tuple[CasePlan, CaseShare | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +78,7 @@ class _Common:
     edges: Mapping[str, NDArray[np.int64]]
     left_out: Mapping[int, NDArray[np.int64]]
     together: Together
+    cases: Sequence[CasePlan]
 
 
 class TaskInputs:
@@ -77,7 +103,17 @@ class TaskInputs:
             place = partition - int(edges[run])
             tables[name] = partition_share(table, shares, place, run, split_key(key, name))
         left_out = common.left_out.get(partition, np.zeros(0, np.int64))
-        return TaskPlan(common.names, common.surveys, tables, left_out, common.together)
+        cases = [(plan, self.cases(key, plan, partition)) for plan in common.cases]
+        return TaskPlan(common.names, common.surveys, tables, left_out, common.together, cases)
+
+    def cases(self, key: TaskKey, plan: CasePlan, partition: int) -> CaseShare | None:
+        """What the cases of a partition publish; None if it has none."""
+        label = _case_label(plan, partition)
+        sealed = self._broadcast.value.get("/".join(label))
+        if sealed is None:
+            return None
+        share: CaseShare = _opened(sealed, key, *label)
+        return share
 
 
 def seal_common(content: Any, key: TaskKey) -> dict[str, bytes]:
@@ -93,10 +129,12 @@ def seal_plan(
     left_out: Mapping[int, NDArray[np.int64]],
     key: TaskKey,
     together: Together | None = None,
+    cases: Sequence[CasePlan] = (),
 ) -> dict[str, bytes]:
     """Split what was drawn; `rows[name][partition, value]` counts the rows to deal to.
 
-    Columns that are published `together` have one name among the drawn tables.
+    Columns that are published `together` have one name among the drawn tables. What `cases` publish
+    is sealed by itself.
     """
     entries, edges, shapes = {}, {}, {}
     for name, table in drawn.items():
@@ -111,8 +149,20 @@ def seal_plan(
         edges[name] = np.array(firsts, np.int64)
         # The cells alone: how many values each has is in the shares.
         shapes[name] = PublishedTable(table.indptr, table.values, np.zeros(0, np.int64))
-    common = _Common(tuple(names), dict(surveys), shapes, edges, dict(left_out), together or {})
+    common = _Common(
+        tuple(names), dict(surveys), shapes, edges, dict(left_out), together or {}, tuple(cases)
+    )
     return {**entries, **seal_common(common, key)}
+
+
+def seal_cases(share: CaseShare, key: TaskKey, plan: CasePlan, partition: int) -> dict[str, bytes]:
+    """What the cases of a partition publish."""
+    label = _case_label(plan, partition)
+    return {"/".join(label): _sealed(share, key, *label)}
+
+
+def _case_label(plan: CasePlan, partition: int) -> tuple[str, str, str]:
+    return "cases", plan.name, str(partition)
 
 
 def split_key(key: TaskKey, name: str) -> TaskKey:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,9 @@ from countveil.tables.encoded.encoding import (
 from countveil.tables.encoded.plain_arrays import plain_array
 from countveil.tables.encoded.survey import CodedColumn, Survey, coded_column, is_countable
 from countveil.tables.encoded.vectors import VectorSurvey
+
+if TYPE_CHECKING:
+    from countveil.engines.spark.cases.tasks import CaseDealer
 
 PARTITION, WHICH, ROWS = "partition", "which", "rows"
 RESULT = "result"
@@ -144,7 +147,7 @@ class CountLeftOutTask:
     def _chosen(self, batches: Batches, rows: NDArray[np.int64]) -> Batches:
         first = 0
         for batch in batches:
-            here = _inside(rows, first, batch.num_rows)
+            here = inside(rows, first, batch.num_rows)
             first += batch.num_rows
             if here.size:
                 yield batch.take(from_numpy(here))
@@ -170,9 +173,9 @@ class CountVectorsTask:
         counted = VectorSurvey([len(surveys[name].values) for name in self._names])
         first = 0
         for batch in batches:
-            skipped = _inside(left_out, first, batch.num_rows)
+            skipped = inside(left_out, first, batch.num_rows)
             first += batch.num_rows
-            places = [_places(batch.column(name), surveys[name]) for name in self._names]
+            places = [places_of(batch.column(name), surveys[name]) for name in self._names]
             counted.add([np.delete(place, skipped) for place in places])
         vectors = counted.vectors()
         if vectors.keys.size:
@@ -197,18 +200,19 @@ class DealTask:
             name: Dealer(table, self._key.stream("deal", name, str(partition)))
             for name, table in plan.tables.items()
         }
+        cases, batches = _case_dealers(plan, batches)
         keys = self._key.stream("shuffle", str(partition))
         first = 0
         for batch in batches:
-            left_out = _inside(plan.left_out, first, batch.num_rows)
+            left_out = inside(plan.left_out, first, batch.num_rows)
             first += batch.num_rows
-            kept = batch
-            if left_out.size:
-                kept = batch.take(from_numpy(np.delete(np.arange(batch.num_rows), left_out)))
-            together = self._together(kept, plan, dealers)
+            kept = rows_without(batch, left_out)
+            dealt = self._together(kept, plan, dealers)
+            for each in cases:
+                dealt |= each.dealt(kept)
             columns = [
-                together[name]
-                if name in together
+                dealt[name]
+                if name in dealt
                 else self._column(kept.column(name), plan.surveys.get(name), dealers.get(name))
                 for name in plan.names
             ]
@@ -216,6 +220,8 @@ class DealTask:
             yield pa.RecordBatch.from_arrays([*columns, random], [*plan.names, self._key_name])
         if any(dealer.rows_left for dealer in dealers.values()):
             raise RuntimeError(CHANGED)
+        for each in cases:
+            each.finish()
 
     def _together(
         self, batch: pa.RecordBatch, plan: TaskPlan, dealers: Mapping[str, Dealer]
@@ -224,7 +230,7 @@ class DealTask:
         dealt: dict[str, pa.Array[Any]] = {}
         for joint, (names, vectors) in plan.together.items():
             dealer = dealers[joint]
-            places = [_places(batch.column(name), plan.surveys[name]) for name in names]
+            places = [places_of(batch.column(name), plan.surveys[name]) for name in names]
             numbers = vectors.numbers(places)
             if np.any(numbers < 0):
                 raise RuntimeError(CHANGED)
@@ -238,14 +244,14 @@ class DealTask:
     ) -> pa.Array[Any]:
         if survey is None:
             return decoded(plain_array(array))
-        codes = _places(array, survey)
+        codes = places_of(array, survey)
         if dealer is not None:
             codes = _dealt(dealer, codes)
         dealt: pa.Array[Any] = survey.values.take(from_numpy(codes))
         return dealt
 
 
-def _places(array: pa.Array[Any], survey: Survey) -> NDArray[Any]:
+def places_of(array: pa.Array[Any], survey: Survey) -> NDArray[Any]:
     """The position of each row's value among the values of the column."""
     encoded = encode_dictionary(plain_array(array))
     places = survey.places(encoded).astype(narrow_type(survey.counts.size))
@@ -261,7 +267,25 @@ def _dealt(dealer: Dealer, codes: NDArray[Any]) -> NDArray[Any]:
         raise RuntimeError(CHANGED) from None
 
 
-def _inside(rows: NDArray[np.int64], first: int, size: int) -> NDArray[np.int64]:
+def _case_dealers(plan: TaskPlan, batches: Batches) -> tuple[Sequence[CaseDealer], Batches]:
+    """What deals to the rows of cases, if there are any, and the batches that it deals to."""
+    if not plan.cases:
+        return (), batches
+    # Loaded only where persons have several rows.
+    from countveil.engines.spark.cases.tasks import CaseDealer, blocks
+
+    dealers = [CaseDealer(each, share, plan.surveys) for each, share in plan.cases]
+    return dealers, blocks(batches)
+
+
+def rows_without(batch: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
+    """A batch without some of its rows."""
+    if not rows.size:
+        return batch
+    return batch.take(from_numpy(np.delete(np.arange(batch.num_rows), rows)))
+
+
+def inside(rows: NDArray[np.int64], first: int, size: int) -> NDArray[np.int64]:
     """Those of the rows that are in a batch, counted from its first."""
     return rows[(rows >= first) & (rows < first + size)] - first
 

@@ -26,15 +26,19 @@ _FILE_ROWS, _LEAST_FILE_ROWS, _FILE_VALUES = 1 << 20, 1 << 16, 1 << 25
 
 
 def published_schema(schema: Any, columns: Sequence[Column]) -> tuple[Any, str]:
-    """Names and types to publish, without what else a schema may say; the name of the key."""
+    """Names and types to publish, without what else a schema may say; the name of the key.
+
+    Columns that the table lacks are numbers of ours.
+    """
     from pyspark.sql.types import LongType, StringType, StructField, StructType
 
     kinds = {field.name: field.dataType for field in schema.fields}
     fields = [
-        StructField(c.name, StringType() if c.type == "string" else kinds[c.name]) for c in columns
+        StructField(c.name, StringType() if c.type == "string" else kinds.get(c.name, LongType()))
+        for c in columns
     ]
     # Upper and lower case are one to Spark.
-    taken = {name.casefold() for name in kinds}
+    taken = {name.casefold() for name in [*kinds, *(c.name for c in columns)]}
     key_name = "key"
     while key_name in taken:
         key_name += "_"

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.engines.contract import SourceTable
 from countveil.engines.drawn import Drawn, DrawnCases
 from countveil.errors import IneligibleError, InputError, SettingsError, option
 from countveil.maths.mechanism import PublishedTable
@@ -25,7 +26,7 @@ from countveil.publishing.cases import Cases, rows_published
 from countveil.publishing.counting import Counted, checked_common
 from countveil.publishing.ledger.book import Book, ColumnSet
 from countveil.publishing.ledger.keys import Words, identity
-from countveil.publishing.prepare import LocalPreparedTable, check_number_of_values
+from countveil.publishing.prepare import PreparedTable, check_number_of_values
 from countveil.publishing.settings import Protecting
 from countveil.randomness import Randomness
 from countveil.release.values import decode_value
@@ -72,7 +73,7 @@ class Continuing:
     def __init__(
         self,
         book: Book,
-        prepared: LocalPreparedTable,
+        prepared: PreparedTable[SourceTable],
         protecting: Protecting,
         sets: Sequence[ColumnSet],
     ) -> None:
@@ -185,9 +186,7 @@ class Continuing:
     def _new_rows(self, each: ContinuedCases) -> Numbers:
         """The numbers of the rows whose case is new."""
         names = (str(self.prepared.person), *each.columns.columns)
-        codes = [self.prepared.source.codes(name) for name in names]
-        numbers = each.cases.vectors.numbers(codes)
-        return np.flatnonzero((numbers >= 0) & each.new[numbers])
+        return self.prepared.source.rows_of(names, each.cases.vectors, each.new)
 
     def draw(
         self, counted: Counted, randomness: Randomness, progress: Progress

@@ -8,15 +8,12 @@ know: how groups are formed, engines, SQL.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import cast
 
 from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.drawn import Drawn
-from countveil.errors import LedgerError, ReleaseError, SettingsError, option
+from countveil.errors import LedgerError, SettingsError, option
 from countveil.maths.mechanism import PublishedTable
 from countveil.publishing.again.continuing import ContinuedCases, Continuing
 from countveil.publishing.again.rules import check_rare, column_sets, rules_of
@@ -25,12 +22,11 @@ from countveil.publishing.cases import check_cases
 from countveil.publishing.counting import Counted
 from countveil.publishing.ledger.agreement import one_step, resolve
 from countveil.publishing.ledger.book import Book, open_book
-from countveil.publishing.prepare import LocalPreparedTable, PreparedTable
+from countveil.publishing.prepare import PreparedTable
 from countveil.publishing.settings import LedgerFiles, Protecting, Writing
 from countveil.randomness import Randomness
-from countveil.release.manifest import Manifest, read_manifest
+from countveil.release.places import Places
 from countveil.release.preparation import Preparation
-from countveil.release.second_release import releases_beside
 from countveil.tables import Shaping
 from countveil.tables.progress import Progress
 
@@ -47,16 +43,17 @@ class LedgerSession:
 
     book: Book
     files: LedgerFiles
-    target: Path
+    target: str
+    places: Places
     warnings: list[str] = field(default_factory=list)
     continued: Continued | None = None
 
     @property
     def continues_target(self) -> bool:
         """Whether the release at the target is one of this ledger, so that it may be replaced."""
-        with contextlib.suppress(ReleaseError):
-            mark = read_manifest(self.target).ledger
-            return mark is not None and mark.id == self.book.id
+        for place, manifest in self.places.releases(self.target):
+            mark = manifest.ledger
+            return place == self.target and mark is not None and mark.id == self.book.id
         return False
 
     def count_and_draw(
@@ -78,8 +75,7 @@ class LedgerSession:
             for columns in protecting.draws
         }
         sets = column_sets(self.book, rules, protecting.ell, prepared.roles)
-        local = cast("LocalPreparedTable", replace(prepared, person=person))
-        continuing = Continuing(self.book, local, protecting, sets)
+        continuing = Continuing(self.book, replace(prepared, person=person), protecting, sets)
         counted = continuing.count(hold=self.files.hold)
         tables, drawn, drawn_sets = continuing.draw(counted, randomness, progress)
         self.continued = written_down(continuing, drawn_sets, seeded=randomness.seeded)
@@ -93,11 +89,11 @@ class LedgerSession:
 
     @contextlib.contextmanager
     def committing(
-        self, draft: Path, rows: int, before: Callable[[], None] | None
+        self, draft: str, rows: int, before: Callable[[], None] | None
     ) -> Iterator[Callable[[], None]]:
         """Commit the draft inside, calling what this gives just before it is renamed."""
         additions = [] if self.continued is None else self.continued.additions
-        with one_step(self.book, additions, rows, self.target) as writer:
+        with one_step(self.book, additions, rows, self.target, self.places) as writer:
 
             def prepare() -> None:
                 if before is not None:
@@ -154,29 +150,23 @@ def open_session(
     files: LedgerFiles, writing: Writing, engine: Engine, shaping: Shaping
 ) -> Iterator[LedgerSession]:
     """The ledger of a publication, locked, and in agreement with its releases."""
-    if not engine.local:
-        raise SettingsError(
-            f"{option('ledger')} is for tables on this machine; it cannot be used with "
-            f"{option('engine', 'spark')}. A ledger changes with the release or not at all, and "
-            f"that cannot be kept where tasks are repeated and files appear one by one. Leave one "
-            f"of the two out."
-        )
     if not shaping.persons:
         raise SettingsError(
             f"{option('ledger')} needs to know whose rows are whose: name the column that "
             f"identifies persons with {option('person')}. It is not published."
         )
-    target = Path(os.path.realpath(writing.to.removeprefix("file://")))
+    places = engine.places
+    target = places.full(writing.to)
     with open_book(files.path, files.key, write=not writing.dry_run) as book:
-        said = [] if writing.dry_run else resolve(book)
-        check_newest(book, target)
-        yield LedgerSession(book, files, target, said)
+        said = [] if writing.dry_run else resolve(book, places)
+        check_newest(book, target, places)
+        yield LedgerSession(book, files, target, places, said)
 
 
-def check_newest(book: Book, target: Path) -> None:
+def check_newest(book: Book, target: str, places: Places) -> None:
     """Refuse a ledger that is older than the releases beside the target: a restored copy."""
     newest = max((release.number for release in book.releases), default=0)
-    for place, manifest in _releases_at(target):
+    for place, manifest in places.releases(target):
         mark = manifest.ledger
         if mark is not None and mark.id == book.id and mark.release > newest:
             raise LedgerError(
@@ -185,9 +175,3 @@ def check_newest(book: Book, target: Path) -> None:
                 f"newest one: with this one, people who were published since then would be drawn a "
                 f"second time."
             )
-
-
-def _releases_at(target: Path) -> Iterator[tuple[Path, Manifest]]:
-    with contextlib.suppress(ReleaseError):
-        yield target, read_manifest(target)
-    yield from releases_beside(target)

@@ -62,9 +62,14 @@ class KnownRelease:
     state: str
     day: str
     rows: int
-    target: Path
-    draft: Path
+    target: str
+    draft: str
     manifest: str
+
+    @property
+    def place(self) -> tuple[str, str, str]:
+        """The target, the draft that is renamed to it, and the hash of its manifest."""
+        return self.target, self.draft, self.manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +166,7 @@ class Book:
         self,
         additions: Sequence[Addition],
         rows: int,
-        place: tuple[Path, Path, str],
+        place: tuple[str, str, str],
     ) -> int:
         """Write down what a release adds, before it is put in its place; its number.
 
@@ -169,7 +174,7 @@ class Book:
         """
         number = self.next_release
         target, draft, manifest = place
-        content = {"target": str(target), "draft": str(draft), "manifest": manifest}
+        content = {"target": target, "draft": draft, "manifest": manifest}
         sealed = self._key.seal(json.dumps(content).encode(), f"release {number}")
         day = dt.datetime.now(dt.UTC).date().isoformat()
         with self._store.transaction() as store:
@@ -244,9 +249,9 @@ class Book:
                     problems.append(f"cases of batch {batch.number} of {listed} were changed")
         return problems
 
-    def _place(self, row: Any) -> tuple[Path, Path, str]:
+    def _place(self, row: Any) -> tuple[str, str, str]:
         content = json.loads(self._key.unseal(row.sealed, f"release {row.number}"))
-        return Path(content["target"]), Path(content["draft"]), content["manifest"]
+        return content["target"], content["draft"], content["manifest"]
 
 
 def create_ledger(path: Path, key_path: Path) -> str:

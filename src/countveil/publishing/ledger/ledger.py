@@ -18,6 +18,7 @@ from countveil.publishing.ledger.book import Book, KnownRelease, create_ledger, 
 from countveil.publishing.ledger.keys import default_key
 from countveil.publishing.ledger.store import PREPARED
 from countveil.release.manifest import MANIFEST_NAME, Manifest, read_manifest
+from countveil.release.places import LocalPlaces
 from countveil.release.verify import Discrepancies, Discrepancy, verify_release
 
 LEDGER = "the ledger"
@@ -137,7 +138,7 @@ def _differences(book: Book, folder: Path) -> list[Discrepancy]:
     assert manifest.ledger is not None  # noqa: S101 - it is not foreign
     known = next(each for each in book.releases if each.number == manifest.ledger.release)
     differences = list(verify_release(folder))
-    if not in_place(folder, known.manifest):
+    if not in_place(LocalPlaces(), str(folder), known.manifest):
         differences.append(
             Discrepancy(
                 MANIFEST_NAME, f"not the manifest that the ledger knows of release {known.number}"
