@@ -11,6 +11,7 @@ import countveil
 PUBLIC = [
     "CountveilError",
     "Estimate",
+    "Ledger",
     "Release",
     "ReleaseSeries",
     "__version__",

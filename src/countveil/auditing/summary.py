@@ -71,9 +71,8 @@ class Audit:
 
     `common` are values that may repeat in a group, and `promises` what the release says with which
     probability a published value is believed. Columns that are published `together` have figures of
-    their own under all their names; `odds` are the bounds of columns with noise. Where persons have
-    several rows, `cases` says how many cases were attacked in the place of rows. More than one of
-    the `releases` means that a series was attacked.
+    their own under all their names; `odds` are the bounds of columns with noise. `cases` were
+    attacked in the place of rows where persons have several; several `releases` are a series.
     """
 
     rows: int
@@ -128,9 +127,7 @@ class Audit:
             else f"the release, {self.linked:,} rows linked by their non-sensitive values"
         )
         if self.releases > 1:
-            how = (
-                f"{self.releases} releases of a series; of the newest, {self.linked:,} rows linked"
-            )
+            how = f"{self.releases} releases in a row; of the newest, {self.linked:,} rows linked"
         more = [f"{' and '.join(names)} are published together" for names in self.together]
         if self.cases:
             listed = ", ".join(f"{number:,} of {name}" for name, number in self.cases.items())

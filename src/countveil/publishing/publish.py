@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 from warnings import warn
 
 from countveil.asking.release import Release
@@ -19,9 +19,6 @@ from countveil.publishing.settings import Protecting, Writing
 from countveil.tables import SourceOptions, table_options
 from countveil.tables.progress import Progress
 from countveil.tables.recipe import takes_recipe
-
-if TYPE_CHECKING:
-    from countveil.publishing.ledger.ledger import Ledger
 
 
 @takes_recipe
@@ -54,7 +51,7 @@ def publish(
     progress: Progress | None = None,
     memory: str | int | None = None,
     spill: str | os.PathLike[str] | None = None,
-    ledger: Ledger | str | os.PathLike[str] | None = None,
+    ledger: str | os.PathLike[str] | None = None,
     ledger_key: str | os.PathLike[str] | None = None,
     hold: bool = False,
     private_report: str | os.PathLike[str] | None = None,

@@ -114,46 +114,53 @@ def run_publish(
         _check_first(engine, prepared, protecting, writing, shaping.recoded, session)
         recording = _recording(engine, source, protecting, writing, shaping)
         preparation = _recorded(prepared, reading, shaping)
-        work = (randomness, stages)
-        if session is None:
-            counted = count_values(prepared, protecting, shaping, randomness)
-            tables, drawn = draw(source, counted, protecting, randomness, stages)
-        else:
-            counted, tables, drawn = session.count_and_draw(
-                prepared, protecting, shaping, preparation, work
-            )
-        associated = _about_associated(source, protecting, counted)
-        continued = None if session is None else session.continued
-        drawing = Drawing(
-            prepared, protecting, counted, tables, drawn, preparation, continued, *work
-        )
+        drawing = _draw(prepared, protecting, shaping, preparation, session, (randomness, stages))
+        associated = _about_associated(source, protecting, drawing.counted)
         manifest = drawing.manifest(writing.about)
         if not writing.plain:
             check_kept([(each.name, each.type) for each in manifest.columns], writing.format)
         if draft is not None:
-            plain = _plain_values(engine, prepared, counted)
+            plain = _plain_values(engine, prepared, drawing.counted)
             finishing = _Finishing(draft, session, before_commit)
             manifest = _write(drawing, manifest, finishing, writing, plain)
         elif writing.private_report is not None:
-            # Loaded only where a private report is wanted.
             from countveil.publishing.private_report import write_trial
 
             write_trial(drawing, manifest, writing.private_report, reading.spill)
-    repeating = [name for name, choice in protecting.columns.items() if choice.repeats]
     said = [*prepared.warnings, *associated]
-    if drawn.cases:
+    if drawing.drawn.cases:
         from countveil.publishing.cases import about_crowded
 
-        said += about_crowded(drawn.cases)
+        said += about_crowded(drawing.drawn.cases)
     said += session.warnings if session is not None else []
     if recording is not None:
         said += recording.finished(manifest, again=writing.again, dry_run=writing.dry_run)
     return Publication(
-        writing.to, counted.rows, int(counted.left_out.size), protecting.ell,
+        writing.to, drawing.counted.rows, int(drawing.counted.left_out.size), protecting.ell,
         manifest.randomness == "seeded", said,
-        manifest, about_odds(prepared.fineness, repeating), prepared.recoded.merged, linkability,
+        manifest, about_odds(prepared.fineness, protecting.repeating), prepared.recoded.merged, linkability,
         None if session is None else session.batches,
     )  # fmt: skip
+
+
+def _draw(
+    prepared: PreparedTable[SourceTable],
+    protecting: Protecting,
+    shaping: Shaping,
+    preparation: Preparation | None,
+    session: LedgerSession | None,
+    work: tuple[Randomness, TimedStages],
+) -> Drawing:
+    """Count the values to protect and draw what is published, or continue what was."""
+    if session is None:
+        counted = count_values(prepared, protecting, shaping, work[0])
+        tables, drawn = draw(prepared.source, counted, protecting, *work)
+        return Drawing(prepared, protecting, counted, tables, drawn, preparation, None, *work)
+    counted, tables, drawn = session.count_and_draw(
+        prepared, protecting, shaping, preparation, work
+    )
+    continued = session.continued
+    return Drawing(prepared, protecting, counted, tables, drawn, preparation, continued, *work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +173,7 @@ class _Finishing:
 
     def commit(self, manifest: Manifest, writing: Writing, pending: PendingFile | None) -> None:
         """Put the release in its place, and the private report after it."""
-        step: contextlib.AbstractContextManager[Callable[[], None] | None]
-        step = contextlib.nullcontext(self.before)
+        step: contextlib.AbstractContextManager[Any] = contextlib.nullcontext(self.before)
         if self.session is not None:
             folder = str(self.draft.data).rpartition("/")[0]
             step = self.session.committing(folder, manifest.rows, self.before)
@@ -311,11 +317,6 @@ def _check_first(
     session: LedgerSession | None,
 ) -> None:
     """Stop if a release of the same people lies beside the new one. A seeded one is a trial."""
-    if session is not None and writing.private_report is not None:
-        raise SettingsError(
-            f"{option('private_report')} measures one draw, and a release of a ledger has several. "
-            f"Leave it out, or publish a trial without {option('ledger')} and with a seed."
-        )
     target = Path(writing.to.removeprefix("file://"))
     if writing.again or protecting.seed is not None or not target.parent.is_dir():
         return
@@ -325,10 +326,9 @@ def _check_first(
         changed = {*prepared.roles.sensitive, *recoded}
         plain = [column for column in prepared.roles.published if column.name not in changed]
         drops = [one.ell for one in protecting.columns.values() if one.residue == "drop"]
-        slack = max(drops, default=0)
         ledger = None if session is None else session.book.id
         check_not_published_before(
-            prepared.source, plain, target, slack, local=engine.local, ledger=ledger
+            prepared.source, plain, target, max(drops, default=0), local=engine.local, ledger=ledger
         )
 
 

@@ -20,7 +20,6 @@ from countveil.release.values import PARQUET
 
 if TYPE_CHECKING:
     from countveil.publishing.common_values import Chosen
-    from countveil.publishing.ledger.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +85,11 @@ class Protecting:
         return [*self.together, *((name,) for name in self.columns if name not in joined)]
 
     @property
+    def repeating(self) -> list[str]:
+        """The columns whose groups may hold a value more than once."""
+        return [name for name, settings in self.columns.items() if settings.repeats]
+
+    @property
     def names(self) -> list[str]:
         """The sensitive columns."""
         return list(self.columns)
@@ -115,7 +119,7 @@ class LedgerFiles:
     @classmethod
     def of(
         cls,
-        ledger: Ledger | str | os.PathLike[str] | None,
+        ledger: str | os.PathLike[str] | None,
         key: str | os.PathLike[str] | None,
         *,
         hold: bool,
@@ -162,6 +166,12 @@ class Writing:
     def __post_init__(self) -> None:
         if self.rows_per_file is not None and self.rows_per_file < 1:
             raise SettingsError(f"A file has at least one row; got {self.rows_per_file}.")
+        if self.ledger is not None and self.private_report is not None:
+            raise SettingsError(
+                f"{option('private_report')} measures one draw, and a release of a ledger has "
+                f"several. Leave it out, or publish a trial with a seed and without "
+                f"{option('ledger')}."
+            )
 
     @classmethod
     def of(
@@ -178,7 +188,7 @@ class Writing:
         title: str = "",
         contact: str = "",
         recipe: str | os.PathLike[str] | None = None,
-        ledger: Ledger | str | os.PathLike[str] | None = None,
+        ledger: str | os.PathLike[str] | None = None,
         ledger_key: str | os.PathLike[str] | None = None,
         hold: bool = False,
         record: bool = True,

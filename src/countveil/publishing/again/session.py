@@ -23,6 +23,7 @@ from countveil.publishing.counting import Counted
 from countveil.publishing.ledger.agreement import one_step, resolve
 from countveil.publishing.ledger.book import Book, open_book
 from countveil.publishing.prepare import PreparedTable
+from countveil.publishing.publications.record import entries_beside
 from countveil.publishing.settings import LedgerFiles, Protecting, Writing
 from countveil.randomness import Randomness
 from countveil.release.places import Places
@@ -164,14 +165,24 @@ def open_session(
 
 
 def check_newest(book: Book, target: str, places: Places) -> None:
-    """Refuse a ledger that is older than the releases beside the target: a restored copy."""
+    """Refuse a ledger that is older than what was published beside the target: a restored copy."""
     newest = max((release.number for release in book.releases), default=0)
-    for place, manifest in places.releases(target):
-        mark = manifest.ledger
-        if mark is not None and mark.id == book.id and mark.release > newest:
+    marks = [
+        (place, manifest.ledger.id, manifest.ledger.release)
+        for place, manifest in places.releases(target)
+        if manifest.ledger is not None
+    ]
+    # What was published there and moved elsewhere since.
+    marks += [
+        (entry.release, entry.ledger_id, entry.ledger_release)
+        for entry in entries_beside(target)
+        if entry.ledger_id is not None and entry.ledger_release is not None
+    ]
+    for place, ledger, release in marks:
+        if ledger == book.id and release > newest:
             raise LedgerError(
-                f"The ledger {book.path} is older than {place}, which is release {mark.release} of "
-                f"it; it knows of {newest}. It seems to be a copy that was restored. Restore the "
+                f"The ledger {book.path} is older than {place}, which is release {release} of it; "
+                f"it knows of {newest}. It seems to be a copy that was restored. Restore the "
                 f"newest one: with this one, people who were published since then would be drawn a "
                 f"second time."
             )
