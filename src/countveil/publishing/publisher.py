@@ -161,8 +161,7 @@ class _Finishing:
     ) -> contextlib.AbstractContextManager[Callable[[], None] | None]:
         if self.session is None:
             return contextlib.nullcontext(self.before)
-        folder = str(self.draft.data).rpartition("/")[0]
-        return self.session.committing(folder, rows, self.before)
+        return self.session.committing(str(self.draft.data), rows, self.before)
 
 
 def _write(
