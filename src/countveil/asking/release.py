@@ -235,10 +235,10 @@ class Release:
         question = self._question(query, weighted)
         plan = plan_question(question, self._columns)
         channels = self._channels(plan)
-        if channels.in_batches or self.manifest.ledger is not None:
+        if channels.in_batches:
             raise QueryError(
-                "Values of this release were drawn in batches, each with weights of its own, and "
-                "there is no plain SQL for them. 'countveil query' answers the question."
+                "Values of this release were drawn in several batches, each with weights of its "
+                "own, and there is no plain SQL for them. 'countveil query' answers the question."
             )
         if channels.joined and any(view.design_effect > 1 for view in channels.views):
             raise QueryError(
