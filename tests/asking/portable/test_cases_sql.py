@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -60,3 +61,17 @@ def test_of_columns_together_one_can_be_asked_about(tmp_path: Path) -> None:
         compare(query, release, "duckdb", lambda text: duck.execute(text).fetchall())
     with pytest.raises(QueryError, match="no plain SQL"):
         release.plain_sql("SELECT diagnosis, ward, count(*) FROM release GROUP BY ALL")
+
+
+def test_a_batch_from_which_cases_left(tmp_path: Path) -> None:
+    """Published counts of those who stayed are not their estimates."""
+    table = visits(persons=12_000)
+    ledger = cv.Ledger.init(tmp_path / "ledger").path
+    given: dict[str, Any] = {"person": "patient", "keep": "number", "ledger": ledger}
+    cv.publish(table, {"diagnosis": 4}, tmp_path / "1", **given)
+    stayed = cv.publish(table.slice(0, 8_000), {"diagnosis": 4}, tmp_path / "2", **given)
+    duck = duckdb.connect()
+    duck.register("published", rows_of(stayed))
+    duck.execute("CREATE TABLE release AS FROM published")
+    for query in QUERIES:
+        compare(query, stayed, "duckdb", lambda text: duck.execute(text).fetchall())
