@@ -20,11 +20,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from countveil.asking.release import Release
+from countveil.asking.series import ReleaseSeries
 from tests.batched_releases import DrawnColumn, batched_release, drawn_column
 from tests.repeated_releases import acs_2024, coded
 
 PLAIN = ("Age", "Gender", "Education", "Marital", "Race", "Workclass")
 CLASSES = ((1e-4, 1e-3), (1e-3, 5e-3), (5e-3, 1e-2), (1e-2, 2e-2), (2e-2, 5e-2))
+CHANGED = (0, 1, 5, 20, 100)
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 NAMES = " | ".join(f"{low:.2%}-{high:.2%}" for low, high in CLASSES)
 
@@ -49,12 +51,16 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_800)
     parser.add_argument("--ell", type=int, default=5)
     parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--changes", action="store_true")
     options = parser.parse_args()
     table = acs_2024(options.rows)
     if table is None:
         raise SystemExit("ACS 2024 is not at hand.")
     if options.speed:
         speed(table, options.ell)
+        return
+    if options.changes:
+        report_changes(table, options)
         return
     for left in (False, True):
         print(f"\n{'Rows of early batches have left' if left else 'All rows'}, ell {options.ell}")
@@ -187,6 +193,55 @@ def speed(table: pa.Table, ell: int) -> None:
     for name, ask in questions.items():
         one, many = (min(_seconds(ask, release) for _ in range(7)) for release in releases)
         print(f"| {name} | {one * 1e3:.2f} ms | {many * 1e3:.2f} ms | {many / one:.2f} |")
+
+
+def report_changes(table: pa.Table, options: argparse.Namespace) -> None:
+    """Twelve batches; then a thirteenth comes, and of the first six 10 to 30% leave."""
+    plain, values = values_of(table)
+    covered: dict[float, list[list[bool]]] = {level: [[] for _ in CHANGED] for level in LEVELS}
+    squares: list[list[tuple[float, float]]] = [[] for _ in CHANGED]
+    for seed in range(options.releases):
+        batch = 1 + np.random.default_rng(seed).integers(0, 13, values.size)
+        column = drawn_column("occ", values, batch, ell=options.ell, seed=seed)
+        before = np.flatnonzero(batch < 13)
+        stay = who_stays(values, batch, seed)
+        anew = drawn_column("occ", values, batch * 0 + 1, ell=options.ell, seed=1_000 + seed)
+        first, last = (
+            batched_release(plain, [column], before),
+            batched_release(plain, [column], stay, 2),
+        )
+        other = batched_release(plain, [anew], stay, 2)
+        series = ReleaseSeries([first, last])
+        for condition in predicates(plain, options.predicates):
+            query = f"SELECT occ, count(*) FROM release WHERE {condition} GROUP BY occ"
+            inside = true_rows(condition, plain)
+            truth = np.bincount(values[stay][inside[stay]], minlength=50).astype(float)
+            truth -= np.bincount(values[before][inside[before]], minlength=50)
+            group = np.digitize(np.abs(truth), CHANGED) - 1
+            for level in LEVELS:
+                answer = series.changes(query, level=level)
+                if len(answer) < truth.size:
+                    break
+                grid = answer.blocks[0].estimates.grid
+                for place, within in zip(
+                    group, (grid.low <= truth) & (truth <= grid.high), strict=True
+                ):
+                    covered[level][place].append(bool(within))
+            if len(answer) < truth.size:
+                continue
+            apart = [r.sql(query).blocks[0].estimates.grid.estimate for r in (first, other)]
+            for place, one, two in zip(
+                group, (grid.estimate - truth) ** 2, (apart[1] - apart[0] - truth) ** 2, strict=True
+            ):
+                squares[place].append((float(one), float(two)))
+    names = " | ".join(f"from {low}" for low in CHANGED)
+    print(f"| true change | {names} |\n|---|{'---|' * len(CHANGED)}")
+    print(f"| cells | {' | '.join(str(len(each)) for each in squares)} |")
+    for level, each in covered.items():
+        print(f"| {level:.0%} | {' | '.join(f'{np.mean(c):.3f}' for c in each)} |")
+    for place, what in enumerate(("changes", "two draws")):
+        roots = [np.sqrt(np.mean([pair[place] for pair in each])) for each in squares]
+        print(f"| root mean square error, {what} | {' | '.join(f'{r:.1f}' for r in roots)} |")
 
 
 def _seconds(ask: Callable[[Release], Any], release: Release) -> float:

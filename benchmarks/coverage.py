@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +33,21 @@ SHARES = ((0.0, 0.001), (0.001, 0.005), (0.005, 0.01), (0.01, 0.02), (0.02, 0.05
 
 @dataclass
 class Covered:
-    """How often the intervals of one kind held the truth, summed over releases."""
+    """How often the intervals of one kind held the truth, summed over releases.
+
+    `each` has the shares of every release by class, where they were kept for a standard error:
+    counts of one release share its noise, so cells do not tell how far a mean is off by chance.
+    """
 
     name: str
     times: Floats
+    each: list[list[float]] = field(default_factory=list)
+
+    def add(self, inside: NDArray[np.bool_], masks: list[NDArray[np.bool_]] | None = None) -> None:
+        """One more release; `masks` are the classes, if their shares are to be kept."""
+        self.times += inside
+        if masks is not None:
+            self.each.append([float(inside[m].mean()) if m.any() else 0.0 for m in masks])
 
 
 def main() -> None:
@@ -118,15 +129,24 @@ def holds(found: Estimates, true: Floats) -> NDArray[np.bool_]:
     return inside
 
 
+def classes(true: Floats, rows: int) -> list[NDArray[np.bool_]]:
+    """Which counts belong to each class."""
+    masks = [(true > a) & (true <= b) for a, b in SMALL]
+    return masks + [(true / rows > a) & (true / rows <= b) & (true >= 50) for a, b in SHARES]
+
+
 def show(
     start: str, covered: list[Covered], true: Floats, rows: int, number: int, last: str = ""
 ) -> None:
     """A line per kind; `last` is one more cell."""
-    masks = [(true > a) & (true <= b) for a, b in SMALL]
-    masks += [(true / rows > a) & (true / rows <= b) & (true >= 50) for a, b in SHARES]
+    masks = classes(true, rows)
     for kind in covered:
-        cells = (f"{kind.times[m].mean() / number:.3f} |" if m.any() else "- |" for m in masks)
-        print(start, kind.name, "|", *cells, *([last] if last else []), flush=True)
+        cells = [f"{kind.times[m].mean() / number:.3f}" if m.any() else "-" for m in masks]
+        if len(kind.each) > 1:
+            errors = np.std(kind.each, axis=0, ddof=1) / np.sqrt(len(kind.each))
+            pairs = zip(cells, errors, strict=True)
+            cells = [cell if cell == "-" else f"{cell} +- {error:.3f}" for cell, error in pairs]
+        print(start, kind.name, "|", " | ".join(cells), f"| {last}".strip(), flush=True)
 
 
 if __name__ == "__main__":

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import countveil as cv
-from benchmarks.coverage import Covered, holds, show
+from benchmarks.coverage import Covered, classes, holds, show
 from benchmarks.tables import Table, prepare
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.channel.common import frequent_values
 from countveil.maths.estimate import shrunk_counts, unbiased_counts
+from countveil.maths.estimate.unbiased import unbiased_likelihood
 from countveil.maths.groups import ColumnSettings
 from countveil.maths.guarantees.odds import gamma_for
 from countveil.maths.mechanism import Dealer, draw_column
@@ -46,37 +47,58 @@ def main() -> None:
     parser.add_argument("--predicates", type=int, default=100)
     parser.add_argument("--odds", type=float, nargs="*", default=[10, 20, 50, 200, 1000])
     parser.add_argument("--levels", type=float, nargs="*", default=[0.5, 0.9, 0.95, 0.99])
+    parser.add_argument("--only", nargs="*", default=["errors", "coverage"])
+    parser.add_argument("--columns", nargs="*", default=[""], help="words in their names")
+    parser.add_argument("--spread", action="store_true", help="standard errors over releases")
     parser.add_argument("--quick", action="store_true", help="a look, in about a minute")
     options = parser.parse_args()
     if options.quick:
         options.rows, options.releases, options.predicates = 20_000, 3, 40
         options.odds, options.levels = [20], [0.95]
-    several = list(declared_columns(options.rows, options.predicates))
+    several = [
+        table
+        for table in declared_columns(options.rows, options.predicates)
+        if any(word in table.name for word in options.columns)
+    ]
+    if "errors" in options.only:
+        all_errors(several, options.odds, options.releases)
+    if "coverage" in options.only:
+        all_coverage(several, options)
+
+
+def all_errors(several: list[Table], bounds: list[float], number: int) -> None:
+    """A line for every column, kind of groups and K."""
     print("| column | values | groups | K | gamma | unbiased / without noise | shrunk / without |")
     print("|---|---|---|---|---|---|---|")
-    lines = []
     for table in several:
+        size = table.counts.size
         for way in WAYS:
-            plain, _ = measured(table, way, None, options.releases, [])
-            for odds in options.odds:
-                noised, covered = measured(table, way, odds, options.releases, options.levels)
-                gamma = gamma_for(odds, table.counts.size, ELL, different=way == "mixed")
+            plain = errors(table, way, None, number)
+            for odds in bounds:
+                noised = errors(table, way, odds, number)
+                gamma = gamma_for(odds, size, ELL, different=way == "mixed")
                 ratios = " | ".join(
                     f"{noised[name]:.3f} / {plain[name]:.3f} = {noised[name] / plain[name]:.2f}"
                     for name in ("unbiased", "shrunk")
                 )
-                size = table.counts.size
                 print(
                     f"| {table.name} | {size} | {way} | {odds:g} | {gamma:.3f} | {ratios} |",
                     flush=True,
                 )
-                lines.append((table, way, odds, covered))
-    print("\n| column, groups | K | level |", *(f"{head} |" for head in HEADS))
+    print()
+
+
+def all_coverage(several: list[Table], options: argparse.Namespace) -> None:
+    """A line for every column, kind of groups, K and level."""
+    print("| column, groups | K | level |", *(f"{head} |" for head in HEADS))
     print("|---|---|---|" + "---|" * len(HEADS))
-    for table, way, odds, covered in lines:
+    for table in several:
         true = table.tallies(table.codes)
-        start = f"| {table.name}, {way} | {odds:g} |"
-        show(start, covered, true, table.codes.size, options.releases)
+        for way in WAYS:
+            for odds in options.odds:
+                covered = coverage(table, way, odds, options)
+                start = f"| {table.name}, {way} | {odds:g} |"
+                show(start, covered, true, table.codes.size, options.releases)
 
 
 HEADS = (
@@ -98,16 +120,13 @@ def declared_columns(rows: int, predicates: int) -> Iterator[Table]:
     yield prepare("built-in census, occupation", census, plain, "occupation", predicates)
 
 
-def measured(
-    table: Table, way: str, odds: float | None, number: int, levels: list[float]
-) -> tuple[dict[str, float], list[Covered]]:
-    """Mean relative errors by method, and how often the intervals of each level held the truth."""
+def errors(table: Table, way: str, odds: float | None, number: int) -> dict[str, float]:
+    """Mean relative errors of counts of `LEAST` to `MOST` of the rows, by method."""
     true = table.tallies(table.codes)
     sizes = true.sum(axis=1)
     share = true / table.codes.size
     inside = (share > LEAST) & (share <= MOST)
-    errors = {"unbiased": 0.0, "shrunk": 0.0}
-    covered = [Covered(f"{level}", 0 * true) for level in levels]
+    mean = {"unbiased": 0.0, "shrunk": 0.0}
     for seed in range(number):
         published, view = released(table, way, odds, seed)
         y = table.tallies(published)
@@ -119,10 +138,21 @@ def measured(
         }
         for method, answer in answers.items():
             relative = np.abs(np.maximum(answer, 0) - true) / np.maximum(true, 1)
-            errors[method] += float(relative[inside].mean()) / number
-        for kind, level in zip(covered, levels, strict=True):
-            kind.times += holds(unbiased_counts(y, sizes, view, level), true)
-    return errors, covered
+            mean[method] += float(relative[inside].mean()) / number
+    return mean
+
+
+def coverage(table: Table, way: str, odds: float, options: argparse.Namespace) -> list[Covered]:
+    """How often the intervals of each level held the truth."""
+    true = table.tallies(table.codes)
+    sizes, masks = true.sum(axis=1), classes(true, table.codes.size)
+    covered = [Covered(f"{level}", 0 * true) for level in options.levels]
+    for seed in range(options.releases):
+        published, view = released(table, way, odds, seed)
+        likelihood = unbiased_likelihood(table.tallies(published), sizes, view)
+        for kind, level in zip(covered, options.levels, strict=True):
+            kind.add(holds(likelihood.estimates(level), true), masks if options.spread else None)
+    return covered
 
 
 def released(table: Table, way: str, odds: float | None, seed: int) -> tuple[Codes, ChannelView]:

@@ -200,11 +200,11 @@ def tallies(table: Table, codes: Codes, kept: Codes) -> Floats:
     )
 
 
-def errors(table: Table, method: str, ell: int, number: int) -> None:
-    """A line: mean relative error, shrunk / unbiased."""
-    rows = table.codes.size
+def relative_errors(
+    table: Table, method: str, ell: int, number: int
+) -> Iterator[dict[str, Floats]]:
+    """Of every release: the relative error of every predicate and value, by estimate."""
     true = table.tallies(table.codes)
-    found = {"shrunk": 0 * true, "unbiased": 0 * true}
     for seed in range(number):
         release = released(table, method, ell, seed)
         y = tallies(table, release.codes, release.kept)
@@ -219,18 +219,28 @@ def errors(table: Table, method: str, ell: int, number: int) -> None:
         }
         # The publisher says how many rows of which value were removed, and an analyst undoes it.
         grown = table.counts / np.maximum(np.bincount(table.codes[release.kept]), 1)
-        for name, answer in answers.items():
-            relative = np.abs(np.maximum(answer * grown, 0) - true) / np.maximum(true, 1)
-            found[name] += relative / number
-    inside = [(true / rows > a) & (true / rows <= b) for a, b in BINS]
+        yield {
+            name: np.abs(np.maximum(answer * grown, 0) - true) / np.maximum(true, 1)
+            for name, answer in answers.items()
+        }
+
+
+def errors(table: Table, method: str, ell: int, number: int) -> None:
+    """A line: mean relative error, shrunk / unbiased."""
+    rows = table.codes.size
+    share = table.tallies(table.codes) / rows
+    mean = {"shrunk": 0 * share, "unbiased": 0 * share}
+    for release in relative_errors(table, method, ell, number):
+        for name, relative in release.items():
+            mean[name] += relative / number
     cells = [
-        f"{found['shrunk'][m].mean():.3f} / {found['unbiased'][m].mean():.3f} |"
+        f"{mean['shrunk'][m].mean():.3f} / {mean['unbiased'][m].mean():.3f} |"
         if m.sum() > 9
         else "- |"
-        for m in inside
+        for m in ((share > a) & (share <= b) for a, b in BINS)
     ]
-    share = table.counts.max() / rows
-    print(f"| {table.name} | {share:.0%} | {method} |", *cells, flush=True)
+    frequent = table.counts.max() / rows
+    print(f"| {table.name} | {frequent:.0%} | {method} |", *cells, flush=True)
 
 
 def coverage(table: Table, method: str, ell: int, number: int, levels: list[float]) -> None:

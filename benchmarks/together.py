@@ -26,7 +26,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import countveil as cv
-from benchmarks.coverage import Covered, holds, show
+from benchmarks.coverage import Covered, classes, holds, show
 from benchmarks.estimators import joint
 from benchmarks.speed import Cost, best, describe_machine, run
 from benchmarks.tables import Table, prepare
@@ -80,17 +80,23 @@ def main() -> None:
     parser.add_argument("--ell", type=int, nargs="*", default=[2, 4, 6, 8])
     parser.add_argument("--levels", type=float, nargs="*", default=[0.5, 0.9, 0.95, 0.99])
     parser.add_argument("--only", nargs="*", default=["errors", "coverage"])
+    parser.add_argument(
+        "--columns", type=int, nargs="*", default=[0, 1, 2], help="choices, by place"
+    )
+    parser.add_argument("--questions", nargs="*", help="words in their names; all of them")
+    parser.add_argument("--spread", action="store_true", help="standard errors over releases")
     parser.add_argument("--cost-rows", type=int, default=1_000_000)
     parser.add_argument("--quick", action="store_true", help="a look, in about a minute")
     options = parser.parse_args()
     if options.quick:
         options.rows, options.releases, options.predicates = 30_000, 2, 10
         options.ell, options.levels, options.cost_rows = [4], [0.95], 100_000
-    several = list(chosen_columns(options.rows, options.predicates))
+    every = list(chosen_columns(options.rows, options.predicates))
+    several = [every[place] for place in options.columns]
     if "errors" in options.only:
         all_errors(several, options.ell, options.releases)
     if "coverage" in options.only:
-        all_coverage(several, options.ell, options.releases, options.levels)
+        all_coverage(several, options)
     if "cost" in options.only:
         cost(options.cost_rows, 1 if options.quick else 3)
 
@@ -212,43 +218,40 @@ def errors(columns: Columns, true: Floats, ell: int, number: int, *, together: b
     print(f"| {columns.name} | {ell} | {method} | {' | '.join(cells)} |", flush=True)
 
 
-def all_coverage(
-    several: Sequence[Columns], ells: Sequence[int], number: int, levels: Sequence[float]
-) -> None:
+def all_coverage(several: Sequence[Columns], options: argparse.Namespace) -> None:
     """A line for every choice of columns, ell, kind of question and level."""
     heads = "0 | 1-9 | 10-49 | 0.0%-0.1% | 0.1%-0.5% | 0.5%-1.0% | 1.0%-2.0% | 2.0%-5.0%"
     print(f"| columns, question | ell | level | {heads} |")
     print("|---|---|---|" + "---|" * 8)
     for columns in several:
-        for ell in ells:
-            coverage(columns, ell, number, levels)
+        for ell in options.ell:
+            coverage(columns, ell, options)
     print()
 
 
-def coverage(columns: Columns, ell: int, number: int, levels: Sequence[float]) -> None:
+def coverage(columns: Columns, ell: int, options: argparse.Namespace) -> None:
     """Combinations, margins and formulas: each is a set of combinations."""
     true = columns.tallies(columns.codes)
     kinds: dict[str, tuple[Floats, list[Covered]]] = {}
-    for seed in range(number):
+    for seed in range(options.releases):
         release = released(columns, ell, seed, together=True)
+        sizes = release.y.sum(axis=tuple(range(1, true.ndim)))
         for name, x, y, view in questions(true, release):
+            if options.questions and not any(word in name for word in options.questions):
+                continue
             if name not in kinds:
-                kinds[name] = x, [Covered(f"{level}", 0 * x) for level in levels]
-            likelihood = unbiased_likelihood(
-                y, release.y.sum(axis=tuple(range(1, true.ndim))), view
-            )
-            for covered, level in zip(kinds[name][1], levels, strict=True):
-                covered.times += holds(likelihood.estimates(level), x)
+                kinds[name] = x, [Covered(f"{level}", 0 * x) for level in options.levels]
+            likelihood = unbiased_likelihood(y, sizes, view)
+            masks = classes(x, columns.rows) if options.spread else None
+            for covered, level in zip(kinds[name][1], options.levels, strict=True):
+                covered.add(holds(likelihood.estimates(level), x), masks)
     for name, (x, covered_at) in kinds.items():
-        counted = " ".join(f"{n:,}" for n in _cells_by_class(x, columns.rows))
-        print(f"<!-- {columns.name}, {name}: cells by class {counted}; releases {number} -->")
-        show(f"| {columns.name}, {name} | {ell} |", covered_at, x, columns.rows, number)
-
-
-def _cells_by_class(x: Floats, rows: int) -> list[int]:
-    small = [int(((x > a) & (x <= b)).sum()) for a, b in ((-1, 0), (0, 9), (9, 49))]
-    shares = ((0.0, 0.001), (0.001, 0.005), (0.005, 0.01), (0.01, 0.02), (0.02, 0.05))
-    return small + [int(((x / rows > a) & (x / rows <= b) & (x >= 50)).sum()) for a, b in shares]
+        counted = " ".join(f"{int(m.sum()):,}" for m in classes(x, columns.rows))
+        print(
+            f"<!-- {columns.name}, {name}: cells by class {counted}; "
+            f"releases {options.releases} -->"
+        )
+        show(f"| {columns.name}, {name} | {ell} |", covered_at, x, columns.rows, options.releases)
 
 
 def questions(true: Floats, release: Asked) -> Iterator[tuple[str, Floats, Floats, ChannelView]]:

@@ -12,6 +12,7 @@ The names, in the order of the flow:
 - `open`           open a release (the analyst's side), giving a
 - `Release`        which answers questions: `.sql(...)`, `.count(...)`; each answer is an
 - `Estimate`       with its standard error, interval and verdict
+- `ReleaseSeries`  is several releases of one ledger, opened together: `.sql(...)`, `.changes(...)`
 - `export`         load a release into a database, where it can be opened too
 - `audit`          attack a planned or finished release: claims beside measurements
 - `compare`        other ways to publish, tried out on the same table
@@ -29,7 +30,9 @@ from countveil.errors import CountveilError
 
 if TYPE_CHECKING:
     from countveil.asking.export import export
-    from countveil.asking.release import Release, open  # noqa: A004 - cv.open reads as it should
+    from countveil.asking.opening import open  # noqa: A004 - cv.open reads as it should
+    from countveil.asking.release import Release
+    from countveil.asking.series import ReleaseSeries
     from countveil.auditing.audit import audit
     from countveil.comparing.compare import compare
     from countveil.maths.estimate import Estimate
@@ -47,6 +50,7 @@ __all__ = [
     "Estimate",
     "Ledger",
     "Release",
+    "ReleaseSeries",
     "__version__",
     "advise",
     "audit",
@@ -64,6 +68,7 @@ _MODULES = {
     "Estimate": "countveil.maths.estimate",
     "Ledger": "countveil.publishing.ledger.ledger",
     "Release": "countveil.asking.release",
+    "ReleaseSeries": "countveil.asking.series",
     "advise": "countveil.publishing.advise.advise",
     "audit": "countveil.auditing.audit",
     "compare": "countveil.comparing.compare",
@@ -71,7 +76,7 @@ _MODULES = {
     "generate": "countveil.synthetic",
     "guarantee": "countveil.maths.guarantees.guarantee",
     "inspect": "countveil.publishing.advise.inspect",
-    "open": "countveil.asking.release",
+    "open": "countveil.asking.opening",
     "publish": "countveil.publishing.publish",
     "verify": "countveil.release.verify",
 }

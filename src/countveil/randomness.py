@@ -96,6 +96,20 @@ class TaskKey:
         # As for streams: a key for each label, so the nonce need not differ.
         return Cipher(algorithms.AES(subkey), modes.CTR(bytes(16))).encryptor().update(content)
 
+    def hashes(self, blocks: NDArray[np.uint64], *label: str) -> NDArray[np.uint64]:
+        """For each row of two words, a number that only this key makes and nobody can turn back.
+
+        AES of the block, to which the block is added (Matyas, Meyer and Oseas); half is kept.
+        """
+        subkey = _derived(self._key, ("hash", *label))
+        content = np.ascontiguousarray(blocks, np.uint64)
+        # Each block is a message of its own, so nothing is chained.
+        encryptor = Cipher(algorithms.AES(subkey), modes.ECB()).encryptor()  # noqa: S305
+        encrypted = np.empty(content.nbytes + _BLOCK_BYTES, np.uint8)
+        encryptor.update_into(content.reshape(-1).view(np.uint8).data, encrypted.data)
+        hashes: NDArray[np.uint64] = encrypted[: content.nbytes].view(np.uint64)[::2]
+        return hashes ^ content[:, 0]
+
     def __repr__(self) -> str:
         return "TaskKey(key withheld)"
 

@@ -53,8 +53,8 @@ TWO = [
     "SELECT job, band, count(*) FROM release WHERE age > 50 GROUP BY ALL",
     "SELECT sum(w) FROM release WHERE job = 'j001' AND band = 'b001'",
     "SELECT sex, count(*) FROM release WHERE job = 'j001' OR band = 'b001' GROUP BY sex",
-    "SELECT count(*) FILTER (WHERE job = 'j001') AS x, count(*) FILTER (WHERE band = 'b001') AS y "
-    + "FROM release WHERE sex = 0",
+    """SELECT count(*) FILTER (WHERE job = 'j001') AS x, count(*) FILTER (WHERE band = 'b001') AS y
+       FROM release WHERE sex = 0""",
 ]
 
 

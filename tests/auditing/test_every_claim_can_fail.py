@@ -30,7 +30,13 @@ from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness, Stream
 from countveil.release import draft
 from countveil.tables import Shaping
-from tests.auditing import broken, test_bounded_odds_claims, test_together_claims
+from tests.auditing import (
+    broken,
+    test_bounded_odds_claims,
+    test_case_claims,
+    test_series_claims,
+    test_together_claims,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -361,14 +367,15 @@ def sound_claims(table: pa.Table, folder: Path) -> Iterator[str]:
 
 
 def claims_by_method() -> Iterator[str]:
-    """What columns together and bounds on the odds claim beyond that."""
+    """What columns together, bounds on the odds and cases claim beyond that."""
     together = test_together_claims.audited(
         test_together_claims.patients(1_500), "linkage", "reconstruction", together=True
     )
     bounded = test_bounded_odds_claims.audited(
         test_bounded_odds_claims.patients(1_500), "linkage", "odds"
     )
-    for found in (together, bounded):
+    cases = test_case_claims.audited(test_case_claims.visits(), "linkage")
+    for found in (together, bounded, cases):
         yield from (
             f"{own.adversary}: {own.attack}" for own in found.findings if own.p_value is not None
         )
@@ -379,8 +386,10 @@ def test_there_is_no_claim_that_nothing_trips(
 ) -> None:
     monkeypatch.setattr(neighbouring_tables, "RELEASES", 60)
     tripped = set().union(*(expected for _, expected in BROKEN.values()))
-    for others in (test_together_claims.BROKEN, test_bounded_odds_claims.BROKEN):
+    methods = (test_together_claims, test_bounded_odds_claims, test_case_claims)
+    for others in (method.BROKEN for method in methods):
         tripped |= set().union(*(broken_one[-1] for broken_one in others.values()))
+    tripped |= set().union(*(expected for _, expected in test_series_claims.BROKEN.values()))
     # Columns that were drawn apart.
     tripped |= test_together_claims.REAL
     told = {*sound_claims(table.slice(0, 4_500), tmp_path), *claims_by_method()}

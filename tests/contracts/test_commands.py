@@ -26,7 +26,8 @@ def test_the_commands_are_pinned() -> None:
     assert COMMANDS == (
         "demo", "generate", "inspect", "advise", "publish", "show", "verify", "query", "sql",
         "export", "audit", "compare",
-        "recipe new", "guarantee utility", "guarantee privacy",
+        "recipe new", "ledger init", "ledger show", "ledger verify", "guarantee utility",
+        "guarantee privacy",
     )  # fmt: skip
 
 

@@ -172,7 +172,8 @@ def test_another_name_of_persons_is_refused_and_other_identifiers_are_noticed(
 def test_identifiers_are_the_same_as_numbers_and_as_texts(tmp_path: Path) -> None:
     ledger = cv.Ledger.init(tmp_path / "ledger")
     diagnosis = [ILLNESSES[person % 8] for person in range(80)]
-    for number, kind in enumerate((pa.int64(), pa.float64(), pa.string())):
+    kinds: list[Any] = [pa.int64(), pa.float64(), pa.string()]
+    for number, kind in enumerate(kinds):
         table = pa.table({"person": pa.array(range(80)).cast(kind), "diagnosis": diagnosis})
         table = table.append_column("sex", pa.array(["F", "M"] * 40))
         cv.publish(table, {"diagnosis": 4}, tmp_path / str(number), person="person", ledger=ledger)
@@ -186,7 +187,7 @@ def one_corrected(visit: int) -> str:
 def test_too_few_new_cases_wait_all_of_them(series: Series) -> None:
     with pytest.raises(IneligibleError, match="hold=True"):
         series.publish(visits(diagnosis=one_corrected))
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match="wait|too few") as told:
         fewer = series.publish(visits(diagnosis=one_corrected), hold=True)
     assert "1 rows wait for a later release." in {str(each.message) for each in told}
     assert set(series.first) - set(fewer) == {0}

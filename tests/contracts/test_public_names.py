@@ -11,7 +11,9 @@ import countveil
 PUBLIC = [
     "CountveilError",
     "Estimate",
+    "Ledger",
     "Release",
+    "ReleaseSeries",
     "__version__",
     "advise",
     "audit",

@@ -19,7 +19,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 MOST_NAMES_AT_THE_TOP = 16
 MOST_MODULES_OF_A_PACKAGE = 15
 MOST_LINES, MOST_BRANCHES = 60, 15
-MOST_MODULES_OF_A_WALK = {"publish": 55, "query": 28}
+MOST_MODULES_OF_A_WALK = {"publish": 58, "query": 28}
 
 # Words that only those who wrote the code would understand.
 LOST_WORDS = {

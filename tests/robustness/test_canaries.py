@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 import countveil as cv
 from countveil.maths.guarantees import statement
+from countveil.publishing.publications.record import RECORD_NAME
 from tests.robustness.tools import CANARY, JOBS, repeated, run
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -99,17 +100,21 @@ def test_a_plain_publication_tells_nothing_of_its_origin(tmp_path: Path) -> None
 
 
 def test_the_key_stays_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = bytes(range(0xA0, 0xC0))
+    key, of_the_record = bytes(range(0xA0, 0xC0)), bytes(range(0xC0, 0xE0))
     drawn = []
 
     def token_bytes(size: int | None = None) -> bytes:
         drawn.append(size)
-        return key
+        return key if len(drawn) == 1 else of_the_record
 
     monkeypatch.setattr(secrets, "token_bytes", token_bytes)
     cv.publish(pa.table({"job": repeated(JOBS)}), {"job": 4}, tmp_path / "release")
-    assert drawn == [len(key)], "one key of 256 bits, drawn once"
-    assert_absent(tmp_path / "release", key, key[:16], key[16:])
+    assert drawn == [len(key)] * 2, "a key of 256 bits for the release, and one for the record"
+    for each in (key, of_the_record):
+        assert_absent(tmp_path / "release", each, each[:16], each[16:], each.hex())
+    record = (tmp_path / RECORD_NAME).read_text()
+    assert of_the_record.hex() in record
+    assert key.hex() not in record
 
 
 def pandas_with_secrets() -> Any:

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from countveil.publishing.publications.record import RECORD_NAME
+
 ROOT = Path(__file__).parents[2]
 COMMAND = Path(sys.executable).with_name("countveil")
 BUG = "failed in a way it should not"
@@ -93,6 +95,11 @@ def snapshot(folder: Path) -> dict[str, str]:
 def names_in(folder: Path) -> list[str]:
     """What lies in a folder, hidden things included."""
     return sorted(entry.name for entry in folder.iterdir())
+
+
+def released(*names: str) -> list[str]:
+    """What lies in a folder into which these were published: the private record, too."""
+    return sorted([RECORD_NAME, *names])
 
 
 @contextlib.contextmanager

@@ -28,6 +28,7 @@ from countveil.maths.estimate import (
     make_estimator,
 )
 from countveil.maths.estimate.estimates import HIDDEN
+from countveil.release import Manifest
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.question import (
     Aggregate,
@@ -116,17 +117,26 @@ def answer_question(
     """Estimate every measure in every cell, then filter, order and label."""
     keys: list[list[Any]] = [[] for _ in question.keys]
     columns = [Cells(_NO_CELLS, np.zeros(0), within) for _ in question.measures]
-    n_cells = 0
     if tallied.keys:
         counted = tallied.truths, tallied.moments, tallied.lowest
         tallies = channels.tallies(*counted, plan.grouped)
-        exists = _existing_cells(question, plan, tallies)
-        measures = _MeasureEstimates(plan, tallies, estimator)
+        exists = existing_cells(question, plan, tallies)
+        measures = MeasureEstimates(plan, tallies, estimator)
         grids = [measures.grid(measure) for measure in question.measures]
         columns = [Cells(e.at(exists), sizes[exists], within) for e, sizes in grids]
-        keys = _keys(question, plan, tallied, tallies, exists)
-        n_cells = int(np.count_nonzero(exists))
-    order = _ordered_cells(question, keys, columns, n_cells, _places(question, plan))
+        keys = keys_of(question, plan, tallied.keys, tallies, exists)
+    return labelled(question, plan, (keys, columns))
+
+
+def labelled(
+    question: Question,
+    plan: TallyPlan,
+    cells: tuple[Sequence[Sequence[Any]], Sequence[Cells]],
+    warnings: Sequence[str] = (),
+) -> Answer:
+    """The answer from the keys and estimates of all cells, after HAVING, ORDER BY and LIMIT."""
+    keys, columns = cells
+    order = _ordered_cells(question, keys, columns, len(columns[0]), _places(question, plan))
     key_outputs = [output for output in question.outputs if output.what == "key"]
     measure_outputs = [output for output in question.outputs if output.what == "measure"]
     blocks = [
@@ -139,6 +149,7 @@ def answer_question(
         _labels([output.label for output in key_outputs], blocks),
         list(zip(*chosen, strict=True)) if chosen else [()] * len(rows),
         blocks,
+        tuple(warnings),
     )
 
 
@@ -155,7 +166,7 @@ def _labels(labels: Sequence[str], blocks: Sequence[Block]) -> list[str]:
     return unique
 
 
-def _existing_cells(question: Question, plan: TallyPlan, tallies: Tallies) -> NDArray[np.bool_]:
+def existing_cells(question: Question, plan: TallyPlan, tallies: Tallies) -> NDArray[np.bool_]:
     """The groups that exist: at least one row could be in them."""
     where = tallies.total(plan.where_of, None)
     if not question.keys:
@@ -167,7 +178,7 @@ def _existing_cells(question: Question, plan: TallyPlan, tallies: Tallies) -> ND
     return exists
 
 
-class _MeasureEstimates:
+class MeasureEstimates:
     """Estimates measures; totals that several measures share are estimated once."""
 
     def __init__(self, plan: TallyPlan, tallies: Tallies, estimator: Estimator) -> None:
@@ -247,18 +258,18 @@ def _scaled(estimates: Estimates, factor: float) -> Estimates:
     return Estimates(estimates.estimate * factor, estimates.std_error * abs(factor), low, high)
 
 
-def _keys(
+def keys_of(
     question: Question,
     plan: TallyPlan,
-    tallied: TallyResult,
+    groups_of: Sequence[tuple[Any, ...]],
     tallies: Tallies,
     exists: NDArray[np.bool_],
 ) -> list[list[Any]]:
-    """The values of every group key in all existing cells."""
+    """The values of every group key in all existing cells; `groups_of` has the plain ones."""
     names = plan.tally.sensitive
     groups, cells = np.nonzero(exists)
     places = np.unravel_index(cells, tallies.cells) if tallies.cells else ()
-    plain = iter(zip(*tallied.keys, strict=True))
+    plain = iter(zip(*groups_of, strict=True))
     keys: list[list[Any]] = []
     for key in question.keys:
         if key.sensitive is None:
@@ -351,3 +362,15 @@ def _ranks(values: Sequence[Any], places: Mapping[Any, int] | None) -> NDArray[n
 
 def _sortable(value: Any) -> Any:
     return value.isoformat() if isinstance(value, dt.date) else value
+
+
+def class_notes(question: Question, manifest: Manifest) -> list[str]:
+    """What a number that stands for a class leaves out."""
+    names = {aggregate.measured for aggregate in question.aggregates}
+    return [
+        f"The numbers of {name!r} are those of its classes: "
+        f"{'declared by the publisher' if entry.class_values else 'their midpoints'}. How the "
+        f"true numbers lie within a class is not in the release, and not in the interval."
+        for name, entry in manifest.sensitive.items()
+        if name in names and entry.classes is not None
+    ]

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from countveil.asking.answer import Channels, EstimationSettings, answer_question
+from countveil.asking.answer import Channels, EstimationSettings, answer_question, class_notes
 from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
 from countveil.asking.result import Answer, Block, Cells
@@ -235,15 +235,11 @@ class Release:
         question = self._question(query, weighted)
         plan = plan_question(question, self._columns)
         channels = self._channels(plan)
-        if channels.in_batches:
+        if self.manifest.batches:
             raise QueryError(
-                "Values of this release were drawn in several batches, each with weights of its "
-                "own, and there is no plain SQL for them. 'countveil query' answers the question."
-            )
-        if any(view.design_effect > 1 for view in channels.views):
-            raise QueryError(
-                "Persons have several rows in this release, and there is no plain SQL for counts "
-                "of them. 'countveil query' answers the question."
+                "Values of this release were drawn in batches, or together for persons with "
+                "several rows, and there is no plain SQL for counts of them. 'countveil query' "
+                "answers the question."
             )
         if channels.joined and not plan.tally.axes:
             # Shorter, and equal: only what the question is about.
@@ -272,9 +268,13 @@ class Release:
         plan = plan_question(question, self._columns)
         estimator = settings.estimator()
         channels = self._channels(plan, estimator)
-        tallied = self._table.tally(*channels.counted(plan))
+        tallied = self.table.tally(*channels.counted(plan))
         answer = answer_question(question, plan, tallied, channels, estimator, settings.within)
-        warnings = [*self._warnings(plan), *estimator.warnings(), *self._class_notes(question)]
+        warnings = [
+            *self._warnings(plan),
+            *estimator.warnings(),
+            *class_notes(question, self.manifest),
+        ]
         return replace(answer, warnings=tuple(warnings))
 
     def _answer_counts(
@@ -292,12 +292,13 @@ class Release:
         warnings += [text for plan in batch.plans for text in self._warnings(plan)]
         estimator = settings.estimator()
         channels_of = partial(self._channels, estimator=estimator)
-        cells = batch.answer(self._table, channels_of, estimator, settings.within)
+        cells = batch.answer(self.table, channels_of, estimator, settings.within)
         warnings += estimator.warnings()
         return cells, tuple(dict.fromkeys(warnings))
 
     @cached_property
-    def _table(self) -> ReleaseTable:
+    def table(self) -> ReleaseTable:
+        """The rows, which the first question opens."""
         return self._opened.open_table()
 
     def _channels(self, plan: TallyPlan, estimator: Estimator | None = None) -> Channels:
@@ -321,7 +322,7 @@ class Release:
         # Loaded only where there are any.
         from countveil.asking.batch_channels import BatchedRelease
 
-        return BatchedRelease(self.manifest, lambda: self._table, self._view)
+        return BatchedRelease(self.manifest, lambda: self.table, self._view)
 
     @cached_property
     def _together(self) -> TogetherChannels:
@@ -329,7 +330,7 @@ class Release:
         # Loaded only where there are any.
         from countveil.asking.together import TogetherChannels
 
-        return TogetherChannels(self.manifest, lambda: self._table)
+        return TogetherChannels(self.manifest, lambda: self.table)
 
     def _occurring(self, names: Sequence[str], domains: Sequence[tuple[Any, ...]]) -> Any:
         """The combinations of columns together that rows publish."""
@@ -359,23 +360,12 @@ class Release:
     def _published_counts(self, names: Sequence[str], domains: Sequence[tuple[Any, ...]]) -> Any:
         """The published counts of the whole table by sensitive columns."""
         all_rows = Tally(Constant(value=True, kind=BOOLEAN), (), (), tuple(names), ())
-        return self._table.tally(all_rows, domains).moments[0, 0, 0]
-
-    def _class_notes(self, question: Question) -> list[str]:
-        """What a number that stands for a class leaves out."""
-        names = {aggregate.measured for aggregate in question.aggregates}
-        return [
-            f"The numbers of {name!r} are those of its classes: "
-            f"{'declared by the publisher' if entry.class_values else 'their midpoints'}. How the "
-            f"true numbers lie within a class is not in the release, and not in the interval."
-            for name, entry in self.manifest.sensitive.items()
-            if name in names and entry.classes is not None
-        ]
+        return self.table.tally(all_rows, domains).moments[0, 0, 0]
 
     def _occurs(self, column: PublishedColumn, value: Any) -> bool:
         """Whether a row publishes this value of a plain column."""
         same = self._conditions.equals_unchecked(column, value)
-        return bool(self._table.tally_each([as_condition(same)], (), ())[0] > 0)
+        return bool(self.table.tally_each([as_condition(same)], (), ())[0] > 0)
 
     def _warnings(self, plan: TallyPlan) -> list[str]:
         """Values that the question names and no row publishes: removed by the draw, or typos."""
@@ -387,13 +377,3 @@ class Release:
                 hint = f" {near}" if near.startswith("Did you mean") else ""
                 warnings.append(f"The release has no row with {name} = {value!r}.{hint}")
         return warnings
-
-
-def open(  # noqa: A001 - cv.open reads as it should
-    folder: str | os.PathLike[str], *, engine: str = "embedded", master: str | None = None
-) -> Release:
-    """Open a release: a folder, `postgresql://user@host/db#table` or `duckdb:FILE#table`.
-
-    With `engine="spark"`, also on any file system that Spark reads; it is tallied on the cluster.
-    """
-    return Release(folder, engine=engine, master=master)

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from countveil.auditing.auditor import run_audit
+from countveil.auditing.series.auditor import Earlier, SeriesFiles
 from countveil.auditing.summary import Audit
 from countveil.publishing.settings import Protecting, about_today
 from countveil.tables import SourceOptions, table_options
 from countveil.tables.progress import Progress
 from countveil.tables.recipe import takes_recipe
+
+if TYPE_CHECKING:
+    from countveil.publishing.ledger.ledger import Ledger
 
 
 @takes_recipe
@@ -38,6 +42,9 @@ def audit(
     odds: float | None = None,
     together: bool | Sequence[str] | Sequence[Sequence[str]] = False,
     seed: int | None = None,
+    earlier: Earlier = (),
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    ledger_key: str | os.PathLike[str] | None = None,
     title: str = "",
     contact: str = "",
     progress: Progress | None = None,
@@ -48,7 +55,11 @@ def audit(
     Without `release` a trial is published into a temporary place and attacked; with it, the folder
     of a finished release of this table, as a real adversary would; it says itself how its groups
     were formed, what is published together and what bounds the odds. The other options are those
-    of `publish`, and so is `recipe`; `title` and `contact` stand on the report. What comes back has
+    of `publish`, and so is `recipe`; `title` and `contact` stand on the report.
+
+    `earlier` are earlier releases of the same people, which are attacked together with `release`:
+    their folders, or a mapping from each folder to the table that it was made of, if that was not
+    `table` as it is now. With the `ledger` of the series, that is attacked too. What comes back has
     `.exposure`, `.passed`, `.findings`, `.table()` and `.to_html()`; print it.
     """
     reading, shaping = table_options(
@@ -63,4 +74,5 @@ def audit(
         reading=reading,
         shaping=shaping,
         about=about_today(title, contact),
+        series=SeriesFiles.of(earlier, ledger, ledger_key),
     )

@@ -11,11 +11,14 @@ from __future__ import annotations
 import math
 import os
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from countveil.auditing.attacks import ATTACKS
+import numpy as np
+
+from countveil.auditing.attacks import ATTACKS, associated_columns
 from countveil.auditing.case import (
     AuditCase,
     AuditedTable,
@@ -27,7 +30,7 @@ from countveil.auditing.case import (
     release_case,
     with_declared,
 )
-from countveil.auditing.findings import Outcome, judged, too_few
+from countveil.auditing.findings import Outcome, judged, left_out, too_few
 from countveil.auditing.linking import Protected, true_columns
 from countveil.auditing.promised import promised_beliefs
 from countveil.auditing.summary import Audit, MeasuredColumn
@@ -37,14 +40,18 @@ from countveil.maths.channel import view_of_release
 from countveil.maths.groups import check_eligible
 from countveil.publishing.bounded_odds import declare_domains
 from countveil.publishing.common_values import common_places
-from countveil.publishing.measuring import Measuring, ReleaseFiles
-from countveil.publishing.prepare import open_table, prepare
+from countveil.publishing.measuring import Measuring, ReleaseFiles, SeenAs
+from countveil.publishing.prepare import LocalPreparedTable, open_table, prepare
 from countveil.publishing.settings import Protecting
 from countveil.randomness import Randomness
 from countveil.release import About, Manifest
 from countveil.report.board import codebook_of
 from countveil.tables import Reading, Shaping
+from countveil.tables.encoded.survey import Histogram
 from countveil.tables.progress import Progress
+
+if TYPE_CHECKING:
+    from countveil.auditing.series.auditor import SeriesFiles
 
 # Counts of this share of the rows are what a board asks about.
 _SHARE = 0.01
@@ -59,8 +66,12 @@ def run_audit(
     reading: Reading | None = None,
     shaping: Shaping | None = None,
     about: About | None = None,
+    series: SeriesFiles | None = None,
 ) -> Audit:
-    """Attack the planned release of `table`, or the one in the folder `release`."""
+    """Attack the planned release of `table`, or the one in the folder `release`.
+
+    With `series`, or if it was drawn in several batches, it is attacked together with earlier ones.
+    """
     wanted = _wanted(attacks)
     reading, shaping = reading or Reading(), (shaping or Shaping()).seeded(protecting.seed)
     _check_possible(table, shaping, finished=release is not None)
@@ -68,6 +79,12 @@ def run_audit(
     progress("reading", 0, 0)
     folder = None if release is None else Path(release)
     manifest = None if folder is None else fitting_manifest(folder, protecting)
+    if _is_series(manifest, series, attacks):
+        from countveil.auditing.series.auditor import SeriesFiles, audit_series
+
+        assert folder is not None  # noqa: S101 - there is a manifest
+        files = series or SeriesFiles()
+        return audit_series(table, protecting, folder, files, reading, shaping, about or About())
     if manifest is not None:
         protecting = as_published(protecting, manifest)
         shaping = with_declared(shaping, protecting, manifest)
@@ -84,15 +101,22 @@ def run_audit(
         progress("measuring exposure", 0, 0)
         measured = _measured(case, randomness)
         outcome = _attacked(case, wanted, randomness, progress)
-    target = case.target.sensitive
+    return _summed_up(case, outcome, measured, about or About())
+
+
+def _summed_up(
+    case: AuditCase, outcome: Outcome, measured: Mapping[str, MeasuredColumn], about: About
+) -> Audit:
+    target = [column for units in case.units for column in units.sensitive]
     return Audit(
         case.target.rows, case.target.n_linked,
         {name: choice.ell for name, choice in case.settings.items()},
         {name: choice.groups for name, choice in case.settings.items()},
-        case.planned, judged(outcome.findings), outcome.charts, measured, about or About(),
+        case.planned, judged(outcome.findings), outcome.charts, measured, about,
         codebook_of(case.manifest, case.prepared.source.value_ranges(list(case.truth))),
         case.common_values(), {column.name: promised_beliefs(column) for column in target},
         case.target.together, {c.name: c.odds for c in target if c.odds is not None},
+        {units.sensitive[-1].name: units.n_linked for units in case.cases},
     )  # fmt: skip
 
 
@@ -110,6 +134,28 @@ def _check_possible(table: object, shaping: Shaping, *, finished: bool) -> None:
         )
 
 
+def _is_series(
+    manifest: Manifest | None, files: SeriesFiles | None, attacks: Sequence[str]
+) -> bool:
+    """Whether a finished release is to be attacked as one of a series."""
+    if manifest is None and files:
+        raise SettingsError(
+            f"{option('earlier')} and {option('ledger')} go with {option('release')}, the newest "
+            f"release of the series. Without it a series like the planned one is made up: "
+            f"{option('attacks', 'series')}."
+        )
+    several = manifest is not None and any(len(entry.drawn) > 1 for entry in manifest.batches)
+    if not (files or several):
+        return False
+    others = [name for name in attacks if not ATTACKS[name].on_series]
+    if others:
+        raise SettingsError(
+            f"A series of releases is attacked as a whole, without "
+            f"{', '.join(map(repr, others))}. Leave {option('attacks')} out."
+        )
+    return True
+
+
 def _wanted(attacks: Sequence[str]) -> Collection[str]:
     for name in attacks:
         if name not in ATTACKS:
@@ -125,14 +171,18 @@ def _read(
     manifest: Manifest | None,
 ) -> AuditedTable:
     source = open_table(table, reading, shaping, protecting.names)
-    prepared = prepare(source, protecting.ell_unless_bounded, shaping)
+    prepared = prepare(
+        source, protecting.ell_unless_bounded, shaping, protecting.together, cases=True
+    )
     if manifest is not None:
         check_columns(prepared, manifest)
         check_declared(prepared, manifest)
+        _check_persons(prepared, manifest)
     declare_domains(prepared, protecting.columns, shaping)
+    counted = _counted(prepared, protecting)
     common: dict[str, tuple[int, ...]] = {}
     for name, choice in protecting.columns.items():
-        histogram = prepared.source.histogram(name)
+        histogram = counted[name]
         places: tuple[int, ...] = ()
         if choice.common or choice.common_auto:
             places = common_places(name, histogram, choice)
@@ -144,7 +194,35 @@ def _read(
                 name, histogram.counts, choice, lambda _place: "its most frequent value",
                 common=places,
             )  # fmt: skip
-    return AuditedTable(table, reading, shaping, prepared, true_columns(prepared), common)
+    persons = None if prepared.person is None else prepared.source.codes(prepared.person)
+    return AuditedTable(table, reading, shaping, prepared, true_columns(prepared), common, persons)
+
+
+def _check_persons(prepared: LocalPreparedTable, manifest: Manifest) -> None:
+    """Who has several rows must be known for a release in which that counts."""
+    entries = manifest.sensitive.values()
+    by_cases = bool(manifest.batches) or any(entry.cases is not None for entry in entries)
+    if prepared.person is None and by_cases:
+        raise SettingsError(
+            f"The release was drawn by cases: persons have several rows. Name the column that "
+            f"identifies persons with {option('person')}."
+        )
+
+
+def _counted(prepared: LocalPreparedTable, protecting: Protecting) -> Mapping[str, Histogram]:
+    """The true counts of every protected column: of rows, or of cases."""
+    histograms = {name: prepared.source.histogram(name) for name in protecting.columns}
+    if prepared.person is None:
+        return histograms
+    # Loaded only where persons have several rows.
+    from countveil.publishing.cases import find_cases
+
+    cases = find_cases(prepared.source, prepared.person, protecting).values()
+    return {
+        name: Histogram(histograms[name].values, one.counts_of(column))
+        for one in cases
+        for column, name in enumerate(one.columns)
+    }
 
 
 def _measured(case: AuditCase, randomness: Randomness) -> dict[str, MeasuredColumn]:
@@ -153,19 +231,26 @@ def _measured(case: AuditCase, randomness: Randomness) -> dict[str, MeasuredColu
     names = [file.path for file in manifest.files]
     files = ReleaseFiles(case.folder, names, manifest.rows, manifest.columns)
     measuring = Measuring(case.prepared, files)
+    people = measuring
+    if case.persons is not None:
+        # Other rows of a person would teach the adversary what he is asked about.
+        first = np.unique(case.persons, return_index=True)[1]
+        people = Measuring(case.prepared, files, np.delete(np.arange(case.persons.size), first))
     stated = Protected.by(manifest, case.settings, {n: case.truth[n].values for n in case.settings})
     measured = {}
     for name, choice in case.settings.items():
         bound = stated.odds.get(name)
-        seen = partial(
+        seen: SeenAs = partial(
             view_of_release,
             ell=choice.ell,
             groups=choice.groups,
             common=stated.common.get(name, ()),
             noise=None if bound is None else (bound.gamma, len(case.truth[name].values)),
         )
+        if manifest.sensitive[name].cases is not None:
+            seen = case.channel_of_rows(name, stated.common.get(name, ()))
         answers = measuring.answers(name, seen, randomness.stream("ask", name))
-        exposure = measuring.exposure(name, seen, randomness.stream("exposure", name))
+        exposure = people.exposure(name, seen, randomness.stream("exposure", name))
         error, counts = (
             (math.nan, 0) if answers is None else answers.error_near(_SHARE, manifest.rows)
         )
@@ -174,7 +259,7 @@ def _measured(case: AuditCase, randomness: Randomness) -> dict[str, MeasuredColu
         )
     for columns in stated.together:
         seen = partial(view_of_release, ell=case.settings[columns[0]].ell, groups="random")
-        exposure = measuring.exposure(columns, seen, randomness.stream("exposure", *columns))
+        exposure = people.exposure(columns, seen, randomness.stream("exposure", *columns))
         measured[", ".join(columns)] = MeasuredColumn(
             None if exposure is None else exposure.found, None, 0
         )
@@ -185,7 +270,7 @@ def _attacked(
     case: AuditCase, wanted: Collection[str], randomness: Randomness, progress: Progress
 ) -> Outcome:
     """Run the attacks in the order of the table, each with its own stream."""
-    outcome, linked = Outcome(), case.target.n_linked
+    outcome, linked = Outcome(), min(target.n_linked for target in case.units)
     for name in (name for name in ATTACKS if name in wanted):
         attack, stream = ATTACKS[name], randomness.stream(name)
         if attack.needs_rows and linked < LEAST_LINKED:
@@ -194,4 +279,11 @@ def _attacked(
         for label, stage in attack.stages.items():
             progress(f"attack: {label}", 0, 0)
             outcome.add(stage(case, stream))
+    if len(case.cases) > 1 and associated_columns.NAME in wanted:
+        draws, why = (len(case.cases), "draws"), "their cases differ, so each was attacked alone"
+        outcome.findings.append(
+            left_out(
+                associated_columns.NAME, "columns that were drawn apart, at once", "", draws, why
+            )
+        )
     return outcome

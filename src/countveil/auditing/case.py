@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from countveil.auditing import linking
-from countveil.auditing.series.linked import LinkedSeries
-from countveil.auditing.target import Target
+from countveil.auditing.target import Codes, Target
 from countveil.errors import ReleaseError, SettingsError, option
 from countveil.maths.groups import ColumnSettings
+from countveil.publishing.measuring import SeenAs
 from countveil.publishing.prepare import LocalPreparedTable
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
@@ -32,8 +32,9 @@ class AuditCase:
     """Everything that an attack may use.
 
     `folder` is the release, or its trial; `linked` is the folder with the rows of the target, and
-    `scratch` one for releases that an attack publishes. `paths` are the files of the source. A
-    release of a ledger comes with its `series`.
+    `scratch` one for releases that an attack publishes. `paths` are the files of the source. Where
+    persons have several rows, `persons` has that of every row of the table, and attacks are on
+    `cases`, one target for each draw.
     """
 
     target: Target
@@ -46,7 +47,13 @@ class AuditCase:
     scratch: Path
     paths: Sequence[Path]
     planned: bool
-    series: LinkedSeries | None = None
+    persons: Codes | None = None
+    cases: Sequence[Target] = ()
+
+    @property
+    def units(self) -> Sequence[Target]:
+        """What is attacked: rows, or cases."""
+        return self.cases or (self.target,)
 
     @property
     def settings(self) -> Mapping[str, ColumnSettings]:
@@ -57,6 +64,20 @@ class AuditCase:
     def common(self) -> linking.Common:
         """The places of the common values of the columns that have any."""
         return {column.name: column.common for column in self.target.columns if column.common}
+
+    def channel_of_rows(self, name: str, common: tuple[int, ...]) -> SeenAs:
+        """The channel of a column from its published rows, where cases were drawn."""
+        from countveil.maths.channel.case_view import view_of_cases
+
+        entry = self.manifest.sensitive[name]
+        figures = entry.cases
+        assert figures is not None  # noqa: S101 - that is what is asked about
+        means = dict(zip(entry.domain, figures.by_value, strict=True))
+        values = self.truth[name].values
+        each = tuple(means.get(value, figures.rows_per_case) for value in values)
+        numbers = replace(figures, by_value=each)
+        way = entry.ell, entry.groups, common
+        return lambda published, rows: view_of_cases(published, rows, way, numbers)
 
     def common_values(self) -> dict[str, list[Any]]:
         """The common values of the columns that have any, as the release states them."""
@@ -76,6 +97,15 @@ class AuditedTable:
     prepared: LocalPreparedTable
     truth: Mapping[str, linking.TrueColumn]
     common: linking.Common
+    persons: Codes | None = None
+
+    def by_case(self, target: Target) -> Sequence[Target]:
+        """The same target by cases, where persons have several rows."""
+        if self.persons is None:
+            return ()
+        from countveil.auditing.cases import targets_by_case
+
+        return targets_by_case(target, self.truth, self.persons)
 
     @property
     def paths(self) -> Sequence[Path]:
@@ -91,15 +121,15 @@ def planned_case(audited: AuditedTable, protecting: Protecting, scratch: Path) -
     run_publish(
         audited.table,
         protecting,
-        Writing.of(trial, again=True),
+        Writing.of(trial, again=True, record=False),
         reading=silent,
         shaping=audited.shaping,
     )
-    number = linking.publish_twin(audited.truth, protecting, audited.common, twin)
+    number = linking.publish_twin(audited.truth, protecting, audited.common, twin, audited.persons)
     target = linking.linked_by_number(audited.truth, protecting.columns, twin, number)
     return AuditCase(
         target, audited.prepared, audited.truth, protecting, read_manifest(trial), trial, twin,
-        scratch, audited.paths, planned=True,
+        scratch, audited.paths, True, audited.persons, audited.by_case(target),
     )  # fmt: skip
 
 
@@ -110,7 +140,7 @@ def release_case(
     target = linking.linked_by_values(audited.truth, protecting.columns, manifest, folder)
     return AuditCase(
         target, audited.prepared, audited.truth, protecting, manifest, folder, folder, scratch,
-        audited.paths, planned=False,
+        audited.paths, False, audited.persons, audited.by_case(target),
     )  # fmt: skip
 
 
@@ -218,6 +248,7 @@ def _sound_manifest(folder: Path) -> Manifest:
 
 def check_columns(prepared: LocalPreparedTable, manifest: Manifest) -> None:
     known = {column.name for column in prepared.source.facts.columns}
+    known |= {entry.batch for entry in manifest.batches if entry.batch is not None}
     for column in manifest.columns:
         if column.name not in known:
             raise ReleaseError(

@@ -92,11 +92,16 @@ class Protected:
 
 
 def publish_twin(
-    truth: Mapping[str, TrueColumn], protecting: Protecting, common: Common, folder: Path
+    truth: Mapping[str, TrueColumn],
+    protecting: Protecting,
+    common: Common,
+    folder: Path,
+    persons: Codes | None = None,
 ) -> str:
     """Publish the sensitive columns beside row numbers; the name of the column of numbers.
 
-    Common values are those of the trial, unless they are found in noised values.
+    Common values are those of the trial, unless they are found in noised values. `persons` has
+    that of every row, where they have several rows.
     """
     number, settings = "row", protecting.columns
     while number in settings:
@@ -116,12 +121,16 @@ def publish_twin(
     }
     rows = next(iter(truth.values())).codes.size
     columns[number] = pa.array(np.arange(rows))
+    keep, person = tuple(columns), None
+    if persons is not None:
+        person = f"person of {number}"
+        columns[person] = pa.array(persons)
     declared = {name: labels[name] for name, choice in settings.items() if choice.odds is not None}
     run_publish(
         pa.table(columns),
         replace(protecting, columns=named),
-        Writing.of(folder, again=True),
-        shaping=Shaping(keep=tuple(columns), domain=declared),
+        Writing.of(folder, again=True, record=False),
+        shaping=Shaping(keep=keep, person=person, domain=declared),
     )
     return number
 

@@ -71,7 +71,8 @@ class Audit:
 
     `common` are values that may repeat in a group, and `promises` what the release says with which
     probability a published value is believed. Columns that are published `together` have figures of
-    their own under all their names; `odds` are the bounds of columns with noise.
+    their own under all their names; `odds` are the bounds of columns with noise. `cases` were
+    attacked in the place of rows where persons have several; several `releases` are a series.
     """
 
     rows: int
@@ -88,6 +89,8 @@ class Audit:
     promises: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     together: Sequence[Sequence[str]] = ()
     odds: Mapping[str, OddsBound] = field(default_factory=dict)
+    cases: Mapping[str, int] = field(default_factory=dict)
+    releases: int = 1
 
     @property
     def exposure(self) -> dict[str, Exposure | None]:
@@ -123,8 +126,13 @@ class Audit:
             if self.planned
             else f"the release, {self.linked:,} rows linked by their non-sensitive values"
         )
-        sets = [f"{' and '.join(names)} are published together" for names in self.together]
-        return f"Attacked: {how}; {self.rows:,} rows, {'; '.join([protected, *sets])}."
+        if self.releases > 1:
+            how = f"{self.releases} releases in a row; of the newest, {self.linked:,} rows linked"
+        more = [f"{' and '.join(names)} are published together" for names in self.together]
+        if self.cases:
+            listed = ", ".join(f"{number:,} of {name}" for name, number in self.cases.items())
+            more.append(f"persons have several rows, so cases were attacked as rows: {listed}")
+        return f"Attacked: {how}; {self.rows:,} rows, {'; '.join([protected, *more])}."
 
     def method(self, name: str) -> str:
         """How the groups of a column were formed."""
@@ -237,6 +245,7 @@ class Audit:
         return {
             "rows": self.rows,
             "linked": self.linked,
+            **({"cases": dict(self.cases)} if self.cases else {}),
             "ell": dict(self.ell),
             "groups": dict(self.groups),
             "common": {
@@ -247,6 +256,7 @@ class Audit:
             "odds": {name: asdict(bound) for name, bound in self.odds.items()},
             "promised_beliefs": {name: dict(promise) for name, promise in self.promises.items()},
             "planned": self.planned,
+            **({"releases": self.releases} if self.releases > 1 else {}),
             "false_alarm_rate": FALSE_ALARM,
             "exposure": {
                 name: None if exposure is None else exposure.as_dict()
@@ -287,6 +297,7 @@ class Audit:
 
     def _board(self) -> Board:
         kind = "a planned release (a trial of it was attacked)" if self.planned else "a release"
+        kind = f"a series of {self.releases} releases" if self.releases > 1 else kind
         protected = ", ".join(
             f"{name} (ell = {ell}" + (f", {self.method(name)})" if self._special(name) else ")")
             for name, ell in self.ell.items()
@@ -333,6 +344,8 @@ class Audit:
         if not self.passed:
             return "bad"
         known = [exposure for exposure in self.exposure.values() if exposure is not None]
+        if not known:
+            return "plain"
         exposed = any(exposure.share_above(_HIGH)[1] >= _MANY for exposure in known)
         return "plain" if exposed or len(known) < len(self.exposure) else "good"
 

@@ -145,11 +145,24 @@ class AttackedColumn:
 
 
 @dataclass(frozen=True)
+class CaseRows:
+    """All linked rows of cases: the person and the case of each, and what it publishes.
+
+    Cases are known by their places among the units of the target.
+    """
+
+    person: Codes
+    case: Codes
+    released: Codes
+
+
+@dataclass(frozen=True)
 class Target:
     """Linked rows: the place of each in the source and in the release, and what is known of it.
 
     `sensitive` has every protected column, and after them the vectors of columns that are
-    published `together`.
+    published `together`. Where persons have several rows, the units are `cases`, each with the
+    place of its first linked row, of columns that have one draw (`auditing.cases`).
     """
 
     source_place: Codes
@@ -158,6 +171,7 @@ class Target:
     sensitive: Sequence[AttackedColumn]
     rows: int
     together: tuple[tuple[str, ...], ...] = ()
+    cases: CaseRows | None = None
 
     @property
     def columns(self) -> list[AttackedColumn]:

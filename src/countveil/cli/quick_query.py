@@ -15,9 +15,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from countveil.cli.output import Format, print_rows, warn
+
+if TYPE_CHECKING:
+    from countveil.asking.result import Answer
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}", re.ASCII)
 
@@ -67,10 +70,15 @@ def ask(
         within=options.within,
         weighted=options.weighted,
     )
+    print_answer(answer, options.style)
+
+
+def print_answer(answer: Answer, style: Format) -> None:
+    """Print an answer, and what has to be said about it."""
     for warning in answer.warnings:
         warn(f"Note: {warning}")
-    rows = answer.readable_rows() if options.style is Format.TABLE else answer.rows()
-    print_rows(answer.columns, rows, options.style)
+    rows = answer.readable_rows() if style is Format.TABLE else answer.rows()
+    print_rows(answer.columns, rows, style)
 
 
 def answered_quickly(words: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ A new engine gets a name here and one line in each function.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -78,3 +79,15 @@ def _open_files(folder: Path, manifest: Manifest) -> ReleaseTable:
         rows = released_rows(folder, manifest)
     batches = [entry.batch for entry in manifest.batches if entry.batch is not None]
     return LocalRelease(folder, files, columns, [*manifest.sensitive, *batches], rows)
+
+
+def changes_between(
+    earlier: ReleaseTable, later: ReleaseTable, columns: Sequence[str], came: str
+) -> tuple[ReleaseTable, int]:
+    """The rows that only one of two releases has; the column `came` is 1 in those of the later.
+
+    Their number comes with them.
+    """
+    from countveil.engines.local.changed_rows import changed_rows
+
+    return changed_rows(earlier, later, columns, came)

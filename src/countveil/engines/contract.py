@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     # Types only: an analyst who imports this contract loads nothing of the publisher's side.
     from countveil.engines.drawn import Drawn
     from countveil.randomness import Randomness
@@ -120,6 +122,9 @@ class ReleaseTable(Protocol):
         axes: Sequence[Axis] = (),
     ) -> NDArray[np.float64]:
         """Count published values under each of many conditions: `counts[condition, *published]`."""
+
+    def rows(self, columns: Sequence[str]) -> pa.Table:
+        """All rows, of these columns."""
 
 
 @dataclass(frozen=True, slots=True)

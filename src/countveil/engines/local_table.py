@@ -1,17 +1,19 @@
 """What only a table in this process can do.
 
 Enters: nothing. Leaves: a protocol for those who look at every row: advice, comparison, the private
-report. Must not know: any engine library. An engine whose rows are elsewhere does without it.
+report, the record of publications. Must not know: any engine library. An engine whose rows are
+elsewhere does without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from countveil.engines.contract import Rows, SourceTable
+from countveil.engines.contract import Result, Rows, SourceTable
 
 if TYPE_CHECKING:
+    from countveil.tables.encoded.encoding import EncodedColumn
     from countveil.tables.encoded.survey import CodedColumn, ColumnProfile, ValueRange
 
 
@@ -33,3 +35,10 @@ class LocalTable(SourceTable, Protocol):
 
     def unique_rows(self, columns: Sequence[str]) -> int:
         """How many rows have a combination of values of these columns that no other row has."""
+
+    def each_span(
+        self,
+        columns: Sequence[str],
+        look: Callable[[Mapping[str, Sequence[EncodedColumn]]], Result],
+    ) -> Iterator[Result]:
+        """Call `look`, in threads, on some rows after the others, as they were read."""

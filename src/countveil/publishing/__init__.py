@@ -10,5 +10,6 @@ Start at `publisher.run_publish`: prepare -> count -> form groups -> draw -> wri
     prepare          the table recoded, its columns in their roles; `safety/` may stop it here
     manifest_making  what the release says about itself
     measuring        the publisher's private report: answers compared with the truth
+    publications/    the private record of what was published before
     advise/          before publishing: `inspect` a table, find an ell
 """

@@ -163,8 +163,12 @@ def rows_published(drawn: DrawnCases, column: int = 0) -> PublishedTable:
     return tally.table()
 
 
-def about_crowded(drawn: DrawnCases) -> str:
-    """For the publisher: cases of a person that share a group."""
+def about_crowded(cases: Sequence[DrawnCases]) -> list[str]:
+    """For the publisher: cases of a person that share a group, if there are such."""
+    return [_about_crowded(drawn) for drawn in cases if drawn.crowded]
+
+
+def _about_crowded(drawn: DrawnCases) -> str:
     names = " and ".join(map(repr, drawn.columns))
     return (
         f"{drawn.crowded:,} of {drawn.vectors.keys.size:,} cases of {names} share a group with "

@@ -113,7 +113,7 @@ def measured_columns(
                 measuring.answers(name, seen, randomness.stream("ask", name)),
                 measuring.exposure(name, seen, randomness.stream("exposure", name)),
                 choice.groups,
-                _kept(histogram, seen, common.get(name, ())),
+                kept_chances(histogram, seen, common.get(name, ())),
                 noise,
             )
         )
@@ -161,7 +161,7 @@ def _joined(
     )
 
 
-def _kept(histogram: Histogram, seen: SeenAs, common: Sequence[int]) -> dict[Any, float]:
+def kept_chances(histogram: Histogram, seen: SeenAs, common: Sequence[int]) -> dict[Any, float]:
     """How likely a row with a common value publishes it."""
     if not common:
         return {}

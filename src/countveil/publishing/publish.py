@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 from warnings import warn
 
-from countveil.asking.release import Release, open  # noqa: A004 - the public function
+from countveil.asking.release import Release
 from countveil.engines.choice import chosen_engine
 from countveil.errors import SettingsError, option
 from countveil.publishing.publisher import run_publish
@@ -19,9 +19,6 @@ from countveil.publishing.settings import Protecting, Writing
 from countveil.tables import SourceOptions, table_options
 from countveil.tables.progress import Progress
 from countveil.tables.recipe import takes_recipe
-
-if TYPE_CHECKING:
-    from countveil.publishing.ledger.ledger import Ledger
 
 
 @takes_recipe
@@ -48,12 +45,13 @@ def publish(
     seed: int | None = None,
     force: bool = False,
     again: bool = False,
+    record: bool = True,
     dry_run: bool = False,
     sign: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     memory: str | int | None = None,
     spill: str | os.PathLike[str] | None = None,
-    ledger: Ledger | str | os.PathLike[str] | None = None,
+    ledger: str | os.PathLike[str] | None = None,
     ledger_key: str | os.PathLike[str] | None = None,
     hold: bool = False,
     private_report: str | os.PathLike[str] | None = None,
@@ -93,7 +91,8 @@ def publish(
     A release in `to` is replaced with `force` and `again`. Two releases of the same people,
     combined, reveal more than either allows: `again=True` says that nobody else has ever had the
     other one, or that it is about other people. It is needed too where a release beside `to` seems
-    to be of the same people.
+    to be of the same people. A private record beside `to`, with hashes of who was published, makes
+    it warn where they were published before; `record=False` keeps and reads none.
     With a `ledger` (`Ledger.init`) and a `person`, the release continues earlier ones: known cases
     publish what they did, new ones are drawn as a batch. If these are too few or too much alike,
     `hold=True` lets them wait. `ledger_key` is the file with its key, if that is not beside it.
@@ -130,7 +129,7 @@ def publish(
         to, force=force, again=again, dry_run=dry_run, output_format=output_format,
         rows_per_file=rows_per_file, sign=sign, private_report=private_report,
         title=title, contact=contact, recipe=recipe, ledger=ledger, ledger_key=ledger_key,
-        hold=hold,
+        hold=hold, record=record,
     )  # fmt: skip
     shaping = shaping.seeded(seed)
     done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=chosen)
@@ -138,4 +137,4 @@ def publish(
         warn(text, stacklevel=3)
     if dry_run:
         return Release.planned(to, done.manifest)
-    return open(to, engine="embedded" if chosen.local else "spark")
+    return Release(to, engine="embedded" if chosen.local else "spark")

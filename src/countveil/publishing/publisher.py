@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any, cast
 from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.drawn import Drawn
 from countveil.engines.local.engine import LocalEngine
-from countveil.errors import SettingsError, option
 from countveil.maths.mechanism import PublishedTable
 from countveil.publishing.counting import Counted, count_values, draw, published_counts
 from countveil.publishing.manifest_making import make_manifest
 from countveil.publishing.prepare import LocalPreparedTable, PreparedTable, prepare
-from countveil.publishing.safety import fineness_sentence
+from countveil.publishing.safety import about_odds
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
 from countveil.release import MANIFEST_NAME, About, Manifest, Preparation
@@ -37,9 +36,11 @@ from countveil.tables.levels import MergedValues
 from countveil.tables.progress import Progress
 
 if TYPE_CHECKING:
+    from countveil.engines.local_table import LocalTable
     from countveil.publishing.advise.linkability import Linkability
     from countveil.publishing.again.session import LedgerSession
     from countveil.publishing.again.written import Continued, NewBatch
+    from countveil.publishing.publications.record import Recording
     from countveil.report.joined import PublishedVectors
 
 
@@ -104,41 +105,61 @@ def run_publish(
         prepared = prepare(
             source, protecting.ell_unless_bounded, shaping, protecting.together, cases=True
         )
-        linkability = None if k is None else _linkability(prepared, shaping, k)
+        linkability = None
+        if k is not None:
+            from countveil.publishing.advise.linkability import linkability_of
+
+            linkability = linkability_of(cast("LocalPreparedTable", prepared), shaping, k)
         _check_first(engine, prepared, protecting, writing, shaping.recoded, session)
+        recording = _recording(engine, source, protecting, writing, shaping)
         preparation = _recorded(prepared, reading, shaping)
-        work = (randomness, stages)
-        if session is None:
-            counted = count_values(prepared, protecting, shaping, randomness)
-            tables, drawn = draw(source, counted, protecting, randomness, stages)
-        else:
-            counted, tables, drawn = session.count_and_draw(
-                prepared, protecting, shaping, preparation, work
-            )
-        associated = _about_associated(source, protecting, counted)
-        continued = None if session is None else session.continued
-        drawing = Drawing(
-            prepared, protecting, counted, tables, drawn, preparation, continued, *work
-        )
+        drawing = _draw(prepared, protecting, shaping, preparation, session, (randomness, stages))
+        associated = _about_associated(source, protecting, drawing.counted)
         manifest = drawing.manifest(writing.about)
         if not writing.plain:
             check_kept([(each.name, each.type) for each in manifest.columns], writing.format)
         if draft is not None:
-            plain = _plain_values(engine, prepared, counted)
-            finished = _Finishing(draft, session, before_commit)
-            manifest = _write(drawing, manifest, finished, writing, plain)
+            plain = _plain_values(engine, prepared, drawing.counted)
+            finishing = _Finishing(draft, session, before_commit)
+            manifest = _write(drawing, manifest, finishing, writing, plain)
         elif writing.private_report is not None:
-            # Loaded only where a private report is wanted.
             from countveil.publishing.private_report import write_trial
 
             write_trial(drawing, manifest, writing.private_report, reading.spill)
-    said = [*prepared.warnings, *associated, *_about_crowded(drawn)]
+    said = [*prepared.warnings, *associated]
+    if drawing.drawn.cases:
+        from countveil.publishing.cases import about_crowded
+
+        said += about_crowded(drawing.drawn.cases)
+    said += session.warnings if session is not None else []
+    if recording is not None:
+        said += recording.finished(manifest, again=writing.again, dry_run=writing.dry_run)
     return Publication(
-        writing.to, counted.rows, int(counted.left_out.size), protecting.ell,
-        manifest.randomness == "seeded", [*said, *(session.warnings if session else ())],
-        manifest, _about_odds(prepared, protecting), prepared.recoded.merged, linkability,
-        None if session is None else session.batches,
+        writing.to, drawing.counted.rows, int(drawing.counted.left_out.size), protecting.ell,
+        manifest.randomness == "seeded", said, manifest,
+        about_odds(prepared.fineness, protecting.repeating), prepared.recoded.merged,
+        linkability, None if session is None else session.batches,
     )  # fmt: skip
+
+
+def _draw(
+    prepared: PreparedTable[SourceTable],
+    protecting: Protecting,
+    shaping: Shaping,
+    preparation: Preparation | None,
+    session: LedgerSession | None,
+    work: tuple[Randomness, TimedStages],
+) -> Drawing:
+    """Count the values to protect and draw what is published, or continue what was."""
+    if session is None:
+        counted = count_values(prepared, protecting, shaping, work[0])
+        tables, drawn = draw(prepared.source, counted, protecting, *work)
+        return Drawing(prepared, protecting, counted, tables, drawn, preparation, None, *work)
+    counted, tables, drawn = session.count_and_draw(
+        prepared, protecting, shaping, preparation, work
+    )
+    continued = session.continued
+    return Drawing(prepared, protecting, counted, tables, drawn, preparation, continued, *work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +172,14 @@ class _Finishing:
 
     def commit(self, manifest: Manifest, writing: Writing, pending: PendingFile | None) -> None:
         """Put the release in its place, and the private report after it."""
-        with self._committing(manifest.rows) as before:
+        step: contextlib.AbstractContextManager[Any] = contextlib.nullcontext(self.before)
+        if self.session is not None:
+            folder = str(self.draft.data).rpartition("/")[0]
+            step = self.session.committing(folder, manifest.rows, self.before)
+        with step as before:
             self.draft.commit(manifest, before, writing.sign)
             if pending is not None:
                 pending.put_in_place()
-
-    def _committing(
-        self, rows: int
-    ) -> contextlib.AbstractContextManager[Callable[[], None] | None]:
-        if self.session is None:
-            return contextlib.nullcontext(self.before)
-        return self.session.committing(str(self.draft.data), rows, self.before)
 
 
 def _write(
@@ -243,24 +261,6 @@ class Drawing:
         return all_published_vectors(self.drawn, self.counted.histograms)
 
 
-def _about_odds(prepared: PreparedTable[SourceTable], protecting: Protecting) -> list[str]:
-    """What seeing a value published is worth; where values may repeat, the statement says it."""
-    return [
-        f"{fineness_sentence(name, fine)}."
-        for name, fine in prepared.fineness.items()
-        if not protecting.columns[name].repeats
-    ]
-
-
-def _about_crowded(drawn: Drawn) -> list[str]:
-    """Whose cases hide behind each other, if there are such; how many is for the publisher."""
-    if not any(cases.crowded for cases in drawn.cases):
-        return []
-    from countveil.publishing.cases import about_crowded
-
-    return [about_crowded(cases) for cases in drawn.cases if cases.crowded]
-
-
 def _ledger_session(
     writing: Writing, engine: Engine, shaping: Shaping
 ) -> contextlib.AbstractContextManager[LedgerSession | None]:
@@ -270,17 +270,6 @@ def _ledger_session(
     from countveil.publishing.again.session import open_session
 
     return open_session(writing.ledger, writing, engine, shaping)
-
-
-def _linkability(prepared: PreparedTable[SourceTable], shaping: Shaping, k: int) -> Linkability:
-    """Advice about small combinations of plain values."""
-    # Loaded only where it is wanted.
-    from countveil.publishing.advise.linkability import find_linkability
-
-    local = cast("LocalPreparedTable", prepared)
-    sensitive = set(local.roles.sensitive)
-    plain = [column.name for column in local.roles.published if column.name not in sensitive]
-    return find_linkability(local.source, plain, k, shaping.prepared)
 
 
 def _about_associated(source: SourceTable, protecting: Protecting, counted: Counted) -> list[str]:
@@ -327,11 +316,6 @@ def _check_first(
     session: LedgerSession | None,
 ) -> None:
     """Stop if a release of the same people lies beside the new one. A seeded one is a trial."""
-    if prepared.person is not None and writing.private_report is not None:
-        raise SettingsError(
-            f"{option('private_report')} is for tables with one row of each person so far. Leave "
-            f"it out, or keep one row of each person with {option('one_per')}."
-        )
     target = Path(writing.to.removeprefix("file://"))
     if writing.again or protecting.seed is not None or not target.parent.is_dir():
         return
@@ -341,11 +325,26 @@ def _check_first(
         changed = {*prepared.roles.sensitive, *recoded}
         plain = [column for column in prepared.roles.published if column.name not in changed]
         drops = [one.ell for one in protecting.columns.values() if one.residue == "drop"]
-        slack = max(drops, default=0)
         ledger = None if session is None else session.book.id
         check_not_published_before(
-            prepared.source, plain, target, slack, local=engine.local, ledger=ledger
+            prepared.source, plain, target, max(drops, default=0), local=engine.local, ledger=ledger
         )
+
+
+def _recording(
+    engine: Engine, source: SourceTable, protecting: Protecting, writing: Writing, shaping: Shaping
+) -> Recording | None:
+    """The record of what was published beside the target. A seeded release is a trial."""
+    if not writing.record or not engine.local or protecting.seed is not None:
+        return None
+    # Loaded only where a record is kept.
+    from countveil.publishing.publications.record import Recording
+
+    person = next(iter(shaping.persons), None)
+    recording = Recording(writing.to, cast("LocalTable", source), person)
+    if not writing.dry_run:
+        recording.sketch()
+    return recording
 
 
 def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) -> Reading:

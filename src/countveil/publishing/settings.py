@@ -20,7 +20,6 @@ from countveil.release.values import PARQUET
 
 if TYPE_CHECKING:
     from countveil.publishing.common_values import Chosen
-    from countveil.publishing.ledger.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +85,11 @@ class Protecting:
         return [*self.together, *((name,) for name in self.columns if name not in joined)]
 
     @property
+    def repeating(self) -> list[str]:
+        """The columns whose groups may hold a value more than once."""
+        return [name for name, settings in self.columns.items() if settings.repeats]
+
+    @property
     def names(self) -> list[str]:
         """The sensitive columns."""
         return list(self.columns)
@@ -115,7 +119,7 @@ class LedgerFiles:
     @classmethod
     def of(
         cls,
-        ledger: Ledger | str | os.PathLike[str] | None,
+        ledger: str | os.PathLike[str] | None,
         key: str | os.PathLike[str] | None,
         *,
         hold: bool,
@@ -129,8 +133,8 @@ class LedgerFiles:
         # Loaded only where there is a ledger.
         from countveil.publishing.ledger.ledger import Ledger
 
-        given = ledger if isinstance(ledger, Ledger) else Ledger(ledger, key=key)
-        return cls(given.path, given.key if key is None else Path(key), hold)
+        chosen = ledger if isinstance(ledger, Ledger) else Ledger(ledger, key=key)
+        return cls(chosen.path, chosen.key if key is None else Path(key), hold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +146,8 @@ class Writing:
     `private_report` is a file for the publisher's page: the truth beside what is published.
     `inputs` are files that are read for it, and never written to. `about` is what
     the release is called and whom to ask, for its readers. With a `ledger`, the release continues
-    those that the ledger knows.
+    those that the ledger knows. With `record`, the private record beside the release is read and
+    gets one more entry.
     """
 
     to: str
@@ -156,10 +161,17 @@ class Writing:
     inputs: tuple[Path, ...] = ()
     about: About | None = None
     ledger: LedgerFiles | None = None
+    record: bool = True
 
     def __post_init__(self) -> None:
         if self.rows_per_file is not None and self.rows_per_file < 1:
             raise SettingsError(f"A file has at least one row; got {self.rows_per_file}.")
+        if self.ledger is not None and self.private_report is not None:
+            raise SettingsError(
+                f"{option('private_report')} measures one draw, and a release of a ledger has "
+                f"several. Leave it out, or publish a trial with a seed and without "
+                f"{option('ledger')}."
+            )
 
     @classmethod
     def of(
@@ -176,9 +188,10 @@ class Writing:
         title: str = "",
         contact: str = "",
         recipe: str | os.PathLike[str] | None = None,
-        ledger: Ledger | str | os.PathLike[str] | None = None,
+        ledger: str | os.PathLike[str] | None = None,
         ledger_key: str | os.PathLike[str] | None = None,
         hold: bool = False,
+        record: bool = True,
     ) -> Writing:
         """From what a caller may write; the file with the key is read here."""
         files = LedgerFiles.of(ledger, ledger_key, hold=hold)
@@ -195,6 +208,7 @@ class Writing:
             tuple(Path(file) for file in (sign, recipe, *private) if file is not None),
             about_today(title, contact) if title or contact else None,
             files,
+            record,
         )
 
     def check_elsewhere(self, **others: object) -> None:

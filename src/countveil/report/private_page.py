@@ -42,6 +42,11 @@ _VERDICT = (
     "Measured in this release. Whether its claims hold, an audit of it tests, with the options of "
     "this publication."
 )
+_CASES = (
+    "Persons have several rows. All rows of a person with the same value are one case, and publish "
+    "alike: counts of values are those of cases here; errors by size are of counts of rows. "
+    "Exposure is measured for one row of each person."
+)
 _SHARE = 0.01
 # A value that is not common, in the place of one.
 _ANY = object()
@@ -84,7 +89,7 @@ class PrivateColumn:
 
     Columns together are one, of combinations of values of `columns`. `kept` is how likely a row
     publishes its true value, for common values. `noise` is gamma and the number of declared values,
-    if noise came before the groups.
+    if noise came before the groups. Where persons have several rows, `counts` are of `cases`.
     """
 
     name: str
@@ -97,6 +102,16 @@ class PrivateColumn:
     kept: Mapping[Any, float] = field(default_factory=dict)
     noise: tuple[float, int] | None = None
     columns: tuple[str, ...] = ()
+    cases: int | None = None
+
+    def units(self, rows: int) -> int:
+        """What its counts add up to: rows, or cases."""
+        return rows if self.cases is None else self.cases
+
+    @property
+    def unit(self) -> str:
+        """The same, in a word."""
+        return "rows" if self.cases is None else "cases"
 
     @property
     def called(self) -> str:
@@ -223,17 +238,22 @@ def _eligibility(rows: int, dropped: int, columns: Sequence[PrivateColumn]) -> S
     special = [_any_share(column) for column in columns]
     for column in columns:
         value, (count, _) = max(column.counts.items(), key=lambda item: item[1][0])
-        groups = rows // column.ell
+        units = column.units(rows)
+        groups = units // column.ell
         table.append(
             (column.name, column.ell, column.largest_ell, groups, published_text(value), count,
-             f"{count / rows:.2%}", None if _any_share(column) else groups - count)
+             f"{count / units:.2%}", None if _any_share(column) else groups - count)
         )  # fmt: skip
     lost = f" {dropped:,} rows were dropped so that a multiple of ell is left." if dropped else ""
     return Section(
         "Eligibility",
-        [f"No value may have more rows than there are groups.{lost}", *filter(None, special)],
-        ("column", "ell", "largest ell", "groups", "most frequent value", "its rows", "its share",
-         "room left"),
+        [
+            f"No value may have more {columns[0].unit} than there are groups.{lost}",
+            *([_CASES] if columns[0].cases is not None else []),
+            *filter(None, special),
+        ],
+        ("column", "ell", "largest ell", "groups", "most frequent value",
+         f"its {columns[0].unit}", "its share", "room left"),
         table,
     )  # fmt: skip
 
@@ -259,7 +279,8 @@ def _any_share(column: PrivateColumn) -> str:
     return ""
 
 
-def _true_counts(rows: int, column: PrivateColumn) -> Section:
+def _true_counts(in_all: int, column: PrivateColumn) -> Section:
+    rows = column.units(in_all)
     ordered = sorted(column.counts.items(), key=lambda item: -item[1][0])
     removed = sum(true > 0 and not published for true, published in column.counts.values())
     table = []
@@ -278,12 +299,11 @@ def _true_counts(rows: int, column: PrivateColumn) -> Section:
         if column.noise is None
         else "which have the noise of all rows in them"
     )
-    sentences = [
-        (
-            f"{len(ordered):,} values in {rows:,} rows. The last column has the difference in "
-            f"standard errors, {root}: about two of three lie within 1."
-        )
-    ]
+    first = (
+        f"{len(ordered):,} values in {rows:,} {column.unit}. The last column has the difference in "
+        f"standard errors, {root}: about two of three lie within 1."
+    )
+    sentences = [first]
     if len(table) < len(ordered):
         sentences.append(f"Listed are the {_LISTED // 2} most and least frequent ones.")
     if removed:

@@ -154,7 +154,8 @@ def test_too_few_new_cases_wait_or_have_random_groups(
     with pytest.warns(UserWarning, match=r"4 rows wait|too few, or too much alike"):
         publish(hospital.table(), tmp_path / "2", ledger, hold=True)
     assert rows_of(tmp_path / "2") == first
-    publish(hospital.table(), tmp_path / "3", ledger, groups="random")
+    with pytest.warns(UserWarning, match="Random groups hide it little"):
+        publish(hospital.table(), tmp_path / "3", ledger, groups="random")
     third = rows_of(tmp_path / "3")
     assert {third[number][1] for number in alike} == {2}
     assert {number: third[number] for number in first} == first

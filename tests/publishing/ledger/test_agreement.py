@@ -173,6 +173,11 @@ def test_a_restored_copy_is_refused(hospital: Hospital, ledger: Path, tmp_path: 
     with pytest.raises(LedgerError, match="is release 2 of it; it knows of 1"):
         publish(hospital.table(), tmp_path / "3", ledger)
     assert "old copy" in str(cv.Ledger(ledger).verify(tmp_path / "2"))
+    # The record beside the releases remembers one that is not there any more.
+    (tmp_path / "moved").mkdir()
+    shutil.move(tmp_path / "2", tmp_path / "moved" / "2")
+    with pytest.raises(LedgerError, match="older than 2, which is release 2"):
+        publish(hospital.table(), tmp_path / "3", ledger)
     ledger.write_bytes(newest)
     publish(hospital.table(), tmp_path / "3", ledger)
 

@@ -126,3 +126,10 @@ def test_the_odds_are_those_of_the_release(tmp_path: Path) -> None:
     # A row without v publishes it in (1 - kept) of all cases, for each of N - f others.
     others = (1 - kept) * each / (rows - each)
     assert kept / others == pytest.approx(fineness_of(counts((2_000, each)), 5).odds, rel=0.3)
+
+
+def test_a_value_that_most_rows_have_hardly_changes_the_odds() -> None:
+    """Its groups hold it several times: 1 + 1 / ((ell - 1) p), never below 1."""
+    fine = fineness_of(counts((1, 8_000), (20, 100)), 5)
+    assert fine.odds == pytest.approx(1 + 1 / (4 * 0.8))
+    assert "by 1.3;" in fineness_sentence("country", fine)

@@ -4,9 +4,9 @@ Enters: the weights of a question. Leaves: texts of columns: sums, then estimate
 measures. Must not know: where rows come from.
 
 Of total j: `w_j` the weight of a row, `e_j` the sum of weights, `q_j` that of (w^2 - w), which is
-the variance; for counts of single values also `n_j` the rows
-asked about and `y_j` those that publish the value. Of measure i, a
-ratio of two totals: `p_i` the weight with which a row counts for both, `c_i` their covariance.
+the variance (where persons have several rows, times the design effect); for counts of single values
+also `n_j` the rows asked about and `y_j` those that publish the value. Of measure i, a ratio of two
+totals: `p_i` the weight with which a row counts for both, `c_i` their covariance.
 """
 
 from __future__ import annotations
@@ -56,6 +56,13 @@ class Totals:
         self._grouped = bool(weights.grouped_axes)
         self._both = weights.both
         self._ratios = ratios(question)
+        # Rows that publish alike raise variances, as in `maths.estimate.totals`.
+        self._effect = max((view.design_effect for view in views), default=1.0)
+
+    def _raised(self, variance: str) -> str:
+        return (
+            variance if self._effect == 1 else f"{self.dialect.number(self._effect)} * {variance}"
+        )
 
     @property
     def _letters(self) -> str:
@@ -120,7 +127,7 @@ class Totals:
             known = empty and identifiable and bool(np.isfinite(total.weights).all())
             sums = [
                 (f"e_{j}", f"{once} * {w}", known),
-                (f"q_{j}", f"{twice} * ({w} * {w} - {w})", known),
+                (f"q_{j}", self._raised(f"{twice} * ({w} * {w} - {w})"), known),
                 (f"n_{j}", f"n * h_{j}", empty),
             ]
             is_same = f"o_{j} = 1" + (f" AND {same}" if same else "")
@@ -133,7 +140,8 @@ class Totals:
             i, j = self.number(top), self.number(bottom)
             squared = f"{weight(f'w_{i}')} * {weight(f'w_{j}')}"
             product = weight(f"p_{number}")
-            columns.append(f"SUM({both} * ({squared} - {product})) AS c_{number}")
+            covariance = self._raised(f"{both} * ({squared} - {product})")
+            columns.append(f"SUM({covariance}) AS c_{number}")
         return columns
 
     def _product(self, top: Aggregate, bottom: Aggregate) -> str:
@@ -175,6 +183,9 @@ class Totals:
             ]
         )
         counted = f"({more[4]} + {more[5]} * y_{j})" if more else f"y_{j}"
+        if self._effect > 1:
+            # Published counts of rows are not unbiased by themselves.
+            counted = summed
         x = f"(CASE WHEN n_{j} = 0 THEN 0 WHEN n_{j} = {rows} THEN {counted} ELSE {summed} END)"
         t = f"(CASE WHEN n_{j} = 0 THEN 0 WHEN {x} > 1 THEN {x} ELSE 1 END)"
         o = f"(n_{j} - {t})"

@@ -231,8 +231,10 @@ def variance_coefficients(view: ChannelView) -> Floats:
         # What rounding left of a term that is not there would only make the text longer.
         square[0] = np.where(np.abs(square[0]) * view.rows < 1e-9 * linear[0], 0.0, square[0])
         mixed = both / far**2 - sum(linear) / far - sum(square)
-    none, half, all_ = (view.whole_variance(at + n) for n in (0.0, 0.5, 1.0))
-    whole = [none, 4 * half - 3 * none - all_, 2 * (none - 2 * half + all_)]
+    # At a distance where persons have several rows: there it is not small for a few.
+    step = 1.0 if view.design_effect == 1 else far
+    none, half, all_ = (view.whole_variance(at + n * step) for n in (0.0, 0.5, 1.0))
+    whole = [none, (4 * half - 3 * none - all_) / step, 2 * (none - 2 * half + all_) / step**2]
     shift = view.of_whole_table(at)
     counted = [shift, view.of_whole_table(at + 1) - shift]
     coefficients = np.stack([*linear, mixed, square[1], square[0], *whole, *counted], axis=1)

@@ -40,6 +40,7 @@ from countveil.auditing.attacks import (
 )
 from countveil.auditing.attacks.by_method import (
     bounded_odds,
+    cases,
     common_values,
     neighbouring_tables,
     vectors,
@@ -66,8 +67,15 @@ class Attack:
 
 
 def _on_rows(attack: Callable[[Target, Stream], Outcome]) -> Stage:
-    """An attack that uses nothing but the linked rows."""
-    return lambda case, stream: attack(case.target, stream)
+    """An attack that uses nothing but the linked rows; cases, where persons have several rows."""
+
+    def stage(case: AuditCase, stream: Stream) -> Outcome:
+        outcome = Outcome()
+        for target in case.units:
+            outcome.add(attack(target, stream))
+        return outcome
+
+    return stage
 
 
 ATTACKS: Mapping[str, Attack] = {
@@ -75,6 +83,7 @@ ATTACKS: Mapping[str, Attack] = {
         linkage.NAME,
         {
             "linkage": _on_rows(linkage.attack),
+            "rows of a person": _on_rows(cases.attack),
             "common values": _on_rows(common_values.attack),
             "associated columns": _on_rows(associated_columns.attack),
             "columns together": _on_rows(vectors.attack),
@@ -85,7 +94,7 @@ ATTACKS: Mapping[str, Attack] = {
         reconstruction.NAME,
         {
             "group reconstruction": _on_rows(reconstruction.attack),
-            "order of rows": _on_rows(layout.attack),
+            "order of rows": lambda case, stream: layout.attack(case.target, stream),
             "files": file_traces.attack,
         },
     ),

@@ -65,7 +65,7 @@ def search_for_canaries(folder: Path, stream: Stream, forms: Mapping[str, Form])
             run_publish(
                 table,
                 Protecting.of({"job": _ELL}, seed=seed),
-                Writing.of(target, again=True),
+                Writing.of(target, again=True, record=False),
                 shaping=Shaping(drop=("person",)),
             )
         except InputError as refused:

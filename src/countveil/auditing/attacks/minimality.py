@@ -54,10 +54,12 @@ def attack(case: AuditCase, stream: Stream) -> Outcome:
     chosen = np.linspace(0, rows - 1, min(rows, _ROWS)).astype(np.int64)
     codes = {name: column.codes[chosen] for name, column in truth.items()}
     plain = [name for name in truth if name not in settings][:_MOST_PLAIN]
+    persons = None if case.persons is None else case.persons[chosen]
     fitting, declared = {}, {}
     for column in case.target.columns:
         name, places, values = column.name, column.common, column.n_values
-        fits = fitting_settings(codes[name], settings[name], values, places, column.gamma)
+        drawn = codes[name] if persons is None else _values_of_cases(codes[name], persons, values)
+        fits = fitting_settings(drawn, settings[name], values, places, column.gamma)
         if fits is None:
             continue
         there = sorted(set(places) & set(codes[name].tolist()))
@@ -71,7 +73,7 @@ def attack(case: AuditCase, stream: Stream) -> Outcome:
     other = stream.permutation(chosen.size)
     protecting = Protecting(fitting, seed, case.protecting.together)
     published = [
-        _published(codes, plain, protecting, declared, order, folder / name)
+        _published((codes, plain), protecting, declared, (order, persons), folder / name)
         for name, order in (("one", np.arange(chosen.size)), ("two", other))
     ]
     differ = sum(int((published[0][name] != published[1][name]).sum()) for name in fitting)
@@ -86,26 +88,35 @@ def attack(case: AuditCase, stream: Stream) -> Outcome:
     ])  # fmt: skip
 
 
+def _values_of_cases(codes: Codes, persons: Codes, n_values: int) -> Codes:
+    """The value of every case, where persons have several rows."""
+    return np.unique(persons * n_values + codes) % n_values
+
+
 def _published(
-    codes: Mapping[str, np.ndarray],
-    plain: list[str],
+    table: tuple[Mapping[str, Codes], list[str]],
     protecting: Protecting,
     declared: Mapping[str, list[str]],
-    order: np.ndarray,
+    rows: tuple[Codes, Codes | None],
     folder: Path,
 ) -> dict[str, np.ndarray]:
-    """What each row publishes, in the table's order."""
+    """What each row publishes, in the table's order; `rows` are their order and their persons."""
+    (codes, plain), (order, persons) = table, rows
     number, settings = "row", protecting.columns
     while number in codes:
         number += "_"
     columns: dict[str, Any] = {name: codes[name][order] for name in plain}
     columns |= {name: list(map(_label, codes[name].tolist())) for name in settings}
     columns[number] = np.arange(order.size)
+    keep, person = tuple(columns), None
+    if persons is not None:
+        person = f"person of {number}"
+        columns[person] = persons
     run_publish(
         pa.table(columns),
         protecting,
-        Writing.of(folder, again=True),
-        shaping=Shaping(keep=tuple(columns), domain=declared),
+        Writing.of(folder, again=True, record=False),
+        shaping=Shaping(keep=keep, person=person, domain=declared),
     )
     stored = read_stored(folder, [number, *settings])
     place = np.argsort(np.array(stored[number].values)[stored[number].codes])

@@ -158,10 +158,12 @@ class LeakedLedger:
 class LinkedSeries:
     """All columns of a series, its releases and, if there is one, its ledger.
 
-    `strangers` are the releases that were not made with the ledger of the newest one.
+    `strangers` are the releases that were not made with the ledger of the newest one. `linked` rows
+    of the newest release are linked.
     """
 
     columns: Sequence[SeriesColumn]
     releases: int
     strangers: int
     ledger: LeakedLedger | None
+    linked: int

@@ -91,6 +91,7 @@ def simulated(case: AuditCase, persons: Codes | None, stream: Stream) -> LinkedS
         LeakedLedger(
             ledger.path, ledger.key, cases, [*dict.fromkeys(secrets), *names, str(folder)]
         ),
+        manifests[-1].rows,
     )
 
 

@@ -106,7 +106,7 @@ def command(
     ] = None,
     report: ReportOption = None,
     force: ForceReportOption = False,
-    recoding: Given = NOTHING_GIVEN,
+    advising: Given = NOTHING_GIVEN,
     seed: Annotated[
         int | None, typer.Option("--seed", help="The same seed gives the same figures.")
     ] = None,
@@ -127,14 +127,15 @@ def command(
     """
     # The algebra library's threads burn time while they wait, and gain nothing on such matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from countveil.publishing.advise.advise import chosen_methods, run_advise
+    from countveil.publishing.advise.advise import run_advise
+    from countveil.publishing.advise.methods import chosen_methods
     from countveil.publishing.advise.recommend import Goal
     from countveil.report.whole_file import check_file, write_file
     from countveil.tables import input_files
 
     goal, methods = Goal.of(accuracy, hide), chosen_methods(groups, with_common(common))
     with progress_shown() as progress:
-        reading, shaping = reading_and_shaping(source, recoding, progress)
+        reading, shaping = reading_and_shaping(source, advising, progress)
         if report is not None:
             read = [*input_files(table), *shaping.files, *([questions] if questions else [])]
             check_file(report, "the report", force=force, inputs=read)
@@ -142,7 +143,7 @@ def command(
             table, sensitive, reading=reading, shaping=shaping, goal=goal, seed=seed,
             questions=questions, methods=methods, odds=odds, together=with_together(together),
         )  # fmt: skip
-    line = advice.publish_line(table, command_name(), [*as_typed(source), *as_typed(recoding)])
+    line = advice.publish_line(table, command_name(), [*as_typed(source), *as_typed(advising)])
     if report is not None:
         write_file(report, advice.to_html(line), "the report", private=True)
     if style is Format.JSON:
@@ -178,7 +179,7 @@ def _print_column(column: ColumnAdvice) -> None:
         recommended,
     )
 
-    print(visible(f"{column.column}: {column.rows:,} rows"))
+    print(visible(f"{column.column}: {column.rows:,} {column.unit}"))
     if column.lines:
         print("\nExpected relative error of counts of this share of the table, mixed groups:")
         print_table(*accuracy_table(column))

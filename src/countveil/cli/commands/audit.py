@@ -61,8 +61,30 @@ def command(
             "--attacks",
             metavar="NAME",
             help="Only these: linkage, reconstruction, elimination, neighbours, small-counts, "
-            "repetition, correlation, odds, implementation. May be repeated, or separated by "
-            "commas.",
+            "repetition, correlation, odds, implementation, series. May be repeated, or separated "
+            "by commas.",
+        ),
+    ] = None,
+    earlier: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--earlier",
+            metavar="DIR[=TABLE]",
+            help="With --release: an earlier release of the same people, attacked together with "
+            "it; and the table that it was made of, if INPUT is not the same any more. May be "
+            "repeated.",
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", metavar="FILE", help="With --release: attack its ledger too."),
+    ] = None,
+    ledger_key: Annotated[
+        Path | None,
+        typer.Option(
+            "--ledger-key",
+            metavar="KEYFILE",
+            help="The key of the ledger; by default FILE.key beside it.",
         ),
     ] = None,
     report: ReportOption = None,
@@ -89,6 +111,10 @@ def command(
     the value depends on them, believes what is true, without the release and with it. Then follow
     the claims, attack by attack.
 
+    Releases that a ledger holds together are attacked together: --release names the newest, and
+    --earlier the others. Without --release, --attacks series publishes a series of INPUT with a
+    ledger of its own, and attacks it.
+
     Exit code 1 when a measured figure contradicts a claim beyond chance. All tests together raise
     a false alarm with probability 1e-4 at most. The result holds shares and counts, and no value
     of any row, but it comes from the true table and is for the publisher only.
@@ -96,6 +122,7 @@ def command(
     Example: countveil audit census.csv -s occupation --ell 5 --report audit.html
     """
     from countveil.auditing.auditor import run_audit
+    from countveil.auditing.series.auditor import SeriesFiles
     from countveil.publishing.settings import Protecting, about_today
     from countveil.report.whole_file import check_file, write_file
     from countveil.tables import input_files
@@ -105,20 +132,30 @@ def command(
         odds=odds, together=with_together(together),
     )  # fmt: skip
     named = [name for text in attacks or () for name in text.split(",") if name]
+    before = dict(map(_folder_and_table, earlier or ()))
+    files = SeriesFiles.of(before, ledger, ledger_key)
     with progress_shown() as progress:
         reading, shape = reading_and_shaping(source, shaping, progress)
         if report is not None:
             read = [*input_files(table), *shape.files, *([] if release is None else [release])]
+            read += [Path(folder) for folder in before]
+            read += [file for file in (ledger, ledger_key) if file is not None]
             check_file(report, "the report", force=force, inputs=read)
         audit = run_audit(
             table, protecting, release=release, attacks=named, reading=reading, shaping=shape,
-            about=about_today(title, contact),
+            about=about_today(title, contact), series=files,
         )  # fmt: skip
     if report is not None:
         write_file(report, audit.to_html(), "the report", private=True)
     _print(audit, style)
     if not audit.passed:
         raise typer.Exit(1)
+
+
+def _folder_and_table(given: str) -> tuple[str, str | None]:
+    """DIR or DIR=TABLE; a folder may have a = in its name."""
+    folder, _, table = given.partition("=")
+    return (given, None) if not table or Path(given).exists() else (folder, table)
 
 
 def _print(audit: Audit, style: Format) -> None:

@@ -76,8 +76,8 @@ def command(
     print(f"2. Publishing it with ell = {_ELL}: occupation is the sensitive column.")
     protecting = Protecting.of({"occupation": _ELL})
     with progress_shown() as progress:
-        reading = Reading(progress=progress)
-        run_publish(census, protecting, Writing.of(folder, force=True, again=True), reading=reading)
+        writing = Writing.of(folder, force=True, again=True, record=False)
+        run_publish(census, protecting, writing, reading=Reading(progress=progress))
     print("3. Asking the release ten questions, from large to tiny:")
     _print_answers(census, folder)
     print_paragraph(

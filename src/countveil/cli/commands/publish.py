@@ -107,6 +107,14 @@ def command(
             "the other one, or it is about other people.",
         ),
     ] = False,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record/--no-record",
+            help="Whether to keep a private record beside DIR of who was published, as hashes for "
+            "you only, and to warn if they were published before.",
+        ),
+    ] = True,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -216,6 +224,7 @@ def command(
             to, force=force, again=again, dry_run=dry_run, output_format=output_format,
             rows_per_file=rows_per_file, sign=sign, private_report=private_report,
             title=title, contact=contact, ledger=ledger, ledger_key=ledger_key, hold=hold,
+            record=record,
         )  # fmt: skip
         done = run_publish(
             table, protecting, writing, reading=reading, shaping=shape.seeded(seed), engine=chosen,

@@ -15,7 +15,7 @@ from countveil.cli.options import (
     QuestionArgument,
 )
 from countveil.cli.output import Format
-from countveil.cli.quick_query import ChannelName, MethodName, QueryOptions, ask
+from countveil.cli.quick_query import ChannelName, MethodName, QueryOptions, ask, print_answer
 
 
 def command(
@@ -49,6 +49,14 @@ def command(
             "count(*), sum, avg and shares.",
         ),
     ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="An earlier release of the same ledger: print by how much counts and sums changed "
+            "since then. Groups without a change are left out.",
+        ),
+    ] = None,
     engine: EngineOption = EngineName.EMBEDDED,
     master: MasterOption = None,
     style: FormatOption = Format.TABLE,
@@ -64,4 +72,32 @@ def command(
     AND occupation = 'nurse' GROUP BY gender"
     """
     options = QueryOptions(method, channel, level, within, style, weighted)
-    ask(folder, sql, options, engine, master)
+    if since is None:
+        ask(folder, sql, options, engine, master)
+    else:
+        _ask_since(folder, since, sql, options, (engine, master))
+
+
+def _ask_since(
+    folder: str, since: str, sql: str, options: QueryOptions, engine: tuple[str, str | None]
+) -> None:
+    """Print by how much answers changed."""
+    from countveil.asking.opening import open as open_releases
+    from countveil.errors import SettingsError, option
+
+    if options.channel is not ChannelName.EXACT:
+        raise SettingsError(f"Changes have no {option('channel', 'printed')}: it gives no errors.")
+    series = open_releases([since, folder], engine=engine[0], master=engine[1])
+    if series.releases[0].place != since:
+        raise SettingsError(
+            f"{since} is release {series.numbers[1]} of the ledger, and {folder} release "
+            f"{series.numbers[0]}: {option('since', folder)} asks what changed in {since}."
+        )
+    answer = series.changes(
+        sql,
+        method=options.method,
+        level=options.level,
+        within=options.within,
+        weighted=options.weighted,
+    )
+    print_answer(answer, options.style)

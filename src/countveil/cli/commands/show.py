@@ -144,8 +144,8 @@ def _print_batches(manifest: Manifest) -> None:
             print_table(("batch", "cases", "groups"), rows)
     if manifest.ledger is not None:
         print_paragraph(
-            f"Release {manifest.ledger.release} of the ledger {manifest.ledger.id}. 'query --since' "
-            f"says what changed since another release of this ledger."
+            f"Release {manifest.ledger.release} of the ledger {manifest.ledger.id}. With --since, "
+            f"query says what changed since another release of this ledger."
         )
         print()
 

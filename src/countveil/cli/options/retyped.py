@@ -78,7 +78,8 @@ def _written(parameter: inspect.Parameter, name: str, value: Any) -> list[str]:
     if isinstance(declared, typer.models.ArgumentInfo):
         return [str(value)]
     if isinstance(value, bool):
-        return [flag]
+        yes, _, no = flag.partition("/")
+        return [yes if value else no]
     several = value if isinstance(value, list | tuple) else [value]
     texts = [str(each.value if isinstance(each, Enum) else each) for each in several]
     return [word for text in texts for word in (flag, text)]

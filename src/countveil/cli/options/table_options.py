@@ -184,4 +184,5 @@ GROUPS: dict[str, dict[str, TableOption]] = {
     "source": _SOURCE,
     "shaping": {**_DROP, **_KEEP, **_WEIGHT, **_RECODE},
     "recoding": {**_DROP, **_RECODE},
+    "advising": {**_DROP, "person": _KEEP["person"], **_RECODE},
 }

@@ -23,6 +23,8 @@ from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from countveil.sql.query.axes import Axis
 
 _DIALECTS = {POSTGRES: dialects.POSTGRES, DUCKDB: dialects.DUCKDB}
@@ -76,3 +78,8 @@ class DatabaseRelease:
     ) -> NDArray[np.float64]:
         """Count published values under each condition."""
         return one_by_one(self.tally, conditions, sensitive, domains, axes)
+
+    def rows(self, columns: Sequence[str]) -> pa.Table:
+        """All rows, of these columns."""
+        names = ", ".join(quoted_name((name,)) for name in columns)
+        return self._connection.fetch(f"SELECT {names} FROM {self._table}")

@@ -26,7 +26,7 @@ from countveil.randomness import Randomness
 from countveil.release.draft import Draft, WrittenFile, check_target, open_draft
 from countveil.release.values import python_values
 from countveil.tables import Column, Reading, Shaping, TableFacts, check_named, describe_source
-from countveil.tables.encoded.encoding import as_codes, row_count, some_rows
+from countveil.tables.encoded.encoding import EncodedColumn, as_codes, row_count, some_rows
 from countveil.tables.encoded.survey import (
     CodedColumn,
     ColumnProfile,
@@ -41,6 +41,7 @@ from countveil.tables.encoded.survey import (
 )
 from countveil.tables.sources import open_blocks
 from countveil.tables.storage.memory import KeptColumns, MemoryShares, memory_shares
+from countveil.tables.storage.parallel import in_order
 
 if TYPE_CHECKING:
     from countveil.release.places import LocalPlaces
@@ -221,6 +222,15 @@ class LocalSource:
         """The counts of those of the columns that can be counted."""
         surveys = self._table.counted(self._countable(columns))
         return {name: column_profile(s.values, s.counts) for name, s in surveys.items()}
+
+    def each_span(
+        self,
+        columns: Sequence[str],
+        look: Callable[[Mapping[str, Sequence[EncodedColumn]]], Result],
+    ) -> Iterator[Result]:
+        """Call `look` on some rows after the others, as they were read."""
+        names = self._countable(columns)
+        return in_order(lambda span: look(self._table.as_read(span, names)), self._table.spans)
 
     def unique_rows(self, columns: Sequence[str]) -> int:
         """How many rows have a combination of values of these columns that no other row has."""

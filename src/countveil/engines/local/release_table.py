@@ -106,6 +106,11 @@ class LocalRelease:
                 counts[number] = counted
         return counts
 
+    def rows(self, columns: Sequence[str]) -> pa.Table:
+        """All rows, of these columns."""
+        names = ", ".join(self._internal[name] for name in columns)
+        return self._run(f"SELECT {names} FROM release", ())
+
     def _in_memory(self, questions: int) -> InMemoryRelease | None:
         """The release in memory, once there are so many questions that reading it pays."""
         self._asked += questions

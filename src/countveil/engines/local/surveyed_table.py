@@ -146,6 +146,15 @@ class SurveyedTable:
         again = [name for name in names if name not in encoded]
         return {**encoded, **self.read(span, again)} if again else encoded
 
+    def as_read(self, span: Span, names: Sequence[str]) -> EncodedSpan:
+        """The columns of a span to be looked at once: those that nobody surveyed are not coded."""
+        surveyed = [name for name in names if name in self.surveys]
+        others = [name for name in names if name not in self.surveys]
+        encoded = self.encoded(span, surveyed) if surveyed else {}
+        return (
+            {**encoded, **self._read(span, dict.fromkeys(others, Form.RAW))} if others else encoded
+        )
+
     def forget(self, span: Span, names: Sequence[str]) -> None:
         """Let go of columns of a span that are not needed again."""
         if self._kept is not None:

@@ -28,6 +28,8 @@ from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from countveil.sql.query.axes import Axis
 
 
@@ -92,6 +94,12 @@ class SparkRelease:
     ) -> NDArray[np.float64]:
         """Count published values under each condition."""
         return one_by_one(self.tally, conditions, sensitive, domains, axes)
+
+    def rows(self, columns: Sequence[str]) -> pa.Table:
+        """All rows, of these columns; they must fit into the memory of this process."""
+        listed = [f"`{name.replace('`', '``')}`" for name in columns]
+        table: pa.Table = self._wait(lambda: self._frame().select(*listed).toArrow())
+        return table
 
     def _frame(self) -> Any:
         return self._session.read.parquet(*self._paths)

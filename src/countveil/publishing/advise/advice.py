@@ -42,7 +42,7 @@ class ColumnAdvice:
 
     `choices` has the ell that each method would take. `agreement` is how likely two random rows
     have the same one of the `values`. `costs` are those of several bounds on the odds,
-    `odds` is the one that was asked for.
+    `odds` is the one that was asked for. `unit`: its `rows` may be cases.
     """
 
     column: str
@@ -60,6 +60,7 @@ class ColumnAdvice:
     agreement: float = 0.0
     costs: Sequence[OddsCost] = ()
     odds: float | None = None
+    unit: str = "rows"
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values."""
@@ -381,7 +382,7 @@ def recommended(advice: ColumnAdvice) -> str:
 
 def advice_text(advice: ColumnAdvice) -> str:
     """Everything about one column."""
-    parts = [f"{advice.column}: {advice.rows:,} rows\n"]
+    parts = [f"{advice.column}: {advice.rows:,} {advice.unit}\n"]
     if advice.lines:
         parts.append("Expected relative error of counts of this share of the table")
         parts.append(text_table(*accuracy_table(advice)))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from countveil.errors import SettingsError, option
+from countveil.errors import SettingsError
 from countveil.maths.groups import ColumnSettings, largest_ell
 from countveil.maths.guarantees.odds import OddsCost, cost_of
 from countveil.publishing.advise.advice import Advice, ColumnAdvice
@@ -23,11 +23,11 @@ from countveil.publishing.advise.choice import about_waste, choose, per_method
 from countveil.publishing.advise.figures import SHARES, figures_of
 from countveil.publishing.advise.methods import (
     BOUNDED,
-    COMMON,
     METHODS,
     MIXED,
     RANDOM,
     Bound,
+    chosen_methods,
     compared,
     groups_of,
     repeating,
@@ -44,6 +44,7 @@ from countveil.publishing.advise.remedies import (
     why_not_larger,
 )
 from countveil.publishing.advise.trials import Task, Trial, try_out
+from countveil.publishing.persons import TriedCases, check_advised
 from countveil.publishing.prepare import (
     LocalPreparedTable,
     check_number_of_values,
@@ -89,6 +90,7 @@ def advise(
     odds: float | None = None,
     together: bool | Sequence[str] | Sequence[Sequence[str]] = False,
     drop: Sequence[str] | str = (),
+    person: str | None = None,
     bins: Mapping[str, object] | None = None,
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
     merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
@@ -106,12 +108,13 @@ def advise(
     the table within 10%, `hide=20` for counts up to 20 hidden. `questions` are your own, in SQL (a
     list, or a file with semicolons between them): each is answered by trial releases with every ell
     and compared with the truth.
-    Other figures are about random questions, from the columns that would be published and vary. The
-    other options bring the table into shape as `publish` does.
+    Other figures are about random questions, from the columns that would be published and vary; of
+    a `person` with several rows, about cases. Other options bring a table into shape, as `publish`.
     """
     reading, shaping = table_options(
-        drop=drop, bins=bins, merge=merge, domain=domain, progress=progress, **options
-    )
+        drop=drop, person=person, bins=bins, merge=merge, domain=domain, progress=progress,
+        **options,
+    )  # fmt: skip
     return run_advise(
         table,
         (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
@@ -124,28 +127,6 @@ def advise(
         odds=odds,
         together=together,
     )
-
-
-def chosen_methods(
-    groups: str | None, common: Mapping[str, object] | str | None
-) -> tuple[str, ...]:
-    """The methods that are compared: all, or the one that was asked for."""
-    if groups not in (None, MIXED, RANDOM):
-        raise SettingsError(
-            f"Only mixed and random groups are compared, and common values; got {groups!r}."
-        )
-    if common is None:
-        return METHODS if groups is None else (groups,)
-    if isinstance(common, str) and common != "auto":
-        raise SettingsError(
-            f"Advice is about the frequent values of a column as common ones: write "
-            f"{option('common', 'auto')}. Got {common!r}."
-        )
-    if groups == RANDOM:
-        raise SettingsError(
-            f"Common values are for mixed groups; with random groups leave {option('common')} out."
-        )
-    return (COMMON,)
 
 
 def run_advise(
@@ -171,7 +152,10 @@ def run_advise(
     progress("reading", 0, 0)
     names = list(dict.fromkeys(sensitive))
     sets = checked_sets(together, names, methods, odds)
-    prepared = shape(open_table(table, reading, shaping, names), names, shaping)
+    prepared = shape(open_table(table, reading, shaping, names), names, shaping, cases=True)
+    person = prepared.person
+    if person is not None:
+        check_advised(questions=bool(asked), odds=odds is not None, together=bool(sets))
     published = [column.name for column in prepared.roles.published]
     sample = prepared.source.sample(_MOST_ROWS, published)
     left_out = stopping_columns(prepared, names, shaping.keep)
@@ -179,14 +163,21 @@ def run_advise(
     randomness = Randomness(seed)
     columns = {}
     for name in names:
-        histogram = prepared.source.histogram(name)
+        histogram, coded = prepared.source.histogram(name), sample[name]
+        others: Mapping[str, Any] = plain
         check_number_of_values(name, histogram)
-        task = _task(histogram, sample[name], plain, randomness)
+        if person is not None:
+            cases = TriedCases.of(prepared.source, person, name, coded, plain, _MOST_ROWS)
+            histogram, coded, others = cases.histogram, cases.coded, cases.plain
+        task = _task(histogram, coded, others, randomness)
         bound = None if odds is None else _bound(name, odds, prepared, histogram, shaping)
         columns[name] = _advise(name, histogram, task, goal, randomness, progress, methods, bound)
         columns[name] = replace(columns[name], asked_about=tuple(plain))
+        if person is not None:
+            noted = [cases.note, *columns[name].notes]
+            columns[name] = replace(columns[name], unit="cases", notes=noted)
     pairs: Sequence[PairAdvice] = ()
-    if len(names) > 1 and odds is None:
+    if len(names) > 1 and odds is None and person is None:
         pairs = compare_pairs(
             names, sets, sample, plain, prepared.source.facts.rows, goal, randomness, progress
         )

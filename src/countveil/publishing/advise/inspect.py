@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from countveil.engines.local_table import LocalTable
 from countveil.errors import InputError
@@ -36,6 +37,7 @@ from countveil.publishing.advise.inspection import (
 from countveil.publishing.advise.linkability import find_linkability
 from countveil.publishing.advise.methods import settings_of, usual_method
 from countveil.publishing.advise.pairs.association import PairFigures, pairs_in
+from countveil.publishing.persons import counts_of_persons
 from countveil.publishing.prepare import (
     MOST_NUMBERS,
     MOST_VALUES,
@@ -70,6 +72,8 @@ from countveil.tables.columns import is_protectable
 from countveil.tables.encoded.survey import CodedColumn, ColumnProfile
 from countveil.tables.progress import Progress
 from countveil.tables.recipe import takes_recipe
+
+Counts = NDArray[np.int64]
 
 # The counts of a column that cannot be protected.
 _NOTHING = np.zeros(0, np.int64)
@@ -130,6 +134,8 @@ def run_inspect(
     marks = _take_as_missing(source, names)
     unroled = [_with_marks(source, column, chosen) for column in unroled] if marks else unroled
     _put_into_suggested_classes(source, unroled, chosen)
+    counted = _cases(source, shaping, unroled, chosen)
+    unroled = [_by_cases(column, counted.get(column.name)) for column in unroled]
     sample = source.sample(sample_size(len(names)), names)
     sampled = [name for name in chosen if name in sample]
     concerns = find_concerns(looked_at, sampled, source.facts.rows, sample, with_values=True)
@@ -146,7 +152,7 @@ def run_inspect(
         columns=columns,
         giveaways=concerns.giveaways,
         slices=concerns.slices,
-        fineness=_fineness(source, columns),
+        fineness=_fineness(source, columns, counted),
         pairs=_pairs(source, columns),
         linkable=source.unique_rows(plain) / source.facts.rows if plain else 0.0,
         hints=[
@@ -166,10 +172,38 @@ def run_inspect(
     )
 
 
-def _fineness(source: LocalTable, columns: Sequence[InspectedColumn]) -> dict[str, Fineness]:
+def _cases(
+    source: LocalTable,
+    shaping: Shaping,
+    columns: Sequence[InspectedColumn],
+    sensitive: Sequence[str],
+) -> dict[str, Counts]:
+    """The numbers of cases of the columns to protect, where persons have several rows."""
+    persons = {person: source.repeats(person) for person in shaping.persons}
+    several = [name for name, each in persons.items() if each.several and not each.missing]
+    return {
+        column.name: counts_of_persons(source, person, column.name)
+        for person in several
+        for column in columns
+        if column.name in sensitive and column.role != "nested" and column.method
+    }
+
+
+def _by_cases(column: InspectedColumn, counts: Counts | None) -> InspectedColumn:
+    """What is eligible depends on cases."""
+    if counts is None:
+        return column
+    return replace(column, largest_ell=largest_ell(counts), method=usual_method(counts, USUAL_ELL))
+
+
+def _fineness(
+    source: LocalTable, columns: Sequence[InspectedColumn], counted: Mapping[str, Counts]
+) -> dict[str, Fineness]:
     """Of each sensitive column, what seeing its value published is worth."""
     return {
-        column.name: fineness_of(source.histogram(column.name).counts, column.suggested_ell)
+        column.name: fineness_of(
+            counted.get(column.name, source.histogram(column.name).counts), column.suggested_ell
+        )
         for column in columns
         if column.role == "sensitive" and column.method
     }

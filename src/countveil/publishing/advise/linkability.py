@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 
 from countveil.engines.local_table import LocalTable
 from countveil.errors import CountveilError, option
+from countveil.publishing.prepare import LocalPreparedTable
 from countveil.randomness import Randomness
 from countveil.release.values import DATE, NUMBER, TEXT, TIMESTAMP, kind_of
+from countveil.tables import Shaping
 from countveil.tables.cells import CellChange
 from countveil.tables.encoded.encoding import text_array
 from countveil.tables.levels import RareMerge, merge_rare
@@ -88,6 +90,11 @@ class Linkability:
             left = self.together[-1].rows
             said.append(f"Together, {listed} leave {left:,} rows ({left / self.rows:.1%}).")
         return said
+
+
+def linkability_of(prepared: LocalPreparedTable, shaping: Shaping, k: int) -> Linkability:
+    """That of the plain columns of a table that is about to be published."""
+    return find_linkability(prepared.source, prepared.roles.plain, k, shaping.prepared)
 
 
 def find_linkability(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.errors import IneligibleError, SettingsError
+from countveil.errors import IneligibleError, SettingsError, option
 from countveil.maths.channel.common import (
     beliefs_without_common,
     common_belief,
@@ -270,3 +270,25 @@ def _of_channel(
 ) -> tuple[float, float, Standing]:
     keeps = np.diag(whole)
     return float(p @ keeps), float((p * keeps / (p @ whole)).max()), standing(whole, p)
+
+
+def chosen_methods(
+    groups: str | None, common: Mapping[str, object] | str | None
+) -> tuple[str, ...]:
+    """The methods that are compared: all, or the one that was asked for."""
+    if groups not in (None, MIXED, RANDOM):
+        raise SettingsError(
+            f"Only mixed and random groups are compared, and common values; got {groups!r}."
+        )
+    if common is None:
+        return METHODS if groups is None else (groups,)
+    if isinstance(common, str) and common != "auto":
+        raise SettingsError(
+            f"Advice is about the frequent values of a column as common ones: write "
+            f"{option('common', 'auto')}. Got {common!r}."
+        )
+    if groups == RANDOM:
+        raise SettingsError(
+            f"Common values are for mixed groups; with random groups leave {option('common')} out."
+        )
+    return (COMMON,)

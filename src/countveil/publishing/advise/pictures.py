@@ -55,7 +55,7 @@ def advice_page(advice: Advice, publish: str) -> str:
 def _column(column: ColumnAdvice) -> list[Section]:
     sections = [
         Section(
-            f"{column.column}: {column.rows:,} rows",
+            f"{column.column}: {column.rows:,} {column.unit}",
             [f"Recommendation: {recommended(column)}", column.larger, *column.notes],
         )
     ]

@@ -23,6 +23,7 @@ from countveil.publishing.counting import Counted
 from countveil.publishing.ledger.agreement import one_step, resolve
 from countveil.publishing.ledger.book import Book, open_book
 from countveil.publishing.prepare import PreparedTable
+from countveil.publishing.publications.record import entries_beside
 from countveil.publishing.settings import LedgerFiles, Protecting, Writing
 from countveil.randomness import Randomness
 from countveil.release.places import Places
@@ -89,16 +90,16 @@ class LedgerSession:
 
     @contextlib.contextmanager
     def committing(
-        self, data: str, rows: int, before: Callable[[], None] | None
+        self, draft: str, rows: int, before: Callable[[], None] | None
     ) -> Iterator[Callable[[], None]]:
-        """Commit the draft with these data inside, calling what this gives before it is renamed."""
+        """Commit the draft inside, calling what this gives just before it is renamed."""
         additions = [] if self.continued is None else self.continued.additions
         with one_step(self.book, additions, rows, self.target, self.places) as writer:
 
             def prepare() -> None:
                 if before is not None:
                     before()
-                writer.prepare(data.rpartition("/")[0])
+                writer.prepare(draft)
 
             yield prepare
 
@@ -130,7 +131,8 @@ def _about_frequent(each: ContinuedCases, continuing: Continuing) -> list[str]:
     """A sentence if most of the new cases of a set have one value, and random groups show it."""
     columns, ell = each.columns.columns, each.columns.ell
     groups = continuing.protecting.columns[columns[0]].groups
-    if groups != "random" or not each.new.any() or each.new.all():
+    chosen = groups == "random" and len(columns) == 1
+    if not chosen or not each.new.any() or each.new.all():
         return []
     new = each.cases.only(each.new)
     shares = {name: new.counts_of(n).max() / each.new.sum() for n, name in enumerate(columns)}
@@ -164,14 +166,24 @@ def open_session(
 
 
 def check_newest(book: Book, target: str, places: Places) -> None:
-    """Refuse a ledger that is older than the releases beside the target: a restored copy."""
+    """Refuse a ledger that is older than what was published beside the target: a restored copy."""
     newest = max((release.number for release in book.releases), default=0)
-    for place, manifest in places.releases(target):
-        mark = manifest.ledger
-        if mark is not None and mark.id == book.id and mark.release > newest:
+    marks = [
+        (place, manifest.ledger.id, manifest.ledger.release)
+        for place, manifest in places.releases(target)
+        if manifest.ledger is not None
+    ]
+    # What was published there and moved elsewhere since.
+    marks += [
+        (entry.release, entry.ledger_id, entry.ledger_release)
+        for entry in entries_beside(target)
+        if entry.ledger_id is not None and entry.ledger_release is not None
+    ]
+    for place, ledger, release in marks:
+        if ledger == book.id and release > newest:
             raise LedgerError(
-                f"The ledger {book.path} is older than {place}, which is release {mark.release} of "
-                f"it; it knows of {newest}. It seems to be a copy that was restored. Restore the "
+                f"The ledger {book.path} is older than {place}, which is release {release} of it; "
+                f"it knows of {newest}. It seems to be a copy that was restored. Restore the "
                 f"newest one: with this one, people who were published since then would be drawn a "
                 f"second time."
             )

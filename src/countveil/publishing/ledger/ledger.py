@@ -108,6 +108,9 @@ class Ledger:
                 wrong += _differences(book, place)
         return Discrepancies(place, wrong)
 
+    def __fspath__(self) -> str:
+        return str(self.path)
+
     def __repr__(self) -> str:
         return f"Ledger({str(self.path)!r})"
 

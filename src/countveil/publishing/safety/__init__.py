@@ -24,6 +24,7 @@ from countveil.publishing.safety.concerns import (
 from countveil.publishing.safety.giveaways import (
     Fineness,
     Giveaway,
+    about_odds,
     find_giveaways,
     fine_remedy,
     fineness_of,
@@ -47,6 +48,7 @@ __all__ = [
     "Giveaway",
     "SliceGiveaway",
     "Suspicion",
+    "about_odds",
     "check_safe",
     "find_concerns",
     "find_giveaways",

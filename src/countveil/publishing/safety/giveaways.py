@@ -48,6 +48,8 @@ _MOST_PAIRED = 16
 _PAIR_ROWS = 20_000
 _LEAST_ORDERED = 20
 _SHORT_TABLE = 8
+# Smaller factors are said with a digit after the point.
+_ROUNDED_FROM = 2
 
 GUESS, BELIEVED = 0.01, 0.9
 # The odds that lead from the guess to the belief.
@@ -199,8 +201,10 @@ def _beyond(share: float, base: float) -> float:
 def fineness_of(counts: NDArray[np.int64], ell: int) -> Fineness:
     """Measure a column from its histogram."""
     counts = np.sort(counts[counts > 0]).astype(np.float64)
-    odds = (counts.sum() - counts) / ((ell - 1) * counts)
     shares = counts / max(counts.sum(), 1)
+    # What is too frequent for groups of different values repeats in its groups.
+    repeats = counts * ell > counts.sum()
+    odds = repeats + (counts.sum() - np.where(repeats, 0, counts)) / ((ell - 1) * counts)
     rare, lonely = odds >= MOST_ODDS, counts < _LONELY_ROWS
     too_fine = shares[rare].sum() >= _STOPPING_ROWS
     too_lonely = shares[lonely].sum() >= _LONELY_SHARE and counts.size >= _LONELY_VALUES
@@ -233,7 +237,7 @@ def fineness_sentence(name: str, fine: Fineness) -> str:
     if not fine.rows:
         return (
             f"{name!r} at ell {fine.ell}: seeing its value published multiplies the odds of a "
-            f"typical row by {fine.odds:,.0f}; who guessed the value at 1% then believes it at "
+            f"typical row by {_factor(fine.odds)}; who guessed the value at 1% then believes it at "
             f"{fine.belief:.2f}"
         )
     what = f"{name!r} is" if fine.stops else f"{name!r} is in part"
@@ -244,6 +248,19 @@ def fineness_sentence(name: str, fine: Fineness) -> str:
         f"multiplies its odds by {fine.odds:,.0f} in the typical case: who guessed it at 1% then "
         f"believes it at {fine.belief:.2f}"
     )
+
+
+def about_odds(fineness: Mapping[str, Fineness], repeating: Sequence[str]) -> list[str]:
+    """What seeing a value published is worth; where values may repeat, the statement says it."""
+    return [
+        f"{fineness_sentence(name, fine)}."
+        for name, fine in fineness.items()
+        if name not in repeating
+    ]
+
+
+def _factor(odds: float) -> str:
+    return f"{odds:,.0f}" if odds >= _ROUNDED_FROM else f"{odds:.1f}"
 
 
 def fine_remedy(names: Sequence[str]) -> str:

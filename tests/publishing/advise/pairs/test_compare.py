@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from typer.testing import CliRunner
 
 import countveil as cv
 from countveil.cli.app import app, with_optional_values
+from countveil.display import text_table
 from countveil.errors import SettingsError
 from countveil.maths.adversary.two_columns import together
 from countveil.publishing.advise.advice import Advice
+from countveil.publishing.advise.pairs.advice import pair_table
 
 ROWS = 5_000
 
@@ -90,6 +93,15 @@ def test_associated_columns_are_recommended_together(advice: Advice) -> None:
     assert f"together={[['job', 'branch']]!r}" in advice.publish_call()
     assert "job and branch, apart and together" in str(advice)
     assert "<svg" in advice.to_html()
+
+
+def test_the_table_fits_a_terminal(advice: Advice) -> None:
+    """No word is broken at 80 columns, however large the errors."""
+    (pair,) = advice.pairs
+    wide = [replace(line, errors=dict.fromkeys(line.errors, 14.07)) for line in pair.lines]
+    for lines in (pair.lines, wide):
+        text = text_table(*pair_table(replace(pair, lines=lines)), width=80)
+        assert len(text.strip().splitlines()) == 2 + len(lines)
 
 
 def test_columns_that_are_not_associated_stay_apart() -> None:

@@ -86,7 +86,8 @@ def _outside(column: SeriesColumn) -> Finding:
 
 
 def _counts(column: SeriesColumn) -> Finding:
-    tests, far = [1.0], [0.0]
+    tests: list[float] = [1.0]
+    far: list[float] = []
     for number, one in column.batches().items():
         if not column.ways[number].complete:
             continue
@@ -95,7 +96,7 @@ def _counts(column: SeriesColumn) -> Finding:
         far += ((one.published - one.counts)[one.counts > 0] / spread[one.counts > 0]).tolist()
     return Finding(
         NAME, "counts of what a release added", "the releases", _METHOD,
-        "1 standard error: f (1 - 1/ell), mean f", float(np.sqrt(np.mean(np.square(far)))),
+        "1 standard error: f (1 - 1/ell), mean f", float(np.sqrt(np.mean(np.square(far or [0.0])))),
         "standard errors, root mean square", p_value=min(1.0, len(tests) * min(tests)),
         column=column.name, note=f"tested value by value; {_asked(column)}",
     )  # fmt: skip

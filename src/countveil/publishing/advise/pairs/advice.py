@@ -26,23 +26,27 @@ def pair_table(advice: PairAdvice) -> tuple[list[str], list[list[Any]]]:
     names = ["ell", "way", *(share_text(share) for share in shares)]
     names += ["hidden", "pair", "most", "above", "bound"]
 
-    def percent(number: float | None) -> str | None:
-        return None if number is None else f"{number:.1%}"
-
     rows: list[list[Any]] = [
         [
             line.ell,
             line.way,
-            *(percent(error) for error in line.errors.values()),
+            *(_percent(error) for error in line.errors.values()),
             line.hidden_up_to,
-            percent(line.mean_belief),
-            percent(line.largest_belief),
-            percent(None if line.above is None else max(line.above)),
+            _percent(line.mean_belief),
+            _percent(line.largest_belief),
+            _percent(None if line.above is None else max(line.above)),
             None if line.distance is None else f"{line.distance:,.2f}",
         ]
         for line in advice.lines
     ]
     return names, rows
+
+
+def _percent(number: float | None) -> str | None:
+    """Two or three digits, so that the table fits into 80 columns."""
+    if number is None:
+        return None
+    return f"{number:.1%}" if number < 0.0995 else f"{number:.0%}"
 
 
 def pair_sentences(advice: PairAdvice) -> list[str]:

@@ -1,0 +1,39 @@
+"""`open`: one release, or several of one ledger together.
+
+Enters: places of releases. Leaves: a `Release` or a `ReleaseSeries`. Must not know: how
+they answer.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, overload
+
+from countveil.asking.release import Release
+from countveil.engines.choice import EMBEDDED
+
+if TYPE_CHECKING:
+    from countveil.asking.series import ReleaseSeries
+
+Place = str | os.PathLike[str]
+Places = list[str] | list[Path] | list[Place] | tuple[Place, ...]
+
+
+@overload
+def open(folder: Place, *, engine: str = ..., master: str | None = ...) -> Release: ...  # noqa: A001
+@overload
+def open(folder: Places, *, engine: str = ..., master: str | None = ...) -> ReleaseSeries: ...  # noqa: A001
+def open(  # noqa: A001 - cv.open reads as it should
+    folder: Place | Places, *, engine: str = EMBEDDED, master: str | None = None
+) -> Release | ReleaseSeries:
+    """Open a release: a folder, `postgresql://user@host/db#table` or `duckdb:FILE#table`.
+
+    With `engine="spark"`, also on any file system that Spark reads; it is tallied on the cluster.
+    A list of releases of one ledger is opened together, as a `ReleaseSeries`: what changed?
+    """
+    if isinstance(folder, str | os.PathLike):
+        return Release(folder, engine=engine, master=master)
+    from countveil.asking.series import ReleaseSeries
+
+    return ReleaseSeries([Release(place, engine=engine, master=master) for place in folder])

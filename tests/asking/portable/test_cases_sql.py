@@ -1,0 +1,54 @@
+"""Plain SQL about a release in which persons have several rows: the answer of method unbiased."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import countveil as cv
+from countveil.errors import QueryError
+from tests.plain_sql import Ask, compare, loaded
+from tests.publishing.test_persons import visits
+
+QUERIES = [
+    "SELECT count(*) FROM release",
+    "SELECT count(*) FROM release WHERE diagnosis = 'D01'",
+    "SELECT count(*) FROM release WHERE diagnosis <> 'D01' AND sex = 'F'",
+    "SELECT diagnosis, count(*) FROM release GROUP BY diagnosis",
+    "SELECT sex, diagnosis, count(*) AS n FROM release GROUP BY ALL HAVING n > 400",
+    "SELECT count(*) FROM release WHERE diagnosis IN ('D01', 'D02') OR sex = 'M'",
+    "SELECT diagnosis, avg(number) FROM release WHERE sex = 'F' GROUP BY diagnosis",
+    "SELECT sex, sum(number) FROM release WHERE diagnosis = 'D03' GROUP BY sex",
+    "SELECT count(*) FILTER (WHERE diagnosis = 'D04') / count(*) FROM release WHERE sex = 'F'",
+]
+
+
+@pytest.fixture(scope="module", params=["mixed", "random"])
+def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> cv.Release:
+    folder = tmp_path_factory.mktemp("plain") / "release"
+    return cv.publish(
+        visits(), {"diagnosis": 4}, folder, person="patient", keep="number", groups=request.param
+    )
+
+
+@pytest.fixture(scope="module")
+def databases(release: cv.Release, postgres: str) -> Iterator[dict[str, Ask]]:
+    with loaded(release, postgres) as engines:
+        yield engines
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_answer_is_that_of_method_unbiased(
+    query: str, release: cv.Release, databases: dict[str, Ask]
+) -> None:
+    for dialect, ask in databases.items():
+        compare(query, release, dialect, ask)
+
+
+def test_vectors_of_cases_have_none(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("together") / "release"
+    both = {"diagnosis": 4, "ward": 4}
+    release = cv.publish(visits(), both, folder, person="patient", keep="number", together=True)
+    with pytest.raises(QueryError, match="no plain SQL"):
+        release.plain_sql("SELECT count(*) FROM release WHERE diagnosis = 'D01'")
