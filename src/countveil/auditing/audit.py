@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from countveil.auditing.auditor import run_audit
 from countveil.auditing.series.auditor import Earlier, SeriesFiles
@@ -16,9 +16,6 @@ from countveil.publishing.settings import Protecting, about_today
 from countveil.tables import SourceOptions, table_options
 from countveil.tables.progress import Progress
 from countveil.tables.recipe import takes_recipe
-
-if TYPE_CHECKING:
-    from countveil.publishing.ledger.ledger import Ledger
 
 
 @takes_recipe
@@ -43,7 +40,7 @@ def audit(
     together: bool | Sequence[str] | Sequence[Sequence[str]] = False,
     seed: int | None = None,
     earlier: Earlier = (),
-    ledger: Ledger | str | os.PathLike[str] | None = None,
+    ledger: str | os.PathLike[str] | None = None,
     ledger_key: str | os.PathLike[str] | None = None,
     title: str = "",
     contact: str = "",

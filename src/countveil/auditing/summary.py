@@ -344,10 +344,8 @@ class Audit:
         if not self.passed:
             return "bad"
         known = [exposure for exposure in self.exposure.values() if exposure is not None]
-        if not known:
-            return "plain"
         exposed = any(exposure.share_above(_HIGH)[1] >= _MANY for exposure in known)
-        return "plain" if exposed or len(known) < len(self.exposure) else "good"
+        return "plain" if exposed or len(known) < max(1, len(self.exposure)) else "good"
 
     def _points(self) -> list[str]:
         """What is left to decide."""

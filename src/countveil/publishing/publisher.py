@@ -174,8 +174,8 @@ class _Finishing:
         """Put the release in its place, and the private report after it."""
         step: contextlib.AbstractContextManager[Any] = contextlib.nullcontext(self.before)
         if self.session is not None:
-            folder = str(self.draft.data).rpartition("/")[0]
-            step = self.session.committing(folder, manifest.rows, self.before)
+            data = str(self.draft.data)
+            step = self.session.committing(data, manifest.rows, self.before)
         with step as before:
             self.draft.commit(manifest, before, writing.sign)
             if pending is not None:

@@ -57,7 +57,7 @@ class _Rows:
     codes: Mapping[str, Codes]
 
 
-def simulated(case: AuditCase, persons: Codes | None, stream: Stream) -> LinkedSeries | str:
+def simulated(case: AuditCase, stream: Stream) -> LinkedSeries | str:
     """Publish a series of the table, and link it; or say why there is none."""
     settings = {
         name: replace(
@@ -74,7 +74,7 @@ def simulated(case: AuditCase, persons: Codes | None, stream: Stream) -> LinkedS
     protecting = replace(case.protecting, columns=settings)
     releases: list[tuple[_Rows, Path]] = []
     try:
-        for number, rows in enumerate(_planned(case, persons, stream), 1):
+        for number, rows in enumerate(_planned(case, stream), 1):
             target = folder / f"release-{number}"
             publish(rows, protecting, target, ledger)
             releases.append((rows, target))
@@ -102,11 +102,11 @@ def strangers(manifests: Sequence[Manifest]) -> int:
     return sum(one is None or one != ours for one in ids)
 
 
-def _planned(case: AuditCase, persons: Codes | None, stream: Stream) -> list[_Rows]:
+def _planned(case: AuditCase, stream: Stream) -> list[_Rows]:
     """The rows of each release, in the order of publication."""
     truth = {name: case.truth[name].codes for name in case.settings}
     rows = next(iter(truth.values())).size
-    person = np.arange(rows) if persons is None else persons
+    person = np.arange(rows) if case.persons is None else case.persons
     # Whole persons, in random order, until there are enough rows.
     rows_of = np.bincount(person)
     order = stream.permutation(rows_of.size)
@@ -140,10 +140,9 @@ def publish(rows: _Rows, protecting: Protecting, target: Path, ledger: Ledger) -
     columns[number] = pa.array(rows.number)
     keep = tuple(columns)
     columns[person] = pa.array(list(map(_person, rows.person.tolist())))
-    run_publish(
-        pa.table(columns), protecting, Writing.of(target, again=True, ledger=ledger, hold=True),
-        shaping=Shaping(keep=keep, person=person),
-    )  # fmt: skip
+    writing = Writing.of(target, again=True, record=False, ledger=ledger, hold=True)
+    shaping = Shaping(keep=keep, person=person)
+    run_publish(pa.table(columns), protecting, writing, shaping=shaping)
 
 
 def _column(

@@ -90,16 +90,16 @@ class LedgerSession:
 
     @contextlib.contextmanager
     def committing(
-        self, draft: str, rows: int, before: Callable[[], None] | None
+        self, data: str, rows: int, before: Callable[[], None] | None
     ) -> Iterator[Callable[[], None]]:
-        """Commit the draft inside, calling what this gives just before it is renamed."""
+        """Commit the draft with these data inside, calling what this gives before it is renamed."""
         additions = [] if self.continued is None else self.continued.additions
         with one_step(self.book, additions, rows, self.target, self.places) as writer:
 
             def prepare() -> None:
                 if before is not None:
                     before()
-                writer.prepare(draft)
+                writer.prepare(data.rpartition("/")[0])
 
             yield prepare
 

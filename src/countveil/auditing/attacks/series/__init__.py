@@ -20,7 +20,7 @@ def attack(case: AuditCase, stream: Stream) -> Outcome:
     """Attack a series like the planned one."""
     if not case.planned:
         return Outcome()
-    series = simulated(case, None, stream)
+    series = simulated(case, stream)
     if isinstance(series, str):
         rows = (case.target.rows, "rows")
         return Outcome([left_out(NAME, "a planned series", "", rows, series.rstrip("."))])
