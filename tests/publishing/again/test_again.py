@@ -292,6 +292,7 @@ months = st.lists(
 )
 
 
+@pytest.mark.filterwarnings("ignore:.*(too few, or too much alike|rows wait|is known to the)")
 @given(months=months, seed=st.integers(0, 1_000))
 @settings(max_examples=8)
 def test_whatever_happens_a_case_publishes_one_thing(
