@@ -248,8 +248,7 @@ def test_releases_without_any_ledger_are_caught_too(series: Path, tmp_path: Path
 
 def test_too_few_linked_cases_are_said(tmp_path: Path) -> None:
     table, ledger = patients(900).drop_columns(["visit"]), cv.Ledger.init(tmp_path / "ledger")
-    options = {"person": "patient", "keep": "illness"}
-    cv.publish(table, ELL, tmp_path / "r", ledger=ledger, **options)
+    cv.publish(table, ELL, tmp_path / "r", ledger=ledger, person="patient", keep="illness")
     audit = audited(table, release=tmp_path / "r", ledger=ledger, keep="illness", attacks=())
     told = {one.attack: one.verdict for one in audit.findings}
     assert told["linked rows"] == NOT_RUN
