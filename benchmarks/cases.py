@@ -2,6 +2,7 @@
 
 `python -m benchmarks.cases` makes up visits of persons with 1 to 3 and with 1 to 20 rows, publishes
 them several times and compares the answers with the truth, for predicates about persons and rows.
+The last lines are about pairs of two columns that are published together.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def main() -> None:
     print("|---|---|" + "---|" * len(PREDICATES))
     for most in (3, 20):
         table = visits(options.rows, most)
-        for groups in ("mixed", "random"):
+        for groups in ("mixed", "random", "together"):
             covered = coverage(table, groups, options.releases)
             cells = " | ".join(f"{share:.3f}" for share in covered.values())
             print(f"| 1 to {most} | {groups} | {cells} |", flush=True)
@@ -56,20 +57,24 @@ def visits(rows: int, most: int) -> pa.Table:
         "region": [f"r{number}" for number in rng.integers(0, 10, persons)[who]],
         "month": [f"m{number:02d}" for number in rng.integers(0, 12, who.size)],
         "diagnosis": [f"d{number:02d}" for number in what],
+        "ward": [f"w{number}" for number in (who + (rng.random(who.size) < 0.1)) % 4],
     })  # fmt: skip
 
 
 def coverage(table: pa.Table, groups: str, releases: int) -> dict[str, float]:
     """How often intervals hold the true count, for each kind of predicate."""
+    together = groups == "together"
+    protected = ["diagnosis", "ward"] if together else ["diagnosis"]
+    how = {"together": True} if together else {"groups": groups, "drop": "ward"}
     held: Counter[str] = Counter()
     asked: Counter[str] = Counter()
     for _ in range(releases):
         with tempfile.TemporaryDirectory() as folder:
             release = cv.publish(
-                table, {"diagnosis": ELL}, Path(folder) / "r", person="patient", groups=groups
+                table, dict.fromkeys(protected, ELL), Path(folder) / "r", person="patient", **how
             )
             for name, columns in PREDICATES.items():
-                keys = [*columns, "diagnosis"]
+                keys = [*columns, *protected]
                 truth = Counter(zip(*(table[key].to_pylist() for key in keys), strict=True))
                 query = f"SELECT {', '.join(keys)}, count(*) FROM release GROUP BY ALL"
                 for row in release.sql(query).to_arrow().to_pylist():

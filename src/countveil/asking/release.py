@@ -235,11 +235,15 @@ class Release:
         question = self._question(query, weighted)
         plan = plan_question(question, self._columns)
         channels = self._channels(plan)
-        if self.manifest.batches:
+        if channels.in_batches:
             raise QueryError(
-                "Values of this release were drawn in batches, or together for persons with "
-                "several rows, and there is no plain SQL for counts of them. 'countveil query' "
-                "answers the question."
+                "Values of this release were drawn in several batches, each with weights of its "
+                "own, and there is no plain SQL for them. 'countveil query' answers the question."
+            )
+        if channels.joined and any(view.design_effect > 1 for view in channels.views):
+            raise QueryError(
+                "Persons have several rows in this release, and there is no plain SQL for columns "
+                "that were published together then. 'countveil query' answers the question."
             )
         if channels.joined and not plan.tally.axes:
             # Shorter, and equal: only what the question is about.

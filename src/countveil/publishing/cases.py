@@ -229,10 +229,12 @@ def mean_rows(drawn: DrawnCases) -> float:
 def design_effect(drawn: DrawnCases) -> float:
     """By how much rows of a case that publish alike raise the variance of a count of rows.
 
-    Rounded up, so that no interval becomes too short.
+    Rounded as the other figures are, but up, so that no interval becomes too short.
     """
     rows = drawn.vectors.counts.astype(np.float64)
-    return math.ceil(float((rows**2).sum() / rows.sum()) * 10) / 10
+    effect = float((rows**2).sum() / rows.sum())
+    unit = _unit(effect, rows.size)
+    return math.ceil(effect / unit) * unit
 
 
 def _rare_mean(rows: NDArray[Any], cases: NDArray[Any], drawn: DrawnCases) -> float:
@@ -244,5 +246,10 @@ def _rare_mean(rows: NDArray[Any], cases: NDArray[Any], drawn: DrawnCases) -> fl
 
 def _rounded(rows: float, cases: float) -> float:
     mean = float(rows) / float(cases)
-    unit = 2.0 ** math.floor(math.log2(mean / (2 * math.sqrt(cases))))
+    unit = _unit(mean, cases)
     return max(1.0, round(mean / unit) * unit)
+
+
+def _unit(figure: float, cases: float) -> float:
+    """In which steps a figure of so many cases is published, a power of two."""
+    return 2.0 ** math.floor(math.log2(figure / (2 * math.sqrt(cases))))

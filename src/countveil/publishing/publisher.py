@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, cast
 from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.drawn import Drawn
 from countveil.engines.local.engine import LocalEngine
-from countveil.errors import SettingsError, option
 from countveil.maths.mechanism import PublishedTable
 from countveil.publishing.counting import Counted, count_values, draw, published_counts
 from countveil.publishing.manifest_making import make_manifest
@@ -137,9 +136,9 @@ def run_publish(
         said += recording.finished(manifest, again=writing.again, dry_run=writing.dry_run)
     return Publication(
         writing.to, drawing.counted.rows, int(drawing.counted.left_out.size), protecting.ell,
-        manifest.randomness == "seeded", said,
-        manifest, about_odds(prepared.fineness, protecting.repeating), prepared.recoded.merged, linkability,
-        None if session is None else session.batches,
+        manifest.randomness == "seeded", said, manifest,
+        about_odds(prepared.fineness, protecting.repeating), prepared.recoded.merged,
+        linkability, None if session is None else session.batches,
     )  # fmt: skip
 
 
@@ -175,8 +174,8 @@ class _Finishing:
         """Put the release in its place, and the private report after it."""
         step: contextlib.AbstractContextManager[Any] = contextlib.nullcontext(self.before)
         if self.session is not None:
-            folder = str(self.draft.data).rpartition("/")[0]
-            step = self.session.committing(folder, manifest.rows, self.before)
+            data = str(self.draft.data)
+            step = self.session.committing(data, manifest.rows, self.before)
         with step as before:
             self.draft.commit(manifest, before, writing.sign)
             if pending is not None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 
 import countveil as cv
 from countveil.errors import QueryError
-from tests.plain_sql import Ask, compare, loaded
+from tests.plain_sql import Ask, compare, loaded, rows_of
 from tests.publishing.test_persons import visits
 
 QUERIES = [
@@ -46,9 +49,29 @@ def test_the_answer_is_that_of_method_unbiased(
         compare(query, release, dialect, ask)
 
 
-def test_vectors_of_cases_have_none(tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("together") / "release"
+def test_of_columns_together_one_can_be_asked_about(tmp_path: Path) -> None:
     both = {"diagnosis": 4, "ward": 4}
-    release = cv.publish(visits(), both, folder, person="patient", keep="number", together=True)
+    release = cv.publish(
+        visits(), both, tmp_path / "r", person="patient", keep="number", together=True
+    )
+    duck = duckdb.connect()
+    duck.register("published", rows_of(release))
+    duck.execute("CREATE TABLE release AS FROM published")
+    for query in QUERIES:
+        compare(query, release, "duckdb", lambda text: duck.execute(text).fetchall())
     with pytest.raises(QueryError, match="no plain SQL"):
-        release.plain_sql("SELECT count(*) FROM release WHERE diagnosis = 'D01'")
+        release.plain_sql("SELECT diagnosis, ward, count(*) FROM release GROUP BY ALL")
+
+
+def test_a_batch_from_which_cases_left(tmp_path: Path) -> None:
+    """Published counts of those who stayed are not their estimates."""
+    table = visits(persons=12_000)
+    ledger = cv.Ledger.init(tmp_path / "ledger").path
+    given: dict[str, Any] = {"person": "patient", "keep": "number", "ledger": ledger}
+    cv.publish(table, {"diagnosis": 4}, tmp_path / "1", **given)
+    stayed = cv.publish(table.slice(0, 8_000), {"diagnosis": 4}, tmp_path / "2", **given)
+    duck = duckdb.connect()
+    duck.register("published", rows_of(stayed))
+    duck.execute("CREATE TABLE release AS FROM published")
+    for query in QUERIES:
+        compare(query, stayed, "duckdb", lambda text: duck.execute(text).fetchall())

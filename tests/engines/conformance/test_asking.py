@@ -9,9 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import countveil as cv
+from countveil.asking.series import ReleaseSeries
 from countveil.errors import QueryError
 from tests.engines.conformance.people import people
 from tests.engines.conformance.places import ASKED, Asked, answered_from_files, parametrized
@@ -146,3 +148,43 @@ def test_the_same_is_refused_with_the_same_words(release: cv.Release, question: 
     with pytest.raises(QueryError) as ours:
         release.sql(question)
     assert str(ours.value) == str(theirs.value)
+
+
+@functools.cache
+def continued(output_format: str) -> tuple[cv.Release, cv.Release]:
+    """Two releases of a ledger: the second has two batches, and some of the first left."""
+    folder = Path(tempfile.mkdtemp(prefix="countveil-conformance-"))
+    cv.Ledger.init(folder / "book")
+    releases = []
+    for number, who in enumerate((range(600), range(100, 1_000))):
+        table = pa.table({
+            "person": [f"p{n}" for n in who], "half": [n % 2 for n in who],
+            "town": [None if n % 7 == 0 else f"t{n % 4}" for n in who],
+            "job": [f"j{n * 7 % 13 // 2}" for n in who],
+        })  # fmt: skip
+        releases.append(
+            cv.publish(
+                table, {"job": 3}, folder / str(number), person="person", drop="person",
+                ledger=folder / "book", output_format=output_format,
+            )
+        )  # fmt: skip
+    return releases[0], releases[1]
+
+
+@pytest.mark.parametrize("place", parametrized(ASKED))
+def test_batches_and_changes_are_the_same_everywhere(
+    place: Asked, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    files = continued(place.output_format)
+    query = "SELECT town, job, count(*) FROM release WHERE half = 1 GROUP BY ALL"
+    folders = [tmp_path / name for name in ("one", "two")]
+    with answered_from_files(place.from_files):
+        both = []
+        for release, folder in zip(files, folders, strict=True):
+            folder.mkdir()
+            both.append(place.opened(release, folder, request))
+        reference = [cv.open(release.folder) for release in files]
+        assert same(answer(both[1], query, {}), answer(reference[1], query, {}))
+        series, theirs = ReleaseSeries(both), ReleaseSeries(reference)
+        ours = sorted(series.changes(query).rows(), key=repr)
+        assert same(ours, sorted(theirs.changes(query).rows(), key=repr))

@@ -17,6 +17,7 @@ from countveil.errors import LedgerError, TargetError
 from countveil.publishing.ledger import agreement
 from countveil.publishing.ledger.book import open_book
 from countveil.release.draft import Draft
+from countveil.release.places import LocalPlaces
 from tests.publishing.again.hospital import Hospital, publish, rows_of
 
 KILLED = Path(__file__).with_name("killed.py")
@@ -179,3 +180,29 @@ def test_a_restored_copy_is_refused(hospital: Hospital, ledger: Path, tmp_path: 
         publish(hospital.table(), tmp_path / "3", ledger)
     ledger.write_bytes(newest)
     publish(hospital.table(), tmp_path / "3", ledger)
+
+
+def test_what_cannot_be_told_is_asked_again(
+    hospital: Hospital, ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A place that cannot be reached is no reason to draw anybody twice."""
+    inner, reached = LocalPlaces.manifest, [True]
+
+    def manifest(places: LocalPlaces, place: str) -> bytes | None:
+        if not reached[0]:
+            raise OSError(5, "Input/output error")
+        # The draft can be read, the place to which it was renamed cannot.
+        reached[0] = ".draft-" not in place
+        return inner(places, place)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalPlaces, "manifest", manifest)
+        with pytest.raises(LedgerError, match="cannot be told now"):
+            publish(hospital.table(), tmp_path / "1", ledger)
+        assert states(ledger) == ["prepared"]
+        with pytest.raises(LedgerError, match="nothing else is published with this ledger"):
+            publish(hospital.table(), tmp_path / "2", ledger)
+    with pytest.warns(UserWarning, match="was complete when its publication was ended"):
+        publish(hospital.table(), tmp_path / "2", ledger)
+    assert states(ledger) == ["done", "done"]
+    assert rows_of(tmp_path / "1") == rows_of(tmp_path / "2")

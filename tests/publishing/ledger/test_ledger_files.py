@@ -124,7 +124,7 @@ def test_releases_of_others_are_told_apart(used: Path, tmp_path: Path) -> None:
     publish(Hospital(range(100)).table(), tmp_path / "theirs", other, again=True)
     cv.publish(
         Hospital(range(100), visits=1).table(), {"diagnosis": 3}, tmp_path / "none",
-        person="patient", keep=["number"],
+        person="patient", keep=["number"], again=True,
     )  # fmt: skip
     assert "another ledger" in str(cv.Ledger(used).verify(tmp_path / "theirs"))
     assert "made without a ledger" in str(cv.Ledger(used).verify(tmp_path / "none"))

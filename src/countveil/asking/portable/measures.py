@@ -183,8 +183,8 @@ class Totals:
             ]
         )
         counted = f"({more[4]} + {more[5]} * y_{j})" if more else f"y_{j}"
-        if self._effect > 1:
-            # Published counts of rows are not unbiased by themselves.
+        if self._effect > 1 or not self._views[0].complete:
+            # Published counts are not unbiased by themselves: of rows, or if some cases left.
             counted = summed
         x = f"(CASE WHEN n_{j} = 0 THEN 0 WHEN n_{j} = {rows} THEN {counted} ELSE {summed} END)"
         t = f"(CASE WHEN n_{j} = 0 THEN 0 WHEN {x} > 1 THEN {x} ELSE 1 END)"

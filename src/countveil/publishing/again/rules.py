@@ -125,10 +125,10 @@ def _short(value: Any) -> str:
 
 
 def _free_names(book: Book, roles: Roles) -> Iterator[str]:
-    """Names for columns of batches that no other column has."""
-    taken = {column.name for column in roles.published}
-    taken |= {known.batch_column for known in book.sets}
-    taken |= {name for known in book.sets for name in known.columns}
+    """Names for columns of batches that no other column has; to Spark, `Batch` is `batch`."""
+    names = [column.name for column in roles.published]
+    names += [name for known in book.sets for name in (known.batch_column, *known.columns)]
+    taken = {name.casefold() for name in names}
     number = 1
     while True:
         name = _BATCH if number == 1 else f"{_BATCH}_{number}"

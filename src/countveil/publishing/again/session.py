@@ -90,16 +90,16 @@ class LedgerSession:
 
     @contextlib.contextmanager
     def committing(
-        self, draft: str, rows: int, before: Callable[[], None] | None
+        self, data: str, rows: int, before: Callable[[], None] | None
     ) -> Iterator[Callable[[], None]]:
-        """Commit the draft inside, calling what this gives just before it is renamed."""
+        """Commit the draft with these data inside, calling what this gives before it is renamed."""
         additions = [] if self.continued is None else self.continued.additions
         with one_step(self.book, additions, rows, self.target, self.places) as writer:
 
             def prepare() -> None:
                 if before is not None:
                     before()
-                writer.prepare(draft)
+                writer.prepare(data.rpartition("/")[0])
 
             yield prepare
 
@@ -131,7 +131,8 @@ def _about_frequent(each: ContinuedCases, continuing: Continuing) -> list[str]:
     """A sentence if most of the new cases of a set have one value, and random groups show it."""
     columns, ell = each.columns.columns, each.columns.ell
     groups = continuing.protecting.columns[columns[0]].groups
-    if groups != "random" or not each.new.any() or each.new.all():
+    chosen = groups == "random" and len(columns) == 1
+    if not chosen or not each.new.any() or each.new.all():
         return []
     new = each.cases.only(each.new)
     shares = {name: new.counts_of(n).max() / each.new.sum() for n, name in enumerate(columns)}
