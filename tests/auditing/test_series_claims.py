@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import countveil as cv
-from countveil.auditing.findings import EXCEEDS
+from countveil.auditing.findings import EXCEEDS, NOT_RUN
 from countveil.auditing.series import simulated
 from countveil.auditing.summary import Audit
 from countveil.errors import ReleaseError, SettingsError
@@ -237,6 +237,22 @@ def test_a_release_of_several_batches_is_attacked_as_a_series(series: Path) -> N
         audited(patients(900), release=series / "second", attacks="linkage")
     with pytest.raises(SettingsError, match="person=\\.\\.\\."):
         audited(patients(900), release=series / "second", person=None, attacks=())
+
+
+def test_releases_without_any_ledger_are_caught_too(series: Path, tmp_path: Path) -> None:
+    table = patients(900)
+    cv.publish(table, ELL, tmp_path / "r", drop="patient", keep=["visit", "illness"])
+    audit = audited(table, release=tmp_path / "r", earlier=str(series / "alone"))
+    assert f"{SERIES}: cases that publish different values" in claims(audit, exceeded=True)
+
+
+def test_too_few_linked_cases_are_said(tmp_path: Path) -> None:
+    table, ledger = patients(900).drop_columns(["visit"]), cv.Ledger.init(tmp_path / "ledger")
+    cv.publish(table, ELL, tmp_path / "r", ledger=ledger, person="patient", keep="illness")
+    audit = audited(table, release=tmp_path / "r", ledger=ledger, keep="illness", attacks=())
+    told = {one.attack: one.verdict for one in audit.findings}
+    assert told["linked rows"] == NOT_RUN
+    assert told["patterns in marks and hidden words"] != NOT_RUN
 
 
 def test_what_belongs_to_a_release_needs_one(series: Path) -> None:

@@ -26,7 +26,7 @@ def test_the_walk_through_twelve_months(
     tmp_path: Path, quick: Quick, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    walk = GUIDE.read_text().split("**Let the audit try.**")[0]
+    walk = GUIDE.read_text().split("## What happens when")[0]
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", walk, flags=re.DOTALL | re.MULTILINE)
     names: dict[str, Any] = {}
     printed, shown = "", 0
@@ -49,6 +49,21 @@ def test_the_walk_through_twelve_months(
     # What a patient published in January, all of these visits publish in December.
     first, last = (pq.read_table(f"release-{month}/data").to_pylist() for month in ("01", "12"))
     assert sorted(map(str, first)) == sorted(str(row) for row in last if row["month"] == 1)
+
+
+def test_the_figures_are_those_that_were_measured() -> None:
+    results = (GUIDE.parents[2] / "benchmarks" / "RESULTS.md").read_text()
+    told = " ".join(GUIDE.read_text().split())
+    drawn = (GUIDE.parent / "figures" / "series.svg").read_text()
+    row = r"\| built-in census, occupation \| {} \|.*\| (0\.\d+) \((0\.\d+)\) \|"
+    for way, said in (
+        ("independent", "guesses the value of {} of the persons right, and believes that of {} of"),
+        ("with a ledger", "With a ledger {} are guessed right"),
+    ):
+        figures = re.search(row.format(way), results)
+        assert figures is not None
+        assert said.format(*figures.groups()) in told
+        assert re.search(rf"{way}, 0\.20 and (0\.\d+)", drawn) is not None
 
 
 def visits(**changes: Callable[[int], object]) -> pa.Table:

@@ -23,6 +23,7 @@ from countveil.auditing.attacks.series.frozen_cases import NAME, believed
 from countveil.auditing.findings import BY_DESIGN, Finding, Outcome, none_expected
 from countveil.auditing.promised import count_p_values
 from countveil.auditing.series.linked import LinkedSeries, SeriesColumn
+from countveil.auditing.target import LEAST_LINKED
 from countveil.randomness import Stream
 
 _KNOWS = "who joined with which release"
@@ -32,7 +33,9 @@ _METHOD = "take the releases' difference"
 def attack(series: LinkedSeries, _stream: Stream) -> Outcome:
     """Attack the newcomers of every column that was drawn."""
     outcome = Outcome()
-    for column in series.columns:
+    # Without batches, no release is one of a ledger.
+    linked = [c for c in series.columns if c.ways and c.truth.size >= LEAST_LINKED]
+    for column in linked:
         outcome.findings += [
             _joined(column), _newcomers(column), _smallest(column), _outside(column),
             _counts(column),

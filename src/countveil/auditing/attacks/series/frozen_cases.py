@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.auditing.chance import interval
-from countveil.auditing.findings import Finding, Outcome, none_expected
+from countveil.auditing.findings import Finding, Outcome, none_expected, too_few
 from countveil.auditing.promised import kept_p_value, kept_share
 from countveil.auditing.series.linked import LinkedSeries, SeriesColumn
-from countveil.auditing.target import AttackedColumn, Codes
+from countveil.auditing.target import LEAST_LINKED, AttackedColumn, Codes
 from countveil.maths.guarantees.binomial import binomial_upper
 from countveil.randomness import Stream
 from countveil.report.chart import Chart, Line
@@ -44,6 +44,10 @@ def attack(series: LinkedSeries, _stream: Stream) -> Outcome:
         f"{series.releases} releases; a further draw for the same people undoes the others",
     )])  # fmt: skip
     for column in series.columns:
+        if column.truth.size < LEAST_LINKED:
+            few = too_few(NAME, column.truth.size, LEAST_LINKED)
+            outcome.findings.append(replace(few, unit="cases linked", column=column.name))
+            continue
         outcome.findings += [_alike(column), _agreed(column), _most(column)]
         outcome.charts.append(_curve(column))
     return outcome
