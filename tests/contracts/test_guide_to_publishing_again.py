@@ -204,7 +204,7 @@ def test_too_few_new_cases_wait_all_of_them(series: Series) -> None:
         series.publish(visits(diagnosis=one_corrected))
     with pytest.warns(UserWarning, match="wait|too few") as told:
         fewer = series.publish(visits(diagnosis=one_corrected), hold=True)
-    assert "1 rows wait for a later release." in {str(each.message) for each in told}
+    assert "Rows that wait for a later release: 1." in {str(each.message) for each in told}
     assert set(series.first) - set(fewer) == {0}
     both = series.publish(visits(diagnosis=lambda n: one_corrected(n) if n == 0 else corrected(n)))
     assert both[0]["batch"] == 2

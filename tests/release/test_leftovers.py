@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import countveil as cv
+from countveil.publishing.publications.record import RECORD_NAME
 from countveil.report.whole_file import write_file
 from tests.robustness.tools import names_in
 
@@ -44,7 +45,7 @@ def test_a_killed_publication_leaves_nothing_for_long(tmp_path: Path) -> None:
     (left,) = names_in(tmp_path)
     assert left.startswith(".one.draft-")
     cv.publish(cv.generate(500, seed=1), {"occupation": 3}, tmp_path / "two")
-    assert names_in(tmp_path) == ["two"]
+    assert names_in(tmp_path) == [RECORD_NAME, "two"]
 
 
 def test_a_private_report_that_was_not_finished_goes_too(tmp_path: Path) -> None:
@@ -54,7 +55,7 @@ def test_a_private_report_that_was_not_finished_goes_too(tmp_path: Path) -> None
     assert not dead.exists()
     dead.write_text("true counts")
     write_file(tmp_path / "page.html", "text", "the page")
-    assert names_in(tmp_path) == ["page.html", "two"]
+    assert names_in(tmp_path) == [RECORD_NAME, "page.html", "two"]
 
 
 def test_what_lives_stays(tmp_path: Path) -> None:

@@ -110,14 +110,15 @@ def run_publish(
             from countveil.publishing.advise.linkability import linkability_of
 
             linkability = linkability_of(cast("LocalPreparedTable", prepared), shaping, k)
+        if not writing.plain:
+            columns = prepared.roles.published
+            check_kept([(column.name, column.type) for column in columns], writing.format)
         _check_first(engine, prepared, protecting, writing, shaping.recoded, session)
         recording = _recording(engine, source, protecting, writing, shaping)
         preparation = _recorded(prepared, reading, shaping)
         drawing = _draw(prepared, protecting, shaping, preparation, session, (randomness, stages))
         associated = _about_associated(source, protecting, drawing.counted)
         manifest = drawing.manifest(writing.about)
-        if not writing.plain:
-            check_kept([(each.name, each.type) for each in manifest.columns], writing.format)
         if draft is not None:
             plain = _plain_values(engine, prepared, drawing.counted)
             finishing = _Finishing(draft, session, before_commit)

@@ -174,11 +174,11 @@ class Continuing:
         enough = new >= each.columns.ell and self.protecting.columns[names[0]].groups != "random"
         random = f", or form random groups of them with {option('groups', 'random')}"
         told = type(error)(
-            f"The {new:,} new cases of {', '.join(names)} are too few, or too much alike, for "
-            f"groups of {each.columns.ell} different values ({known:,} others are known, and "
-            f"publish what they did). Publish without the rows of the new ones, which then wait "
-            f"for more, with {option('hold', True)}{random if enough else ''}. Leaving out single "
-            f"rows would tell something of their values."
+            f"The new cases of {', '.join(names)} are too few, or too much alike, for groups of "
+            f"{each.columns.ell} different values: there are {new:,} ({known:,} others are known, "
+            f"and publish what they did). Publish without the rows of the new ones, which then "
+            f"wait for more, with {option('hold', True)}{random if enough else ''}. Leaving out "
+            f"single rows would tell something of their values."
         )
         told.ways = [{"hold": True}, *([{"groups": "random"}] if enough else [])]
         return told

@@ -78,7 +78,15 @@ def column_sets(
 
 
 def _check_still_protected(book: Book, roles: Roles) -> None:
+    published = {column.name.casefold(): column.name for column in roles.published}
     for known in book.sets:
+        if known.batch_column.casefold() in published:
+            name = published[known.batch_column.casefold()]
+            raise LedgerError(
+                f"The table has a column {name!r}, and the releases of the ledger {book.path} have "
+                f"one of this name for the batches of {', '.join(known.columns)}. Rename the "
+                f"column of the table, or leave it out ({option('drop', name)})."
+            )
         for name in known.columns:
             if name in roles.plain:
                 raise LedgerError(

@@ -112,7 +112,7 @@ def about_batches(continuing: Continuing, counted: Counted) -> list[str]:
         for columns in continuing.on_hold
     ]
     if counted.left_out.size:
-        said.append(f"{counted.left_out.size:,} rows wait for a later release.")
+        said.append(f"Rows that wait for a later release: {counted.left_out.size:,}.")
     strangers = [
         each.columns
         for each in continuing.cases
