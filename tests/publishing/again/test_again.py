@@ -159,7 +159,7 @@ def test_too_few_new_cases_wait_or_have_random_groups(
     alike = {len(first) + n: (500 + n, "D00") for n in range(4)}
     hospital.visits |= alike
     with pytest.raises(
-        IneligibleError, match="new cases of diagnosis are too few.* there are 4"
+        IneligibleError, match=r"new cases of diagnosis are too few.* there are 4"
     ) as refused:
         publish(hospital.table(), tmp_path / "2", ledger)
     assert {"hold": True} in refused.value.ways
