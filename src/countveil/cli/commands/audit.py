@@ -18,6 +18,7 @@ from countveil.cli.options import (
     Groups,
     GroupsOption,
     InputArgument,
+    LedgerKeyOption,
     OddsOption,
     ProtectedOption,
     ReportOption,
@@ -79,14 +80,7 @@ def command(
         Path | None,
         typer.Option("--ledger", metavar="FILE", help="With --release: attack its ledger too."),
     ] = None,
-    ledger_key: Annotated[
-        Path | None,
-        typer.Option(
-            "--ledger-key",
-            metavar="KEYFILE",
-            help="The key of the ledger; by default FILE.key beside it.",
-        ),
-    ] = None,
+    ledger_key: LedgerKeyOption = None,
     report: ReportOption = None,
     force: ForceReportOption = False,
     title: TitleOption = "",

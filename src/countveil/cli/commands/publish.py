@@ -29,6 +29,7 @@ from countveil.cli.options import (
     GroupsOption,
     InputArgument,
     KOption,
+    LedgerKeyOption,
     MasterOption,
     OddsOption,
     ProtectedOption,
@@ -130,14 +131,7 @@ def command(
             "cases publish what they did, only new ones are drawn. Needs --person.",
         ),
     ] = None,
-    ledger_key: Annotated[
-        Path | None,
-        typer.Option(
-            "--ledger-key",
-            metavar="KEYFILE",
-            help="The key of the ledger; by default FILE.key beside it.",
-        ),
-    ] = None,
+    ledger_key: LedgerKeyOption = None,
     hold: Annotated[
         bool,
         typer.Option(

@@ -148,6 +148,14 @@ KOption = Annotated[
         "rows have, and what coarsening would help.",
     ),
 ]
+LedgerKeyOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger-key",
+        metavar="KEYFILE",
+        help="The key of the ledger; by default FILE.key beside it.",
+    ),
+]
 ReportOption = Annotated[
     Path | None,
     typer.Option("--report", metavar="FILE", help="Also write an HTML page with charts."),
