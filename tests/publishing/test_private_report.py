@@ -18,6 +18,7 @@ import countveil as cv
 from countveil.maths.channel import view_of_release
 from countveil.publishing.measuring import Measuring, ReleaseFiles
 from countveil.publishing.prepare import open_table, prepare
+from countveil.publishing.publications.record import RECORD_NAME
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
@@ -75,7 +76,7 @@ def test_it_holds_true_and_published_counts(census: Path, tmp_path: Path) -> Non
     assert "Never publish this page" in own.read_text()
     # Nothing of it is in the release, nor anything else that was not there before.
     assert cv.verify(folder) == []
-    assert {path.name for path in tmp_path.iterdir()} == {"own.html", "release"}
+    assert {path.name for path in tmp_path.iterdir()} == {RECORD_NAME, "own.html", "release"}
 
 
 def test_profiles_are_plain_and_told_apart_from_the_release(tmp_path: Path) -> None:
@@ -176,7 +177,7 @@ def test_places_that_are_refused(quick: Quick, census: Path, tmp_path: Path) -> 
             assert_refused(quick(*words, inside, "--force"), "would be published")
     assert quick(*words, tmp_path / "own.html", "--force", "--again").code == 0
     assert {path.name for path in tmp_path.iterdir()} == {
-        "release", "old.html", "own.html", "link"
+        RECORD_NAME, "release", "old.html", "own.html", "link"
     }  # fmt: skip
 
 

@@ -169,3 +169,10 @@ def test_large_parts_and_their_merged_hashes_are_those_of_all(
 )
 def test_a_warning_needs_more_than_chance(counts: tuple[int, int, int], noticed: bool) -> None:
     assert Overlap(*counts).beyond_chance is noticed
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary(2)])
+def test_bytes_that_are_no_text(kind: Any) -> None:
+    """Whatever a table holds, looking at it does not stop its publication."""
+    values = [bytes([first, 0x80]) for first in range(200, 256)]
+    assert sketched(pa.table({"blob": pa.array(values, kind)})).hashes.size == len(values)

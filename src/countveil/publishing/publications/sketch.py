@@ -184,7 +184,14 @@ def _as_text(array: pa.Array[Any]) -> pa.Array[Any]:
     if types.is_floating(kind):
         with contextlib.suppress(pa.ArrowInvalid):
             array = array.cast(pa.int64())
-    return array.cast(pa.binary() if types.is_fixed_size_binary(kind) else pa.string())
+    if types.is_fixed_size_binary(kind) or types.is_large_binary(kind):
+        return array.cast(pa.binary())
+    try:
+        return array.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        # Rare types that Arrow does not write as text.
+        values = array.to_pylist()
+        return pa.array([None if value is None else repr(value) for value in values], pa.string())
 
 
 def _number_blocks(bits: NDArray[Any], kind: pa.DataType) -> Words:
