@@ -28,11 +28,14 @@ endif
 
 setup: $(STAMP)  ## create .venv and install the pinned dependencies (quick when nothing changed)
 
+# The pins are complete, so nothing is resolved: pip would take the newest release of a package that
+# another one asks for with an extra, and then refuse it because it is not pinned.
 $(STAMP): requirements/dev.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("countveil needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip --quiet --disable-pip-version-check check
 	@touch $@
 
 demo: setup  ## publish a made-up census and query it
