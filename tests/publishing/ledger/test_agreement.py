@@ -74,6 +74,29 @@ def test_killed_at_every_step_both_or_neither(hospital: Hospital, tmp_path: Path
         assert not line["differences"]
 
 
+HALF_WRITTEN = """
+import os, sqlite3, sys
+file = sqlite3.connect(sys.argv[1], isolation_level=None)
+file.execute("PRAGMA cache_size = 1")
+file.execute("BEGIN EXCLUSIVE")
+cases = ((number.to_bytes(16, "big"),) for number in range(20_000))
+file.executemany("INSERT INTO cases VALUES (1, ?, 9, 9, 9)", cases)
+os._exit(9)
+"""
+
+
+def test_what_was_half_written_is_undone(hospital: Hospital, ledger: Path, tmp_path: Path) -> None:
+    """Killed while pages of the ledger were being written: reading it is enough to undo that."""
+    publish(hospital.table(), tmp_path / "1", ledger)
+    cases = cv.Ledger(ledger).show().cases
+    subprocess.run([sys.executable, "-c", HALF_WRITTEN, str(ledger)], check=False)
+    assert ledger.with_name("ledger-journal").stat().st_size > 0
+    assert cv.Ledger(ledger).show().cases == cases
+    assert not cv.Ledger(ledger).verify(tmp_path / "1")
+    publish(hospital.table(), tmp_path / "2", ledger)
+    assert rows_of(tmp_path / "2") == rows_of(tmp_path / "1")
+
+
 def test_a_failure_takes_back_what_was_written_down(
     hospital: Hospital, ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,7 +106,9 @@ class Store:
     def open(cls, path: Path, *, write: bool) -> Iterator[Store]:
         """Open a ledger, alone if it is to `write`."""
         _check_file(path)
-        address = f"{path.resolve().as_uri()}?mode={'rw' if write else 'ro'}"
+        # What a killed process left half written is undone by the next one, even if it only reads.
+        undo = path.with_name(path.name + "-journal").exists()
+        address = f"{path.resolve().as_uri()}?mode={'rw' if write or undo else 'ro'}"
         with _explained(path):
             connection = sqlite3.connect(address, uri=True, timeout=1.0, isolation_level=None)
         with contextlib.closing(connection):
