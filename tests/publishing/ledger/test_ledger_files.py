@@ -39,6 +39,12 @@ def test_only_their_owner_can_read_them(used: Path) -> None:
         assert file.stat().st_mode & 0o777 == 0o600
 
 
+def test_the_publisher_is_warned_if_others_can_read_them(ledger: Path, tmp_path: Path) -> None:
+    ledger.chmod(0o640)
+    with pytest.warns(UserWarning, match=r"ledger can be read by others.*chmod 600"):
+        publish(Hospital(range(100)).table(), tmp_path / "release", ledger)
+
+
 def test_nothing_is_replaced(used: Path, tmp_path: Path) -> None:
     before = used.read_bytes()
     with pytest.raises(LedgerError, match="exists already"):

@@ -8,6 +8,7 @@ know: how groups are formed, engines, SQL.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -147,6 +148,16 @@ def _about_frequent(each: ContinuedCases, continuing: Continuing) -> list[str]:
     ]
 
 
+def about_permissions(files: LedgerFiles) -> list[str]:
+    """A sentence for each of the files that others can read."""
+    return [
+        f"{path} can be read by others. It is for you only: the ledger and its key together tell "
+        f"who has which value. Take the permission from them: chmod 600 {path}"
+        for path in (files.path, files.key)
+        if os.name == "posix" and path.stat().st_mode & 0o077
+    ]
+
+
 @contextlib.contextmanager
 def open_session(
     files: LedgerFiles, writing: Writing, engine: Engine, shaping: Shaping
@@ -160,7 +171,8 @@ def open_session(
     places = engine.places
     target = places.full(writing.to)
     with open_book(files.path, files.key, write=not writing.dry_run) as book:
-        said = [] if writing.dry_run else resolve(book, places)
+        said = about_permissions(files)
+        said += [] if writing.dry_run else resolve(book, places)
         check_newest(book, target, places)
         yield LedgerSession(book, files, target, places, said)
 
