@@ -157,7 +157,7 @@ def test_a_series_on_another_file_system(
     # From here nobody can tell whether that release is in its place.
     with pytest.raises(LedgerError, match="cannot be told now"):
         publish(hospital.table(), tmp_path / "2", ledger, "embedded")
-    with pytest.raises(TargetError, match="exists and is not empty"):
+    with pytest.raises(TargetError, match="is a release of the ledger"):
         publish(table, "viewfs://tests/data/1", ledger)
     publish(table, "viewfs://tests/data/1", ledger, force=True)
     assert states(ledger) == ["done", "done"]

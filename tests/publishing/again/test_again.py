@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import countveil as cv
-from countveil.errors import IneligibleError, InputError, LedgerError, SettingsError
+from countveil.errors import (
+    IneligibleError,
+    InputError,
+    LedgerError,
+    SettingsError,
+    TargetError,
+)
 from tests.publishing.again.hospital import DIAGNOSES, Hospital, by_case, publish, rows_of
 
 
@@ -269,6 +275,8 @@ def test_a_release_is_replaced_without_saying_it_twice(
 ) -> None:
     publish(hospital.table(), tmp_path / "1", ledger)
     first = rows_of(tmp_path / "1")
+    with pytest.raises(TargetError, match=r"is a release of the ledger .* already.*force=True"):
+        publish(hospital.table(), tmp_path / "1", ledger)
     release = publish(hospital.table(), tmp_path / "1", ledger, force=True)
     assert rows_of(tmp_path / "1") == first
     assert release.manifest.ledger is not None

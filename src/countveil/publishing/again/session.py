@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.drawn import Drawn
-from countveil.errors import LedgerError, SettingsError, option
+from countveil.errors import LedgerError, SettingsError, TargetError, option
 from countveil.maths.mechanism import PublishedTable
 from countveil.publishing.again.continuing import ContinuedCases, Continuing
 from countveil.publishing.again.rules import check_rare, column_sets, rules_of
@@ -174,7 +174,14 @@ def open_session(
         said = about_permissions(files)
         said += [] if writing.dry_run else resolve(book, places)
         check_newest(book, target, places)
-        yield LedgerSession(book, files, target, places, said)
+        session = LedgerSession(book, files, target, places, said)
+        if session.continues_target and not writing.force:
+            raise TargetError(
+                f"{writing.to} is a release of the ledger {files.path} already. Name another "
+                f"folder, or add {option('force', True)} to replace it: everybody publishes what "
+                f"they did."
+            )
+        yield session
 
 
 def check_newest(book: Book, target: str, places: Places) -> None:
