@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,7 @@ import pytest
 
 import countveil as cv
 from countveil.asking.result import ESTIMATE_FIELDS
+from countveil.asking.unlisted import UnlistedValueWarning
 from countveil.errors import QueryError, ReleaseError, SettingsError
 
 
@@ -82,11 +84,43 @@ def test_no_rows_are_exactly_no_rows(release: cv.Release) -> None:
     assert estimate.verdict == "reliable"
 
 
+NURS = "SELECT count(*) FROM release WHERE occupation = 'nurs'"
+
+
 def test_a_value_that_is_nowhere_is_hidden_and_noted(release: cv.Release) -> None:
-    answer = release.sql("SELECT count(*) FROM release WHERE occupation = 'nurs'")
+    with pytest.warns(UnlistedValueWarning, match="Did you mean 'nurse'") as warned:
+        answer = release.sql(NURS)
     assert answer.estimates[0].estimate == 0
     assert answer.estimates[0].verdict == "hidden"
-    assert "Did you mean 'nurse'" in answer.warnings[0]
+    assert [str(warning.message) for warning in warned] == list(answer.warnings)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda release: release.count(occupation="nurs"),
+        lambda release: release.count("occupation <> 'nurs'", salary="00-10k"),
+        lambda release: release.count("age > 30 OR occupation IN ('nurs', 'nurse')"),
+        lambda release: release.counts(["occupation = 'nurs'", "age > 30 AND occupation = 'nurs'"]),
+        lambda release: release.crosstab("gender", "salary", "occupation = 'nurs'"),
+        lambda release: release.sql(NURS, method="unbiased"),
+        lambda release: release.plain_sql(NURS),
+    ],
+)
+def test_python_warns_once_of_a_misspelt_value_at_the_line_that_has_it(
+    release: cv.Release, ask: Callable[[cv.Release], object]
+) -> None:
+    with pytest.warns(UnlistedValueWarning) as warned:
+        ask(release)
+    expected = "The release has no row with occupation = 'nurs'. Did you mean 'nurse'?"
+    assert [str(warning.message) for warning in warned] == [expected]
+    assert warned[0].filename == __file__
+
+
+def test_asking_for_missing_values_is_no_mistake(release: cv.Release) -> None:
+    # A warning would be an error here.
+    assert release.count("occupation IS NOT NULL").estimate == release.rows
+    assert release.count(occupation=None).estimate == 0
 
 
 def test_answers_as_arrow_pandas_and_polars(release: cv.Release) -> None:
