@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,15 @@ def test_the_analysts_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for block in blocks("docs/guides/asking-questions.md", "python"):
         exec(block, found)
     assert len(found["answer"]) == 80  # type: ignore[arg-type]
+
+
+def test_a_verdict_is_about_one_standard_error() -> None:
+    one, two = (100 * (2 * NormalDist().cdf(z) - 1) for z in (1, 2))
+    guide = " ".join((ROOT / "docs/guides/asking-questions.md").read_text().split())
+    assert f"less than 10% in {one:.0f} of 100 releases and by less than 20% in {two:.0f}" in guide
+    for page in ("README.md", "docs/reference/sql.md", "docs/reference/command-line.md"):
+        text = " ".join((ROOT / page).read_text().split())
+        assert re.search(rf"{two:.0f} of 100 (such answers|estimates) are within 20% of", text)
 
 
 def test_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
