@@ -78,6 +78,20 @@ def test_ways_to_ask_the_same(release: cv.Release) -> None:
     assert one == two == three.estimates[0]
 
 
+@pytest.mark.parametrize("what", ["count(*)", "sum(age)", "avg(age)"])
+@pytest.mark.parametrize("value", ["= 'nurse'", "IN ('nurse', 'lawyer', 'driver')"])
+def test_shrunk_and_unbiased_answers_have_the_same_interval(
+    release: cv.Release, what: str, value: str
+) -> None:
+    query = f"SELECT gender, {what} FROM release WHERE occupation {value} GROUP BY gender"
+    shrunk, plain = release.sql(query), release.sql(query, method="unbiased")
+    for one, other in zip(shrunk.estimates, plain.estimates, strict=True):
+        assert (one.low, one.high) == pytest.approx((other.low, other.high))
+        assert one.estimate != other.estimate
+        if what == "count(*)":
+            assert one.std_error == pytest.approx(other.std_error)
+
+
 def test_no_rows_are_exactly_no_rows(release: cv.Release) -> None:
     estimate = release.count("age > 200", occupation="nurse")
     assert (estimate.estimate, estimate.std_error, estimate.low, estimate.high) == (0, 0, 0, 0)
