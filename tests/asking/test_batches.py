@@ -211,7 +211,8 @@ def test_survey_weights() -> None:
 
 
 def test_a_value_that_nobody_publishes(release: cv.Release) -> None:
-    answer = release.sql("SELECT count(*) FROM release WHERE job = 'pope' AND sex = 1")
+    with pytest.warns(UserWarning, match="no row with job"):
+        answer = release.sql("SELECT count(*) FROM release WHERE job = 'pope' AND sex = 1")
     assert "no row with job" in answer.warnings[0]
     assert answer.estimates[0].estimate == 0
 

@@ -7,6 +7,9 @@ import pytest
 import countveil as cv
 from countveil.errors import QueryError
 
+# Values that nobody publishes are asked for on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:The release has no row with:UserWarning")
+
 WOMEN = "SELECT occupation, count(*) FROM release WHERE gender = 'F' GROUP BY occupation"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,7 @@ import pytest
 
 import countveil as cv
 from countveil.asking.result import ESTIMATE_FIELDS
+from countveil.asking.unlisted import UnlistedValueWarning
 from countveil.errors import QueryError, ReleaseError, SettingsError
 
 
@@ -76,17 +78,63 @@ def test_ways_to_ask_the_same(release: cv.Release) -> None:
     assert one == two == three.estimates[0]
 
 
+@pytest.mark.parametrize("what", ["count(*)", "sum(age)", "avg(age)"])
+@pytest.mark.parametrize("value", ["= 'nurse'", "IN ('nurse', 'lawyer', 'driver')"])
+def test_shrunk_and_unbiased_answers_have_the_same_interval(
+    release: cv.Release, what: str, value: str
+) -> None:
+    query = f"SELECT gender, {what} FROM release WHERE occupation {value} GROUP BY gender"
+    shrunk, plain = release.sql(query), release.sql(query, method="unbiased")
+    for one, other in zip(shrunk.estimates, plain.estimates, strict=True):
+        assert (one.low, one.high) == pytest.approx((other.low, other.high))
+        assert one.estimate != other.estimate
+        if what == "count(*)":
+            assert one.std_error == pytest.approx(other.std_error)
+
+
 def test_no_rows_are_exactly_no_rows(release: cv.Release) -> None:
     estimate = release.count("age > 200", occupation="nurse")
     assert (estimate.estimate, estimate.std_error, estimate.low, estimate.high) == (0, 0, 0, 0)
     assert estimate.verdict == "reliable"
 
 
+NURS = "SELECT count(*) FROM release WHERE occupation = 'nurs'"
+
+
 def test_a_value_that_is_nowhere_is_hidden_and_noted(release: cv.Release) -> None:
-    answer = release.sql("SELECT count(*) FROM release WHERE occupation = 'nurs'")
+    with pytest.warns(UnlistedValueWarning, match="Did you mean 'nurse'") as warned:
+        answer = release.sql(NURS)
     assert answer.estimates[0].estimate == 0
     assert answer.estimates[0].verdict == "hidden"
-    assert "Did you mean 'nurse'" in answer.warnings[0]
+    assert [str(warning.message) for warning in warned] == list(answer.warnings)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda release: release.count(occupation="nurs"),
+        lambda release: release.count("occupation <> 'nurs'", salary="00-10k"),
+        lambda release: release.count("age > 30 OR occupation IN ('nurs', 'nurse')"),
+        lambda release: release.counts(["occupation = 'nurs'", "age > 30 AND occupation = 'nurs'"]),
+        lambda release: release.crosstab("gender", "salary", "occupation = 'nurs'"),
+        lambda release: release.sql(NURS, method="unbiased"),
+        lambda release: release.plain_sql(NURS),
+    ],
+)
+def test_python_warns_once_of_a_misspelt_value_at_the_line_that_has_it(
+    release: cv.Release, ask: Callable[[cv.Release], object]
+) -> None:
+    with pytest.warns(UnlistedValueWarning) as warned:
+        ask(release)
+    expected = "The release has no row with occupation = 'nurs'. Did you mean 'nurse'?"
+    assert [str(warning.message) for warning in warned] == [expected]
+    assert warned[0].filename == __file__
+
+
+def test_asking_for_missing_values_is_no_mistake(release: cv.Release) -> None:
+    # A warning would be an error here.
+    assert release.count("occupation IS NOT NULL").estimate == release.rows
+    assert release.count(occupation=None).estimate == 0
 
 
 def test_answers_as_arrow_pandas_and_polars(release: cv.Release) -> None:

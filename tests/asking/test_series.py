@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 import countveil as cv
 from countveil.asking.release import Release
 from countveil.asking.series import ReleaseSeries
+from countveil.asking.unlisted import UnlistedValueWarning
 from countveil.cli.app import app
 from countveil.engines.local.changed_rows import changed_rows
 from countveil.engines.local.release_table import LocalRelease
@@ -114,6 +116,22 @@ def test_one_change_and_consecutive_ones(series: ReleaseSeries) -> None:
     assert answer.estimates[0] == series.changes(query).estimates[0]
     assert series.change(job="j001") == series.changes(query).estimates[0]
     assert series.change("sex = 1 AND job = 'j001'") == series.change("sex = 1", job="j001")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda series: series.change(job="j01"),
+        lambda series: series.count(job="j01"),
+        lambda series: series.sql("SELECT count(*) FROM release WHERE job = 'j01'"),
+        lambda series: series.changes("SELECT count(*) FROM release WHERE job = 'j01'"),
+    ],
+)
+def test_a_misspelt_value_is_warned_of(
+    series: ReleaseSeries, ask: Callable[[ReleaseSeries], object]
+) -> None:
+    with pytest.warns(UnlistedValueWarning, match="no row with job = 'j01'"):
+        ask(series)
 
 
 def test_having_order_and_limit_apply_to_changes(series: ReleaseSeries) -> None:

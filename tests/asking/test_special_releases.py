@@ -131,7 +131,8 @@ def test_wrong_questions_get_a_sentence(
 
 
 def test_a_value_that_no_row_publishes_is_noted(release: cv.Release) -> None:
-    answer = release.sql("SELECT count(*) FROM release WHERE job = 'job 11' AND grade = 1")
+    with pytest.warns(UserWarning, match="Did you mean 'job 1'"):
+        answer = release.sql("SELECT count(*) FROM release WHERE job = 'job 11' AND grade = 1")
     assert "Did you mean 'job 1'" in " ".join(answer.warnings)
     cell = answer.estimates[0]
     assert cell.verdict == "hidden"

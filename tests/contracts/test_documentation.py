@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,54 @@ def test_the_analysts_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     for block in blocks("docs/guides/asking-questions.md", "python"):
         exec(block, found)
     assert len(found["answer"]) == 80  # type: ignore[arg-type]
+
+
+def test_a_verdict_is_about_one_standard_error() -> None:
+    one, two = (100 * (2 * NormalDist().cdf(z) - 1) for z in (1, 2))
+    guide = " ".join((ROOT / "docs/guides/asking-questions.md").read_text().split())
+    assert f"less than 10% in {one:.0f} of 100 releases and by less than 20% in {two:.0f}" in guide
+    for page in ("README.md", "docs/reference/sql.md", "docs/reference/command-line.md"):
+        text = " ".join((ROOT / page).read_text().split())
+        assert re.search(rf"{two:.0f} of 100 (such answers|estimates) are within 20% of", text)
+
+
+def test_what_shrinking_gains_is_what_was_measured() -> None:
+    text = (ROOT / "benchmarks/RESULTS.md").read_text()
+    kinds = "unbiased|shrunk|shrunk / best of the others"
+    measured: dict[int, dict[str, list[list[float]]]] = {}
+    for ell, kind, cells in re.findall(
+        rf"^\| [^|]+ \| (\d+) \| ({kinds}) \|((?: [\d.]+ \|){{5}})$", text, flags=re.MULTILINE
+    ):
+        numbers = [float(cell) for cell in cells.split("|")[:5]]
+        measured.setdefault(int(ell), {}).setdefault(kind, []).append(numbers)
+    guide = (ROOT / "docs/guides/asking-questions.md").read_text()
+    lines = re.findall(r"^\| (\d+) \|((?: \d\.\d\d - \d\.\d\d \|){3})$", guide, flags=re.MULTILINE)
+    assert {int(ell) for ell, _ in lines} == set(measured) == {2, 3, 5, 8, 10}
+    for ell, cells in lines:
+        pair = measured[int(ell)]
+        ratio = np.array(pair["shrunk"]) / np.array(pair["unbiased"])
+        classes = ratio[:, :1], ratio[:, 1:2], ratio[:, 3:]
+        said = [f"{some.min():.2f} - {some.max():.2f}" for some in classes]
+        assert [cell.strip() for cell in cells.split("|")[:3]] == said
+    worst = max(np.max(pair["shrunk / best of the others"]) for pair in measured.values())
+    assert f"at most {worst:.2f} times that of the best other method" in guide
+
+
+def test_the_speed_of_answers_is_what_was_measured() -> None:
+    results = (ROOT / "benchmarks/RESULTS.md").read_text()
+    assert "the made-up census, 500,000 rows" in results
+    (one,) = re.findall(
+        r"^\| release\.count, median of 1,000 different \| ([\d.]+) ms", results, re.MULTILINE
+    )
+    batches = re.findall(r"^\| release\.counts, 5,000, .* \| ([\d.]+) s \|", results, re.MULTILINE)
+    assert len(batches) == 4
+    least, most = min(map(float, batches)), max(map(float, batches))
+    page = " ".join((ROOT / "docs/reference/sql.md").read_text().split())
+    said = f"5,000 conditions in {least:.1f} to {most:.1f} s at 500,000 rows"
+    (more,) = re.findall(r"at 4,000,000, .* was ([\d.]+) ms", results)
+    assert f"takes {float(one):.0f} ms at 500,000 rows and {more} ms at 4 million" in page
+    assert f"`counts` answers {said}" in page
+    assert f"`counts` answers {said}" in " ".join((ROOT / "README.md").read_text().split())
 
 
 def test_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

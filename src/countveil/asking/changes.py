@@ -92,7 +92,7 @@ class Changes(Release):
         # What came and what left are groups of one tally.
         tally = replace(tally, keys=(*tally.keys, ColumnReference(_CAME, NUMBER)))
         tallied = self.table.tally(tally, domains)
-        warnings = [*self._warnings(plan), *self._notes()]
+        warnings = [*self._unlisted(plan), *self._notes()]
         if not tallied.keys:
             return labelled(question, plan, self._none(question, settings), warnings)
         counted = tallied.truths, tallied.moments, tallied.lowest

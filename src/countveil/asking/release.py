@@ -21,7 +21,7 @@ from countveil.asking.crosstab import Crosstab
 from countveil.asking.result import Answer, Block, Cells
 from countveil.engines.choice import EMBEDDED, open_release
 from countveil.engines.contract import OpenedRelease, ReleaseTable
-from countveil.errors import QueryError, ReleaseError, SettingsError, nearest
+from countveil.errors import QueryError, ReleaseError, SettingsError
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.estimate import Estimate, Estimator
 from countveil.release import Manifest, PublishedColumn
@@ -234,6 +234,7 @@ class Release:
             raise SettingsError(f"There is no dialect {dialect!r}. Available: {listed}.")
         question = self._question(query, weighted)
         plan = plan_question(question, self._columns)
+        self._unlisted(plan)
         channels = self._channels(plan)
         if channels.in_batches:
             raise QueryError(
@@ -275,7 +276,7 @@ class Release:
         tallied = self.table.tally(*channels.counted(plan))
         answer = answer_question(question, plan, tallied, channels, estimator, settings.within)
         warnings = [
-            *self._warnings(plan),
+            *self._unlisted(plan),
             *estimator.warnings(),
             *class_notes(question, self.manifest),
         ]
@@ -293,7 +294,7 @@ class Release:
                 answer = self._answer(self._weighted(alone) if weighted else alone, settings)
                 batch.put(number, answer.blocks[0].estimates)
                 warnings += answer.warnings
-        warnings += [text for plan in batch.plans for text in self._warnings(plan)]
+        warnings += self._unlisted(*batch.plans)
         estimator = settings.estimator()
         channels_of = partial(self._channels, estimator=estimator)
         cells = batch.answer(self.table, channels_of, estimator, settings.within)
@@ -371,13 +372,13 @@ class Release:
         same = self._conditions.equals_unchecked(column, value)
         return bool(self.table.tally_each([as_condition(same)], (), ())[0] > 0)
 
-    def _warnings(self, plan: TallyPlan) -> list[str]:
-        """Values that the question names and no row publishes: removed by the draw, or typos."""
-        warnings = []
-        for name, domain in zip(plan.tally.sensitive, plan.domains, strict=True):
-            known = self.manifest.sensitive[name].domain
-            for value in domain[len(known) :]:
-                near = nearest(str(value), [str(v) for v in known if v is not None])
-                hint = f" {near}" if near.startswith("Did you mean") else ""
-                warnings.append(f"The release has no row with {name} = {value!r}.{hint}")
-        return warnings
+    def _unlisted(self, *plans: TallyPlan) -> Sequence[str]:
+        """Values that questions name and no row publishes; Python warns of them."""
+        known = {name: len(entry.domain) for name, entry in self.manifest.sensitive.items()}
+        pairs = (zip(plan.tally.sensitive, plan.domains, strict=True) for plan in plans)
+        if all(len(domain) == known[name] for pair in pairs for name, domain in pair):
+            return ()
+        # Loaded only where there are any.
+        from countveil.asking.unlisted import note_unlisted
+
+        return note_unlisted(plans, self.manifest.sensitive)

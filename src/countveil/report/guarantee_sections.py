@@ -39,7 +39,7 @@ _COMBINED = (
     "small counts."
 )
 _VERDICTS = (
-    "Hidden: the standard error is more than half of the count. Reliable: it is within 10%; "
+    "Hidden: the standard error is more than half of the count. Reliable: it is 10% or less; "
     "in between an answer is indicative. 'At most': how many of these rows can have the value."
 )
 

@@ -18,6 +18,9 @@ from countveil.errors import QueryError, SettingsError
 from tests.plain_sql import Ask, compare, loaded
 from tests.strategies import examples
 
+# Values that nobody publishes are asked for on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:The release has no row with:UserWarning")
+
 ROWS = 900
 HOSTILE = """it's "x" \\ -- %s; DROP TABLE release; {0} é"""
 

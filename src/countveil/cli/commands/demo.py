@@ -52,8 +52,8 @@ def command(
 ) -> None:
     """Publish a built-in census, query it, print estimates beside the truth.
 
-    Among the made-up people are five women of 70 from Iceland, all of them watchmakers. Large
-    counts come out right; the answer about the five is marked as hidden.
+    Among the made-up people are five women of 70 from Iceland, all of them watchmakers. How many
+    people have an occupation comes out right; the answer about the five is marked as hidden.
     """
     import pyarrow.parquet as pq
 

@@ -287,7 +287,7 @@ def _print(
             f"have the value."
         )
     print_paragraph(
-        f"{which} The verdict is 'reliable' (standard error within 10%) {reliable}, and 'hidden' "
+        f"{which} The verdict is 'reliable' (standard error up to 10%) {reliable}, and 'hidden' "
         f"(more than 50%) below {predicate.hidden_below():,}. 'normal' takes the error as normal; "
         f"'truly' is what that says at each line."
     )

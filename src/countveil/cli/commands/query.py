@@ -39,7 +39,12 @@ def command(
     ] = QueryOptions.channel,
     level: Annotated[float, typer.Option(help="Level of the intervals.")] = QueryOptions.level,
     within: Annotated[
-        float, typer.Option(help="Relative standard error up to which a count is reliable.")
+        float,
+        typer.Option(
+            help="Standard error, over the estimate, up to which an answer is called reliable. It "
+            "is one standard error: at 0.1, about 95 of 100 such answers are within 20% of the "
+            "truth."
+        ),
     ] = QueryOptions.within,
     weighted: Annotated[
         bool,

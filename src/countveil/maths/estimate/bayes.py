@@ -6,6 +6,7 @@ they took. Must not know: SQL. Theory: docs/theory/estimates.md, "Iterative Baye
 Groups of different values are iterated as in the paper, whose b depends on the current counts. For
 random groups, common values, noise and columns together, a and b of every value (or set of
 combinations) are known from the release, and the iteration is the EM algorithm under that channel.
+Of one column, the point at which it comes to rest is solved for; several columns are iterated.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from countveil.maths.paper import (
     Rounds,
     bayes_counts,
     counts_of_known_channel,
+    resting_counts,
+    resting_counts_of_known_channel,
 )
 
 Numbers = NDArray[np.int64]
@@ -109,6 +112,8 @@ class BayesEstimator(Estimator):
 
         def iterate(condition: int, only: Numbers) -> BayesResult:
             published = tallies.meeting(condition, 0)
+            if len(keeps) == 1:
+                return resting_counts(published, table, keeps[0], only, self._channel)
             return bayes_counts(published, table, keeps, only=only, channel=self._channel)
 
         return iterate
@@ -125,6 +130,8 @@ class BayesEstimator(Estimator):
                 # Where each cell of the columns is once columns together have one axis.
                 place = np.argsort(blocks.flat(cells).ravel())
                 published, only = blocks.flat(published), place[only]
+            if len(chances) == 1:
+                return resting_counts_of_known_channel(published, chances[0], only)
             return counts_of_known_channel(published, chances, only)
 
         return iterate
@@ -134,7 +141,7 @@ class BayesEstimator(Estimator):
         estimate = np.zeros(sets.batches[0][0].shape)
         for published, view in sets.batches:
             only = np.arange(published.shape[1])
-            result = counts_of_known_channel(published, [(view.a, view.b)], only)
+            result = resting_counts_of_known_channel(published, (view.a, view.b), only)
             self._rounds.append(result.rounds)
             estimate += result.estimate
         return _with_errors(estimate, set_counts(sets, self._level))

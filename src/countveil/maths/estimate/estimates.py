@@ -32,8 +32,8 @@ HIDDEN_ABOVE = 0.5
 class Estimate:
     """One estimated count. Errors are None where the chosen channel gives no honest ones.
 
-    `verdict` is `reliable` (relative error within the requested bound), `indicative`, or `hidden`:
-    too uncertain to be used as a number.
+    `verdict` is `reliable` (one standard error, over the estimate, is within the requested bound),
+    `indicative`, or `hidden`: too uncertain to be used as a number.
     """
 
     estimate: float | None

@@ -13,6 +13,7 @@ from countveil.maths.paper.iteration import (
     bayes_counts,
     counts_of_known_channel,
 )
+from countveil.maths.paper.limit import resting_counts, resting_counts_of_known_channel
 from countveil.maths.paper.printed import b_printed
 
 __all__ = [
@@ -22,4 +23,6 @@ __all__ = [
     "b_printed",
     "bayes_counts",
     "counts_of_known_channel",
+    "resting_counts",
+    "resting_counts_of_known_channel",
 ]
