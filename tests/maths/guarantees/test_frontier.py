@@ -31,6 +31,11 @@ def some_channel(rng: np.random.Generator, values: int, outputs: int, sharp: flo
     return channel
 
 
+def rounding(belief: float, shares: NDArray[np.float64]) -> float:
+    """Variance and bound divide by how much the belief exceeds the shares': known to some 1e-16."""
+    return 1e-6 + 1e-15 / max(belief - float(shares @ shares), 1e-15)
+
+
 @given(
     st.integers(2, 12),
     st.integers(0, 12),
@@ -45,9 +50,7 @@ def test_no_random_channel_beats_the_bound(
     channel = some_channel(np.random.default_rng(seed), values, values + more, sharp)
     shares = SHAPES[shape](values)
     here = standing(channel, shares)
-    # Both divide by how much the belief exceeds the shares', which is known to a few 1e-16.
-    rounding = 1e-6 + 1e-15 / max(here.belief - float(shares @ shares), 1e-15)
-    assert here.variance >= here.bound * (1 - rounding) - 1e-9
+    assert here.variance >= here.bound * (1 - rounding(here.belief, shares)) - 1e-9
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -115,7 +118,7 @@ def test_noise_before_groups_leaves_the_frontier(
     noise = (1 - gamma) * np.eye(values) + gamma / values
     noised = shares @ noise
     here = standing(noise @ random_channel(noised, ell), shares)
-    assert here.variance >= here.bound * (1 - 1e-6) - 1e-9
+    assert here.variance >= here.bound * (1 - rounding(here.belief, shares)) - 1e-9
     if shape == "even" and gamma < 0.9:
         assert here.distance == pytest.approx(1, abs=1e-6)
 
