@@ -31,7 +31,7 @@ from countveil.sql.query.expressions import (
     as_condition,
     reduce,
 )
-from countveil.sql.query.question import MOST_CELLS
+from countveil.sql.query.plan import MOST_CELLS
 from tests.strategies import examples
 
 JOBS = ("clerk", "cook", "nurse")

@@ -29,7 +29,7 @@ from countveil.maths.estimate import (
 )
 from countveil.maths.estimate.estimates import HIDDEN
 from countveil.release import Manifest
-from countveil.sql.query import Tally, TallyResult
+from countveil.sql.query import Tally, TallyPlan, TallyResult
 from countveil.sql.query.question import (
     Aggregate,
     Having,
@@ -40,7 +40,6 @@ from countveil.sql.query.question import (
     MeasureTest,
     Ordering,
     Question,
-    TallyPlan,
 )
 
 if TYPE_CHECKING:
