@@ -27,6 +27,7 @@ from countveil.release.values import NUMBER
 from countveil.sql.query.expressions import (
     FALSE,
     TRUE,
+    AllOf,
     AnyOf,
     Expression,
     Formula,
@@ -37,7 +38,7 @@ from countveil.sql.query.expressions import (
     as_filter,
     sensitive_tests,
 )
-from countveil.sql.query.question import Aggregate, Question
+from countveil.sql.query.question import Aggregate, Measure, Question
 from countveil.sql.query.release_columns import ReleaseColumns
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def plan_question(
 
     `only_asked`: of columns together only what is asked about, however few combinations there are.
     """
-    formulas = [question.where, *(aggregate.condition for aggregate in question.aggregates)]
+    formulas = [question.where, *(aggregate.condition for aggregate in aggregates_of(question))]
     tests = list(dict.fromkeys(test for f in formulas for test in sensitive_tests(f)))
     grouped = [key.sensitive for key in question.keys if key.sensitive is not None]
     names = tuple(dict.fromkeys([*grouped, *(test.column for test in tests), *_measured(question)]))
@@ -145,7 +146,7 @@ def plan_question(
     numbering = _Numbering()
     arguments, products = _arguments(question)
     aggregates = {}
-    for aggregate in question.aggregates:
+    for aggregate in aggregates_of(question):
         condition_of = reducer.conditions(aggregate.condition, numbering)
         values = _cell_values(aggregate.measured, names, domains, condition_of, columns, reducer)
         argument = _place(arguments, aggregate.argument)
@@ -161,6 +162,37 @@ def plan_question(
     )
     by_group = tuple(axis.grouped for axis in axes) or by_group
     return TallyPlan(tally, domains, by_group, where_of, aggregates, products)
+
+
+def aggregates_of(question: Question) -> tuple[Aggregate, ...]:
+    """All aggregates of all measures, each once."""
+    aggregates: dict[Aggregate, None] = {}
+    for measure in question.measures:
+        aggregates[measure.numerator] = None
+        if measure.denominator is not None:
+            aggregates[measure.denominator] = None
+    return tuple(aggregates)
+
+
+def is_composed(question: Question) -> bool:
+    """Whether a question needs more than one plain tally."""
+    parts = any(key.parts for key in question.keys)
+    return bool(question.sets) or parts or any(m.listing is not None for m in question.measures)
+
+
+def is_count(measure: Measure) -> bool:
+    """Whether a measure is a number of rows."""
+    numerator = measure.numerator
+    return measure.denominator is None and numerator.argument is None and not numerator.measured
+
+
+def is_share(measure: Measure) -> bool:
+    """Whether the rows of the numerator are among those of the denominator."""
+    top, bottom = measure.numerator, measure.denominator
+    if bottom is None or top.measured or bottom.measured or top.argument != bottom.argument:
+        return False
+    parts = top.condition.parts if isinstance(top.condition, AllOf) else ()
+    return top.condition == bottom.condition or bottom.condition in parts
 
 
 def _axes(
@@ -196,13 +228,13 @@ def _axes(
 
 def _measured(question: Question) -> list[str]:
     """The sensitive columns whose numbers are summed."""
-    return [a.measured for a in question.aggregates if a.measured is not None]
+    return [a.measured for a in aggregates_of(question) if a.measured is not None]
 
 
 def _arguments(question: Question) -> tuple[tuple[Expression, ...], dict[tuple[int, int], int]]:
     """What is summed: the arguments, and the products that errors of ratios need."""
     arguments = list(
-        dict.fromkeys(a.argument for a in question.aggregates if a.argument is not None)
+        dict.fromkeys(a.argument for a in aggregates_of(question) if a.argument is not None)
     )
     products = {}
     for measure in question.measures:

@@ -7,16 +7,21 @@ answer is ordered. Must not know: SQL text, engines, estimators, how it is talli
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from countveil.sql.query.expressions import AllOf, Expression, Formula
+from countveil.sql.query.expressions import Expression, Formula
 
 
 @dataclass(frozen=True, slots=True)
 class GroupKey:
-    """Something grouped by: an expression over plain columns, or a sensitive column."""
+    """Something grouped by: an expression over plain columns, or a sensitive column.
+
+    Or neither of them: `parts` then has every value with the formula of its rows.
+    """
 
     expression: Expression | None
     sensitive: str | None
+    parts: tuple[tuple[Any, Formula], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +38,24 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """What is known of the values that occur: `what` is distinct, min or max."""
+
+    what: str
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Measure:
-    """factor * numerator / denominator; without a denominator, a plain total."""
+    """factor * numerator / denominator; without a denominator, a plain total.
+
+    With a `listing`, what it says of the rows of the numerator, times the factor.
+    """
 
     numerator: Aggregate
     denominator: Aggregate | None = None
     factor: float = 1.0
-
-    @property
-    def is_count(self) -> bool:
-        """Whether it is a number of rows."""
-        return (
-            self.denominator is None
-            and self.numerator.argument is None
-            and (self.numerator.measured is None)
-        )
-
-    @property
-    def is_share(self) -> bool:
-        """Whether the rows of the numerator are among those of the denominator."""
-        top, bottom = self.numerator, self.denominator
-        if bottom is None or top.measured or bottom.measured or top.argument != bottom.argument:
-            return False
-        parts = top.condition.parts if isinstance(top.condition, AllOf) else ()
-        return top.condition == bottom.condition or bottom.condition in parts
+    listing: Listing | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +122,5 @@ class Question:
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
     offset: int = 0
-
-    @property
-    def aggregates(self) -> tuple[Aggregate, ...]:
-        """All aggregates of all measures, each once."""
-        aggregates: dict[Aggregate, None] = {}
-        for measure in self.measures:
-            aggregates[measure.numerator] = None
-            if measure.denominator is not None:
-                aggregates[measure.denominator] = None
-        return tuple(aggregates)
+    # GROUPING SETS: the numbers of the keys of each.
+    sets: tuple[tuple[int, ...], ...] = ()
