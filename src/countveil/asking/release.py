@@ -24,6 +24,7 @@ from countveil.asking.answer import (
 )
 from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
+from countveil.asking.merging import merged_channels
 from countveil.asking.result import Answer, Block, Cells
 from countveil.engines.choice import EMBEDDED, open_release
 from countveil.engines.contract import OpenedRelease, ReleaseTable
@@ -266,7 +267,7 @@ class Release:
         """Tally, estimate, answer."""
         if is_composed(question):
             return self._composed(question, settings)
-        plan = plan_question(question, self._columns)
+        plan = self._reader.plan(question)
         estimator = settings.estimator()
         channels = self._channels(plan, estimator)
         tallied = self.table.tally(*channels.counted(plan))
@@ -334,6 +335,8 @@ class Release:
             if channels.joined:
                 return channels
         views = [self._view(*pair) for pair in zip(names, domains, strict=True)]
+        if plan.tally.axes:
+            return merged_channels(plan, views, estimator)
         if estimator is None or not estimator.needs_joint_counts or len(names) < 2:
             return Channels(views)
         return Channels(views, self._published_counts(names, domains))
@@ -341,7 +344,6 @@ class Release:
     @cached_property
     def _batches(self) -> BatchedRelease:
         """The columns that were drawn in batches."""
-        # Loaded only where there are any.
         from countveil.asking.batch_channels import BatchedRelease
 
         return BatchedRelease(self.manifest, lambda: self.table, self._view)
@@ -349,7 +351,6 @@ class Release:
     @cached_property
     def _together(self) -> TogetherChannels:
         """The columns that were published together."""
-        # Loaded only where there are any.
         from countveil.asking.together import TogetherChannels
 
         return TogetherChannels(self.manifest, lambda: self.table)
@@ -370,7 +371,6 @@ class Release:
         entry = self.manifest.sensitive[name]
         common = tuple(entry.domain.index(value) for value in entry.common)
         if entry.cases is not None:
-            # Loaded only where persons have several rows.
             from countveil.maths.channel.case_view import view_of_cases
 
             return view_of_cases(

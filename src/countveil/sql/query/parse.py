@@ -22,6 +22,7 @@ from countveil.sql.query.expressions import (
     Formula,
 )
 from countveil.sql.query.functions import FUNCTIONS, SUPPORTED
+from countveil.sql.query.plan import TallyPlan, plan_question
 from countveil.sql.query.question import GroupKey, Having, Ordering, Question, SelectedItem
 from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.sql.query.scalars import ScalarReader, excerpt, refuse
@@ -66,6 +67,7 @@ class Inputs:
 
 _NOTHING = Inputs()
 _MOST_REMEMBERED = 512
+_MOST_CELLS_REMEMBERED = 4096
 
 
 def parse_question(text: str, columns: ReleaseColumns, inputs: Inputs = _NOTHING) -> Question:
@@ -82,6 +84,20 @@ class QuestionReader:
     def __init__(self, columns: ReleaseColumns, exact: Callable[[Question], Any]) -> None:
         self._columns, self._exact = columns, exact
         self._known: OrderedDict[Any, Question] = OrderedDict()
+        self._plans: OrderedDict[int, tuple[Question, TallyPlan]] = OrderedDict()
+
+    def plan(self, question: Question) -> TallyPlan:
+        """What to tally for a question; planned once for one that is remembered."""
+        known = self._plans.get(id(question))
+        if known is not None and known[0] is question:
+            return known[1]
+        plan = plan_question(question, self._columns)
+        if plan.where_of.size <= _MOST_CELLS_REMEMBERED:
+            # With the question itself, so that its id stays its own.
+            self._plans[id(question)] = question, plan
+            if len(self._plans) > _MOST_REMEMBERED:
+                self._plans.popitem(last=False)
+        return plan
 
     def question(
         self,

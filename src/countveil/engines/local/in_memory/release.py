@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -24,7 +25,7 @@ from countveil.engines.local.in_memory.masks import Masks, Truths, Words, unpack
 from countveil.engines.pivot import axis_sizes, check_size, places_in
 from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query import Tally, TallyResult
-from countveil.sql.query.expressions import ColumnReference, Expression
+from countveil.sql.query.expressions import ColumnReference, Expression, columns_named
 from countveil.tables.storage.memory import memory_limit
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class InMemoryRelease:
     def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """Count what a tally asks for, if codes decide it."""
         if tally.arguments:
-            raise NotInMemoryError
+            return self._summed(tally, domains)
         patterns = self._patterns(tally)
         masks = [rows for _, rows in patterns]
         if tally.keys:
@@ -91,6 +92,42 @@ class InMemoryRelease:
         truths = np.array([truths for truths, _ in patterns], bool)
         truths = truths.reshape(len(patterns), len(tally.conditions))
         return TallyResult(keys, truths, counts[None], np.zeros(0))
+
+    def _summed(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
+        """Sums of one plain column: its values times how many rows have each."""
+        names = set().union(*map(columns_named, tally.arguments))
+        if len(names) != 1 or tally.axes:
+            raise NotInMemoryError
+        (name,) = names
+        values = self._column(name).values
+        by_value = replace(tally, sensitive=(name, *tally.sensitive), arguments=())
+        counted = self.tally(by_value, [values, *domains])
+        counts = counted.moments[0]
+        moments, lowest = [counts.sum(axis=2)], []
+        occurs = counts.sum(axis=(0, 1, *range(3, counts.ndim))) > 0
+        for argument in tally.arguments:
+            numbers = self._numbers(name, argument)
+            # Infinite numbers times no row are not a number.
+            if not np.isfinite(numbers[occurs]).all():
+                raise NotInMemoryError
+            numbers = np.where(occurs, numbers, 0.0)
+            moments += [np.tensordot(counts, n, (2, 0)) for n in (numbers, numbers**2)]
+            lowest.append(min(0.0, float(numbers.min(initial=0.0))))
+        return TallyResult(counted.keys, counted.truths, np.stack(moments), np.array(lowest))
+
+    def _numbers(self, name: str, argument: Expression) -> Floats:
+        """What DuckDB makes of each value of a column, as a number; 0 where it is missing."""
+        statement = DuckDB({name: "v"})
+        table = self._column(name).table
+        text = f"SELECT CAST(coalesce({statement.text(argument)}, 0) AS DOUBLE) FROM {table}"
+        try:
+            relation = self._connection.sql(f"{text} ORDER BY rank", params=statement.parameters)
+            return np.array(relation.to_arrow_table().column(0).to_pylist(), np.float64)
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
+        except duckdb.Error as error:
+            # A question to the files explains it.
+            raise NotInMemoryError from error
 
     def tally_each(
         self,
