@@ -130,6 +130,9 @@ class Answer:
 
     def readable_rows(self) -> Iterator[tuple[Any, ...]]:
         """Rows for people: a hidden estimate shows no number that could be taken for an answer."""
+        if not self.blocks:
+            yield from self.groups
+            return
         estimates_of = zip(*(block.estimates for block in self.blocks), strict=True)
         for group, estimates in zip(self.groups, estimates_of, strict=True):
             cells: list[Any] = []

@@ -104,22 +104,27 @@ class _Merge:
             if self._inner.args.get(part):
                 refuse(f"{part.upper()} in a subquery that lists rows is not supported.", _HINT)
         self._replace()
+        self._outer.set("expressions", self._without_star())
         self._take_source()
         _and(self._outer, "where", self._inner.args.get("where"))
         return self._outer
 
-    def _over_counts(self) -> exp.Expr:
-        """The inner query counts; the outer one chooses, filters and orders."""
+    def _without_star(self) -> list[exp.Expr]:
+        """What is selected; * is all columns of the subquery."""
         from sqlglot import exp
 
-        if self._outer.args.get("joins"):
-            refuse("A join with a subquery that counts is not supported.", _HINT)
-        self._replace()
-        items = []
+        items: list[exp.Expr] = []
         for item in self._outer.expressions:
             all_of_them = isinstance(item.unalias(), exp.Star)
             items += self._inner.expressions if all_of_them else [item]
-        items = [item.copy() for item in items]
+        return [item.copy() for item in items]
+
+    def _over_counts(self) -> exp.Expr:
+        """The inner query counts; the outer one chooses, filters and orders."""
+        if self._outer.args.get("joins"):
+            refuse("A join with a subquery that counts is not supported.", _HINT)
+        self._replace()
+        items = self._without_star()
         limited = self._inner.args.get("limit") or self._inner.args.get("offset")
         changed = any(self._outer.args.get(part) for part in ("where", "order", "limit", "offset"))
         if limited and changed:
@@ -139,13 +144,16 @@ class _Merge:
         for part in ("limit", "offset", "having"):
             if self._inner.args.get(part):
                 refuse(f"{part.upper()} in a subquery that is summed up is not supported.")
-        for aggregate in list(self._outer.find_all(exp.AggFunc)):
+        totals = []
+        for aggregate in self._outer.find_all(exp.AggFunc):
             column = aggregate.this
             counted = self._columns.get(column.name.lower()) if _is_column(column) else None
             if not isinstance(aggregate, exp.Sum) or counted is None or not _is_total(counted):
                 refuse(f"{excerpt(aggregate)} is an aggregate of aggregates.", _OVER_COUNTS)
-            aggregate.replace(counted.copy())
+            totals.append((aggregate, counted.copy()))
         self._replace()
+        for aggregate, total in totals:
+            aggregate.replace(total)
         where = self._outer.args.get("where")
         if where is not None and where.find(exp.AggFunc):
             refuse("Counts of a subquery are filtered before they are summed.", _OVER_COUNTS)
@@ -168,6 +176,13 @@ class _Merge:
             if table and table != self._name:
                 continue
             meaning = self._columns.get(name)
+            if (
+                meaning is not None
+                and isinstance(column.parent, exp.Sum)
+                and meaning.find(exp.AggFunc)
+            ):
+                # Summed over groups: replaced together with the sum.
+                continue
             if meaning is not None:
                 _put(column, meaning)
             elif self._everything:
