@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from countveil.asking.answer import Channels, EstimationSettings, answer_question, class_notes
 from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
+from countveil.asking.models.asked import Modelled
 from countveil.asking.result import Answer, Block, Cells
 from countveil.engines.choice import EMBEDDED, open_release
 from countveil.engines.contract import OpenedRelease, ReleaseTable
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
 
-class Release:
+class Release(Modelled):
     """A published release, opened for questions: a folder, or a table in a database.
 
     `release.place` is what was opened. In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB
