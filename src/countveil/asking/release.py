@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from countveil.asking.answer import Channels, EstimationSettings, answer_question, class_notes
 from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
-from countveil.asking.models.asked import Modelled
+from countveil.asking.models.asked import MOMENTS, Modelled
 from countveil.asking.result import Answer, Block, Cells
 from countveil.display import Part, html_of, text_of
 from countveil.engines.choice import EMBEDDED, open_release
@@ -155,8 +155,10 @@ class Release(Modelled):
 
         If `weighted`, every row counts with its survey weight (`release.weight`).
         """
-        question = self._question(query, weighted)
-        return self._answer(question, EstimationSettings(method, channel, level, within))
+        settings = EstimationSettings(method, channel, level, within)
+        if MOMENTS.search(query) and (answer := self._moments(query, settings, weighted=weighted)):
+            return answer[0]
+        return self._answer(self._question(query, weighted), settings)
 
     def count(
         self,

@@ -6,24 +6,33 @@ fitted. `Release` inherits from it; what it needs is loaded when it is asked for
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from countveil.asking.answer import Channels, EstimationSettings
     from countveil.asking.batch_channels import BatchedRelease
     from countveil.asking.models.regression import Regression
     from countveil.asking.models.source import ModelSource
+    from countveil.asking.result import Answer
     from countveil.asking.together import TogetherChannels
     from countveil.engines.contract import ReleaseTable
     from countveil.maths.channel import ChannelView
+    from countveil.maths.estimate import Estimate
     from countveil.release import Manifest
-    from countveil.sql.query import ConditionReader, ReleaseColumns
+    from countveil.sql.query import ConditionReader, Question, ReleaseColumns
+
+# A query with one of these is looked at more closely.
+MOMENTS = re.compile(
+    r"\b(?:stddev|std|variance|var|median|quantile|percentile|min|max)\w*\s*\(", re.IGNORECASE
+)
 
 
 class Modelled:
-    """Regressions on a release, and weights of its rows."""
+    """Regressions on a release, weights of its rows, and quantiles."""
 
     if TYPE_CHECKING:
         manifest: Manifest
@@ -34,6 +43,11 @@ class Modelled:
         @property
         def table(self) -> ReleaseTable:
             """The rows."""
+
+        sql: Callable[..., Answer]
+        _question: Callable[[str, bool], Question]
+        _channels: Callable[..., Channels]
+        _answer: Callable[[Question, EstimationSettings], Answer]
 
         @property
         def _batches(self) -> BatchedRelease: ...
@@ -74,6 +88,34 @@ class Modelled:
         from countveil.asking.models.row_weights import weight_batches
 
         return weight_batches(self._source(), column, values)
+
+    def quantile(
+        self,
+        column: str,
+        share: float = 0.5,
+        where: str = "",
+        *,
+        level: float = 0.95,
+        weighted: bool = False,
+    ) -> Estimate:
+        """A quantile of a plain number among the rows that meet `where`, the median by default."""
+        condition = f" WHERE ({where}\n)" if where.strip() else ""
+        query = f"SELECT quantile_cont({column}, {share:.12f}) FROM release{condition}"
+        return self.sql(query, level=level, weighted=weighted).estimates[0]
+
+    def _moments(
+        self, query: str, settings: EstimationSettings, *, weighted: bool
+    ) -> tuple[Answer, ...]:
+        """The answer to a query of medians, variances and the like; nothing if it has none."""
+        from countveil.asking.models.moments import Questioner, answer_moments
+
+        asked = Questioner(
+            lambda text: self._answer(self._question(text, weighted), settings),
+            lambda text: self._question(text, weighted),
+            self._channels, self.table, self._columns, weighted,
+        )  # fmt: skip
+        answer = answer_moments(query, asked, settings)
+        return () if answer is None else (answer,)
 
     def _source(self) -> ModelSource:
         from countveil.asking.models.source import ModelSource
