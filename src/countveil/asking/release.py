@@ -25,6 +25,7 @@ from countveil.asking.answer import (
 from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
 from countveil.asking.merging import merged_channels
+from countveil.asking.models.asked import MOMENTS, Modelled
 from countveil.asking.result import Answer, Block, Cells
 from countveil.display import Part, html_of, text_of
 from countveil.engines.choice import EMBEDDED, open_release
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
 
-class Release:
+class Release(Modelled):
     """A published release, opened for questions: a folder, or a table in a database.
 
     `release.place` is what was opened. In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB
@@ -156,8 +157,11 @@ class Release:
 
             if describes(query):
                 return described(self)
-        question = self._question(query, weighted, params, tables)
-        return self._answer(question, EstimationSettings(method, channel, level, within))
+        settings = EstimationSettings(method, channel, level, within)
+        ask = partial(self._question, weighted=weighted, params=params, tables=tables)
+        if MOMENTS.search(query) and (answer := self._moments(query, ask, settings, weighted)):
+            return answer[0]
+        return self._answer(ask(query), settings)
 
     def count(
         self,
