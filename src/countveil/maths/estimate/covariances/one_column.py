@@ -56,9 +56,14 @@ def covariance_of(one: Total, two: Total, moment: int) -> Floats:
         covariance = draw.covariance(each[0], each[-1], paired=True)
         result[groups] = covariance.reshape(result[groups].shape)
     for _, weights, _ in arrays:
-        # What counts with every value alike is known exactly, and so without rounding.
-        result[:, np.all(np.ptp(weights, axis=2) == 0, axis=1)] = 0.0
+        result[:, _exact(weights)] = 0.0
     return result
+
+
+def _exact(weights: Floats) -> NDArray[np.bool_]:
+    """Which cells count with every value alike: they are known exactly, and without rounding."""
+    exact: NDArray[np.bool_] = np.all(np.ptp(weights, axis=2) == 0, axis=1)
+    return exact
 
 
 def set_likelihood(total: Total) -> Likelihood:
@@ -102,6 +107,7 @@ def _variances(total: Total, counts: Floats) -> Floats:
             variances[number][groups] = draw.variance(
                 draw.influence(counting, weights, None)
             ).reshape(variances[number][groups].shape)
+    variances[..., _exact(weights)] = 0.0
     return variances
 
 
