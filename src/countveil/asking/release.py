@@ -19,6 +19,7 @@ from countveil.asking.answer import Channels, EstimationSettings, answer_questio
 from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
 from countveil.asking.result import Answer, Block, Cells
+from countveil.display import Part, html_of, text_of
 from countveil.engines.choice import EMBEDDED, open_release
 from countveil.engines.contract import OpenedRelease, ReleaseTable
 from countveil.errors import QueryError, ReleaseError, SettingsError
@@ -127,12 +128,17 @@ class Release:
         kind = "Release" if self.manifest.files else "PlannedRelease"
         return f"{kind}({self.place!r}, {self.rows:,} rows, {ells})"
 
-    def __str__(self) -> str:
-        from countveil.display import text_table
-
+    def _parts(self) -> list[Part]:
+        """What it holds and what it promises, for people."""
         columns = [(c.name, c.type, c.role, self.ell.get(c.name)) for c in self.columns]
-        table = text_table(("column", "type", "role", "ell"), columns)
-        return "\n\n".join([f"{self!r}\n{table.rstrip()}", *self.manifest.statement])
+        return [repr(self), (("column", "type", "role", "ell"), columns), *self.manifest.statement]
+
+    def __str__(self) -> str:
+        first, table, *statement = self._parts()
+        return "\n\n".join([text_of([first, table]).rstrip(), text_of(statement, "\n\n")])
+
+    def _repr_html_(self) -> str:
+        return html_of(self._parts())
 
     def sql(
         self,
