@@ -29,7 +29,8 @@ from countveil.maths.estimate import (
 )
 from countveil.maths.estimate.estimates import HIDDEN
 from countveil.release import Manifest
-from countveil.sql.query import Tally, TallyResult
+from countveil.sql.query import Tally, TallyPlan, TallyResult
+from countveil.sql.query.plan import aggregates_of, is_count, is_share
 from countveil.sql.query.question import (
     Aggregate,
     Having,
@@ -40,7 +41,6 @@ from countveil.sql.query.question import (
     MeasureTest,
     Ordering,
     Question,
-    TallyPlan,
 )
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class MeasureEstimates:
         if measure.denominator is not None:
             estimates = self._ratio(measure, measure.denominator)
         estimates = _scaled(estimates, measure.factor)
-        plain = measure.is_count and measure.factor == 1
+        plain = is_count(measure) and measure.factor == 1
         return estimates, total.rows if plain else np.full(total.rows.shape, np.inf)
 
     def _axes(self, *aggregates: Aggregate) -> Axes:
@@ -217,8 +217,8 @@ class MeasureEstimates:
             first = tuple(slice(None) if a in axes else 0 for a in range(len(self._plan.grouped)))
             value_of = None if entry.value_of is None else entry.value_of[first]
             total = tallies.total(entry.condition_of[first], entry.argument, value_of)
-            is_count = entry.argument is None and value_of is None
-            estimates = self._estimator.total(tallies, total, is_count=is_count)
+            counts = entry.argument is None and value_of is None
+            estimates = self._estimator.total(tallies, total, is_count=counts)
             self._totals[aggregate, axes] = total, estimates
         return self._totals[aggregate, axes]
 
@@ -242,7 +242,7 @@ class MeasureEstimates:
         arguments = {top.argument, bottom.argument} - {None}
         if any(self._tallies.lowest[argument] < 0 for argument in arguments):
             return -np.inf, np.inf
-        if measure.is_share:
+        if is_share(measure):
             return 0.0, 1.0
         if top.value_of is None:
             return 0.0, np.inf
@@ -366,7 +366,7 @@ def _sortable(value: Any) -> Any:
 
 def class_notes(question: Question, manifest: Manifest) -> list[str]:
     """What a number that stands for a class leaves out."""
-    names = {aggregate.measured for aggregate in question.aggregates}
+    names = {aggregate.measured for aggregate in aggregates_of(question)}
     return [
         f"The numbers of {name!r} are those of its classes: "
         f"{'declared by the publisher' if entry.class_values else 'their midpoints'}. How the "
