@@ -17,11 +17,16 @@ Prints Markdown, as kept in RESULTS.md.
 from __future__ import annotations
 
 import argparse
+import itertools
+import tempfile
 from collections.abc import Iterator
 
+import duckdb
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+import countveil as cv
 from benchmarks.tables import Table, tables
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.estimate import ALWAYS, NEVER, Tallies, make_estimator
@@ -46,6 +51,12 @@ def main() -> None:
     parser.add_argument("--ell", type=int, nargs="*", default=[2, 5, 10])
     parser.add_argument("--table", default="", help="only tables with this in their name")
     options = parser.parse_args()
+    if options.what in ("differences", "tests"):
+        for ell in options.ell:
+            (differences if options.what == "differences" else tests)(
+                options.rows, ell, options.releases
+            )
+        return
     measure = {"sets": sets}[options.what]
     for ell in options.ell:
         for table in tables(options.rows, options.predicates, more=True):
@@ -78,6 +89,80 @@ def sets(table: Table, settings: ColumnSettings, number: int) -> None:
                 for k in range(len(SIZES))
             ]
             print(f"| {table.name} | {settings.ell} | {name} |", " | ".join(cells), "|", flush=True)
+
+
+CONDITIONS = (
+    "occupation = 'secretary'",
+    "occupation = 'driver'",
+    "occupation IN ('driver', 'cook', 'nurse', 'secretary', 'accountant')",
+    "occupation NOT IN ('driver', 'cook', 'nurse')",
+)
+GROUPS = {
+    "complementary": (("gender = 'F'", "gender = 'M'"), ("age < 40", "age >= 40")),
+    "disjoint": (("marital = 'married'", "marital = 'divorced'"), ("age < 25", "age > 60")),
+    "nested": (("age < 40", "age < 200"), ("gender = 'F' AND age < 40", "gender = 'F'")),
+}
+
+
+def differences(rows: int, ell: int, number: int) -> None:
+    """How often the intervals of comparisons hold the truth, from the public functions."""
+    census = cv.generate(rows, seed=1)
+    assert census is not None
+    truth = duckdb.connect()
+    truth.register("release", census)
+    held: dict[tuple[str, str], list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(number):
+            release = cv.publish(census, {"occupation": ell}, f"{folder}/{seed}", seed=seed)
+            for kind, pairs in GROUPS.items():
+                for pair, of in itertools.product(pairs, CONDITIONS):
+                    for measure in ("difference", "ratio", "odds ratio"):
+                        (told,) = release.compare(of, pair, measure=measure)
+                        true = _true_comparison(truth, of, pair, measure)
+                        low = -np.inf if told.low is None else told.low
+                        high = np.inf if told.high is None else told.high
+                        held.setdefault((kind, measure), []).append(low <= true <= high)
+    for (kind, measure), times in held.items():
+        print(f"| {ell} | {kind} | {measure} | {np.mean(times):.3f} | {len(times)} |", flush=True)
+
+
+def _true_comparison(
+    truth: duckdb.DuckDBPyConnection, of: str, pair: tuple[str, str], measure: str
+) -> float:
+    shares = [
+        truth.sql(f"SELECT avg(({of})::INT) FROM release WHERE {group}").fetchall()[0][0]
+        for group in pair
+    ]
+    if measure == "difference":
+        return float(shares[0] - shares[1])
+    if measure == "odds ratio":
+        shares = [share / (1 - share) for share in shares]
+    return float(shares[0] / shares[1])
+
+
+def tests(rows: int, ell: int, number: int) -> None:
+    """How often a true hypothesis is rejected at 0.05."""
+    census = cv.generate(rows, seed=1)
+    assert census is not None
+    rejected: dict[str, list[bool]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(number):
+            rng = np.random.default_rng(seed)
+            coins = {f"coin{k}": rng.integers(0, k, rows) for k in (2, 5)}
+            rare = (rng.random(rows) < 0.03).astype(np.int64)
+            shares = np.full(20, 0.05)
+            drawn = rng.choice(20, rows, p=shares)
+            table = pa.table({**coins, "rare": rare, "drawn": drawn,
+                              "occupation": census["occupation"]})  # fmt: skip
+            ells = {"occupation": ell, "drawn": ell}
+            release = cv.publish(table, ells, f"{folder}/{seed}", seed=seed, keep=["drawn"])
+            for column in (*coins, "rare"):
+                p = release.independence(column, "occupation").p_value
+                rejected.setdefault(f"occupation and {column}", []).append(p < 0.05)
+            p = release.goodness_of_fit("drawn", dict(enumerate(shares.tolist()))).p_value
+            rejected.setdefault("shares of 20 values", []).append(p < 0.05)
+    for name, times in rejected.items():
+        print(f"| {ell} | {name} | {np.mean(times):.3f} | {len(times)} |", flush=True)
 
 
 def published(

@@ -57,7 +57,7 @@ def test_simulated_errors_and_correlations_are_those_computed(groups: str, ell: 
     for published in releases(codes, ColumnSettings(ell, groups), 200):
         y = tallied(published, plain)
         view = view_of_release(y.sum(axis=0).astype(np.int64), codes.size, ell, groups)
-        covariances.append(influences(SharedDraw(view, lambda _one, _two, y=y: y[None]), view))
+        covariances.append(influences(SharedDraw(view, lambda *_, y=y: y[None]), view))
         x = y @ view.weights.T
         estimates.append([x[group, values].sum() for values in SETS for group in range(2)])
     true = np.cov(np.array(estimates).T)

@@ -167,6 +167,11 @@ class Estimator:
     def __init__(self, level: float) -> None:
         self._level = level
 
+    @property
+    def level(self) -> float:
+        """The level of intervals."""
+        return self._level
+
     def total(self, tallies: Tallies, total: Total, *, is_count: bool) -> Estimates:
         """The estimates of one aggregate: a count, or the sum of an argument."""
         if tallies.views:

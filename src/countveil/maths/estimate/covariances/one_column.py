@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 
 # Beyond so many multiplications, errors are those of rows by themselves: safe, if large.
 _MOST_WORK = 4e9
+# How many numbers are held at once, by total, kind of row and value.
+_AT_ONCE = 4e6
 
 
 def shares_a_draw(tallies: Tallies) -> bool:
@@ -58,6 +60,70 @@ def covariance_of(one: Total, two: Total, moment: int) -> Floats:
     for _, weights, _ in arrays:
         result[:, _exact(weights)] = 0.0
     return result
+
+
+Labels = NDArray[np.int64]
+
+
+def over_groups(
+    one: tuple[Total, Labels | None], two: tuple[Total, Labels | None], moment: int
+) -> Floats:
+    """Like `covariance_of`, of totals that may be summed over all groups and cells with a label."""
+    tallies = one[0].tallies
+    shape = (tallies.n_groups, one[0].condition_of.shape[0])
+    draw = SharedDraw(tallies.views[0], _of_all_groups(tallies, moment))
+    result = np.zeros(shape)
+    step = max(1, int(_AT_ONCE // max(tallies.moments[0].size, 1)))
+    places = np.arange(result.size)
+    for start in range(0, result.size, step):
+        chosen = places[start : start + step]
+        influences = [
+            draw.influence(*_placed(total, labels, chosen, shape), total.argument)
+            for total, labels in (one, two)
+        ]
+        result.flat[chosen] = draw.covariance(*influences, paired=True)
+    return result
+
+
+def cell_covariance(total: Total) -> Floats:
+    """The covariance of all cells of all groups with each other, in their order."""
+    tallies = total.tallies
+    shape = (tallies.n_groups, total.condition_of.shape[0])
+    draw = SharedDraw(tallies.views[0], _of_all_groups(tallies, 0))
+    chosen = np.arange(shape[0] * shape[1])
+    one = draw.influence(*_placed(total, None, chosen, shape), total.argument)
+    return draw.covariance(one, one)
+
+
+def _of_all_groups(tallies: Tallies, moment: int) -> Moments:
+    """Moments with the patterns of all groups as kinds of rows."""
+    by_group = moments_of(tallies, slice(None), moment)
+
+    def of(one: int | None, two: int | None) -> Floats:
+        moments = by_group(one, two)
+        return moments.reshape(1, -1, moments.shape[-1])
+
+    return of
+
+
+def _placed(
+    total: Total, labels: Labels | None, chosen: Labels, shape: tuple[int, int]
+) -> tuple[Floats, Floats]:
+    """How true values count, and what published ones weigh, by kind of row of all groups."""
+    arrays = arrays_of(total)
+    patterns, values = arrays[0].shape[1:]
+    placed = [np.zeros((chosen.size, shape[0], patterns, values)) for _ in arrays]
+    for number, place in enumerate(chosen.tolist()):
+        if labels is None:
+            group, cell = divmod(place, shape[1])
+            for array, by_cell in zip(placed, arrays, strict=True):
+                array[number, group] = by_cell[cell]
+            continue
+        same = labels == labels.flat[place]
+        for array, by_cell in zip(placed, arrays, strict=True):
+            array[number] = np.tensordot(same.astype(np.float64), by_cell, (1, 0))
+    counting, weights = (array.reshape(chosen.size, -1, values) for array in placed)
+    return counting, weights
 
 
 def _exact(weights: Floats) -> NDArray[np.bool_]:
