@@ -19,11 +19,11 @@ from countveil.asking.answer import (
     Channels,
     EstimationSettings,
     answer_question,
-    class_notes,
     labelled,
 )
 from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
+from countveil.asking.further_methods import FurtherMethods
 from countveil.asking.merging import merged_channels
 from countveil.asking.models.asked import MOMENTS, Modelled
 from countveil.asking.result import Answer, Block, Cells
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
 
-class Release(Modelled):
+class Release(FurtherMethods, Modelled):
     """A published release, opened for questions: a folder, or a table in a database.
 
     `release.place` is what was opened. In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB
@@ -224,24 +224,6 @@ class Release(Modelled):
             raise QueryError("A cross-tab needs two different columns or expressions.")
         return Crosstab(self._answer(question, EstimationSettings(method, channel, level, within)))
 
-    def plain_sql(
-        self,
-        query: str,
-        *,
-        dialect: str = "postgres",
-        table: str = "release",
-        weighted: bool = False,
-    ) -> str:
-        """SQL that answers the query in your database: unbiased estimates with standard errors.
-
-        `dialect` is postgres, sqlite or duckdb; `table` is the table with the release's rows there.
-        The text contains all weights, so the database does not need countveil.
-        """
-        from countveil.asking.portable import plain_sql
-
-        asked = self._question(query, weighted), self._columns, self._channels, self._unlisted
-        return plain_sql(*asked, dialect, table)
-
     def values(self, column: str) -> list[Any]:
         """The values of a column: those that occur, or of a sensitive one those that are listed."""
         from countveil.asking.questions.describing import values_of
@@ -288,6 +270,8 @@ class Release(Modelled):
         self, question: Question, plans: Sequence[TallyPlan], estimator: Estimator
     ) -> tuple[str, ...]:
         """What has to be said about an answer."""
+        from countveil.asking.unlisted import class_notes
+
         notes = class_notes(question, self.manifest)
         return (*self._unlisted(*plans), *estimator.warnings(), *notes)
 

@@ -37,8 +37,10 @@ class Modelled:
     if TYPE_CHECKING:
         manifest: Manifest
         _columns: ReleaseColumns
-        _conditions: ConditionReader
         _view: Callable[[str, tuple[Any, ...]], ChannelView]
+
+        @property
+        def _conditions(self) -> ConditionReader: ...
 
         @property
         def table(self) -> ReleaseTable:

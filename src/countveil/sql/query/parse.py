@@ -215,6 +215,7 @@ class _Reader:
         self._columns = columns
         self._where = where
         self._measures = MeasureReader(translator, where)
+        self._measures.key = self._grouped_key
         self._items = list(select.expressions)
         self._keys: list[GroupKey] = []
         self._sets: tuple[tuple[int, ...], ...] = ()
@@ -292,6 +293,12 @@ class _Reader:
             return GroupKey(None, None, parts_of(self._translator, node))
         expression: Expression = self._translator.expression(node)
         return GroupKey(expression, None)
+
+    def _grouped_key(self, node: exp.Expr) -> GroupKey:
+        key = self._key(self._resolved(node, "PARTITION BY"))
+        if key not in self._keys:
+            refuse(f"PARTITION BY {excerpt(node)} is not grouped by.", "")
+        return key
 
     def _group_by(self) -> list[GroupKey]:
         from sqlglot import exp
