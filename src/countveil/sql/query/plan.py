@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from countveil.errors import QueryError
 from countveil.maths.estimate.totals import ALWAYS, NEVER
 from countveil.release.values import NUMBER
-from countveil.sql.query.arithmetic import aggregates_in
 from countveil.sql.query.expressions import (
     FALSE,
     TRUE,
@@ -40,7 +39,14 @@ from countveil.sql.query.expressions import (
     as_filter,
     sensitive_tests,
 )
-from countveil.sql.query.question import Aggregate, Measure, Question
+from countveil.sql.query.question import (
+    Aggregate,
+    Arithmetic,
+    Measure,
+    Operand,
+    OverGroups,
+    Question,
+)
 from countveil.sql.query.release_columns import ReleaseColumns
 
 if TYPE_CHECKING:
@@ -169,6 +175,26 @@ def plan_question(
 def aggregates_of(question: Question) -> tuple[Aggregate, ...]:
     """All aggregates of all measures, each once."""
     return tuple(dict.fromkeys(a for m in question.measures for a in aggregates_in(m)))
+
+
+def leaves(operand: Operand) -> Iterator[Aggregate | OverGroups]:
+    """What is estimated, in the order in which it is written."""
+    if isinstance(operand, Arithmetic):
+        for part in operand.operands:
+            yield from leaves(part)
+    elif isinstance(operand, Aggregate | OverGroups):
+        yield operand
+
+
+def aggregates_in(measure: Measure) -> tuple[Aggregate, ...]:
+    """The aggregates of a measure, each once."""
+    parts: list[Aggregate] = [measure.numerator]
+    if measure.denominator is not None:
+        parts.append(measure.denominator)
+    if measure.arithmetic is not None:
+        named = leaves(measure.arithmetic)
+        parts += [leaf.aggregate if isinstance(leaf, OverGroups) else leaf for leaf in named]
+    return tuple(dict.fromkeys(parts))
 
 
 def is_composed(question: Question) -> bool:
