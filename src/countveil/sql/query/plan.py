@@ -145,7 +145,8 @@ def plan_question(
     tests = list(dict.fromkeys(test for f in formulas for test in sensitive_tests(f)))
     grouped = [key.sensitive for key in question.keys if key.sensitive is not None]
     names = tuple(dict.fromkeys([*grouped, *(test.column for test in tests), *_measured(question)]))
-    domains = tuple(_domain(name, tests, columns) for name in names)
+    missing = {name for formula in formulas for name in _asked_missing(formula)}
+    domains = tuple(_domain(name, tests, columns, missing) for name in names)
     by_group = tuple(name in grouped for name in names)
     reducer = Reducer(names, domains, tests)
     classes = reducer.classes(_measured(question))
@@ -299,9 +300,24 @@ def _cell_values(
     return np.broadcast_to(line[place], condition_of.shape)
 
 
-def _domain(name: str, tests: Sequence[SensitiveTest], columns: ReleaseColumns) -> tuple[Any, ...]:
-    """The values of the column, and those that the question names but no row publishes."""
-    asked = [
+def _asked_missing(formula: Formula) -> Iterator[str]:
+    """The sensitive columns of which rows without a value are asked for."""
+    if isinstance(formula, SensitiveTest) and formula.test == "is_null":
+        yield formula.column
+    elif isinstance(formula, AllOf | AnyOf):
+        for part in formula.parts:
+            yield from _asked_missing(part)
+
+
+def _domain(
+    name: str, tests: Sequence[SensitiveTest], columns: ReleaseColumns, missing: set[str]
+) -> tuple[Any, ...]:
+    """The values of the column, and those that the question names but no row publishes.
+
+    A missing value is one of them: the draw may have removed the few that there were.
+    """
+    asked: list[Any] = [None] if name in missing else []
+    asked += [
         value
         for test in tests
         if test.column == name and test.test in ("in", "not_in")
