@@ -77,7 +77,7 @@ class ReleaseSeries:
                 weighted=weighted,
                 params=params,
                 tables=tables,
-            )  # fmt: skip
+            )
             for release in self.releases
         ]
         return _joined(["release"], [(number,) for number in self.numbers], answers)
