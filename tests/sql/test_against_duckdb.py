@@ -270,7 +270,7 @@ def test_arranged_answers(
 def test_the_tally_is_one_statement(release: Noiseless, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the number of cells: one GROUP BY per query, once the histogram is known."""
     query = (
-        "SELECT gender, job, grade, count(*) n, avg(pay) FILTER (WHERE job = 'cook' OR age > 4) a "
+        "SELECT gender, job, grade, count(*) n, avg(pay * age) FILTER (WHERE job = 'cook' OR age > 4) a "
         "FROM release WHERE grade > 1 OR insured GROUP BY ALL"
     )
     release.sql(query)
