@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from countveil.maths.estimate import Estimate
     from countveil.maths.guarantees.guarantee import guarantee
     from countveil.publishing.advise.advise import advise
-    from countveil.publishing.advise.inspect import inspect
+    from countveil.publishing.advise.inspecting.inspect import inspect
     from countveil.publishing.ledger.ledger import Ledger
     from countveil.publishing.publish import publish
     from countveil.release.verify import verify
@@ -75,7 +75,7 @@ _MODULES = {
     "export": "countveil.asking.export",
     "generate": "countveil.synthetic",
     "guarantee": "countveil.maths.guarantees.guarantee",
-    "inspect": "countveil.publishing.advise.inspect",
+    "inspect": "countveil.publishing.advise.inspecting.inspect",
     "open": "countveil.asking.opening",
     "publish": "countveil.publishing.publish",
     "verify": "countveil.release.verify",

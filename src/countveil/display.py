@@ -17,6 +17,11 @@ from typing import Any
 # Controls, formats (bidirectional marks among them), surrogates, private use, line separators.
 _CONTROLLING = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 _LONGEST_CELL = 200
+# A notebook keeps what it shows, and nobody reads the thousandth line of it.
+MOST_ROWS = 30
+
+Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
+Part = str | Table
 
 
 def visible(text: str, most: int | None = None) -> str:
@@ -55,7 +60,7 @@ def text_table(
 ) -> str:
     """A table that fits the width (the terminal's if None); numbers are aligned right."""
     listed = [list(row) for row in rows]
-    width = width or _terminal_width()
+    width = width or terminal_width()
     right = [
         any(isinstance(row[place], int | float) for row in listed) for place in range(len(columns))
     ]
@@ -95,7 +100,10 @@ def _folded_table(
     width: int,
     widths: Sequence[int | None] | None,
 ) -> str:
-    """Cells that do not fit are folded, and characters may be wide: Rich does both."""
+    """Cells that do not fit are folded, and characters may be wide: Rich does both.
+
+    A number is never folded: half of one is another number.
+    """
     import io
 
     from rich import box
@@ -109,6 +117,7 @@ def _folded_table(
             Text(name),
             justify="right" if right[place] else "left",
             overflow="fold",
+            no_wrap=right[place],
             max_width=widths[place] if widths else None,
         )
     for line in lines[1:]:
@@ -118,7 +127,14 @@ def _folded_table(
     return "\n".join(line.rstrip() for line in sink.getvalue().splitlines()) + "\n"
 
 
-def _terminal_width() -> int:
+def table_width(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+    """How wide the table is if nothing in it is folded."""
+    lines = [columns, *rows]
+    widest = (max(len(_cell(line[place])) for line in lines) for place in range(len(columns)))
+    return sum(widest) + 3 * len(columns) - 1
+
+
+def terminal_width() -> int:
     """The columns of the terminal; without one, 80."""
     wanted = os.environ.get("COLUMNS", "")
     if wanted.isdecimal() and int(wanted) > 0:
@@ -129,14 +145,48 @@ def _terminal_width() -> int:
     return 80
 
 
-def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table for a notebook, everything escaped."""
+def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], most: int = MOST_ROWS) -> str:
+    """A table for a notebook, everything escaped, numbers to the right; the first rows of many."""
+    listed = list(rows)
+    left_out = f"<p>{remainder(len(listed), most)}</p>" if len(listed) > most else ""
     head = "".join(f"<th>{html.escape(_cell(name))}</th>" for name in columns)
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>"
-        for row in rows
+        "<tr>" + "".join(_html_cell(value) for value in row) + "</tr>" for row in listed[:most]
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return table + left_out
+
+
+def _html_cell(value: Any) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    style = ' style="text-align:right"' if number else ""
+    return f"<td{style}>{html.escape(_cell(value))}</td>"
+
+
+def remainder(total: int, most: int) -> str:
+    """How many rows are not shown."""
+    left = total - most
+    return f"… and {left:,} more row{'' if left == 1 else 's'}"
+
+
+def text_of(parts: Iterable[Part], between: str = "\n", *, width: int | None = None) -> str:
+    """Paragraphs and tables as text for a terminal."""
+    shown = (
+        visible(part) if isinstance(part, str) else text_table(*part, width=width) for part in parts
+    )
+    return between.join(shown)
+
+
+def html_of(parts: Iterable[Part]) -> str:
+    """The same for a notebook, everything escaped."""
+    shown = (
+        f"<p>{html.escape(visible(part.strip()))}</p>"
+        if isinstance(part, str)
+        else html_table(*part)
+        for part in parts
+        if not isinstance(part, str) or part.strip()
+    )
+    return "".join(shown)
 
 
 def _cell(value: Any) -> str:

@@ -28,7 +28,7 @@ from countveil.maths.channel.common import (
 from countveil.maths.estimate import unbiased_counts
 from countveil.maths.guarantees import statement
 from countveil.maths.paper import bayes_counts
-from countveil.publishing.advise.advice import accuracy_table, methods_table, protection_table
+from countveil.publishing.advise.tables import accuracy_table, methods_table, protection_table
 from countveil.tables.recipe import read_recipe
 
 ROOT = Path(__file__).parents[2]

@@ -5,10 +5,11 @@ Enters: an answer. Leaves: tables and a picture. Must not know: how it was estim
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from countveil.asking.result import Answer
 from countveil.display import html_table, text_table
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from countveil.report.bars import Picture
 
-_WIDEST = 6
+_WIDEST, _MOST_ACROSS = 6, 15
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,14 @@ class Crosstab:
         """In long form, one row per cell, as a Polars data frame (needs Polars)."""
         return self.answer.to_polars()
 
+    @overload
+    def to_csv(self, path: None = None) -> str: ...
+    @overload
+    def to_csv(self, path: str | os.PathLike[str]) -> None: ...
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """In long form, one row per cell, as CSV: the text, or a new file at `path`."""
+        return self.answer.to_csv(path)
+
     def _matrix(self) -> tuple[list[str], list[list[Any]]]:
         """Readable cells: the estimate, or that it is hidden."""
         side, top = self.answer.group_columns
@@ -83,8 +92,24 @@ class Crosstab:
             return str(self.answer)
         return text_table(*self._matrix())
 
+    def __repr__(self) -> str:
+        side, top = self.answer.group_columns
+        return (
+            f"Crosstab({side} by {top}, {len(self.row_values):,} x {len(self.column_values):,} "
+            f"cells; print() shows it)"
+        )
+
     def _repr_html_(self) -> str:
-        return html_table(*self._matrix())
+        head, rows = self._matrix()
+        if len(head) > _MOST_ACROSS:
+            left = len(head) - _MOST_ACROSS
+            head = [*head[:_MOST_ACROSS], f"… and {left:,} more"]
+            rows = [[*row[:_MOST_ACROSS], "…"] for row in rows]
+        return html_table(head, rows)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """In long form for pandas, Polars, DuckDB and others that take Arrow from each other."""
+        return self.answer.__arrow_c_stream__(requested_schema)
 
     def plot(self) -> Picture:
         """Bars with intervals, one panel per value of the second column, as a picture.
@@ -92,14 +117,4 @@ class Crosstab:
         A notebook shows it, `.save("figure.svg")` keeps it. It is drawn here: nothing is loaded
         from anywhere. A hidden cell has its interval and no bar.
         """
-        from countveil.report.bars import Bar, BarChart, bar_picture
-
-        side, top = self.answer.group_columns
-        panels: dict[str, list[Bar]] = {}
-        for (row, column), cell in zip(self.answer.groups, self.answer.estimates, strict=True):
-            name = "missing" if column is None else str(column)
-            label = "missing" if row is None else str(row)
-            panels.setdefault(name, []).append(
-                Bar(label, cell.estimate, cell.low, cell.high, cell.verdict)
-            )
-        return bar_picture(BarChart(f"Estimated counts by {side} and {top}", top, panels))
+        return self.answer.plot()

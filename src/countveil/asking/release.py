@@ -26,6 +26,7 @@ from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
 from countveil.asking.merging import merged_channels
 from countveil.asking.result import Answer, Block, Cells
+from countveil.display import Part, html_of, text_of
 from countveil.engines.choice import EMBEDDED, open_release
 from countveil.engines.contract import OpenedRelease, ReleaseTable
 from countveil.errors import QueryError, ReleaseError
@@ -40,7 +41,6 @@ from countveil.sql.query import (
     ReleaseColumns,
     Tally,
     TallyPlan,
-    plan_question,
 )
 from countveil.sql.query.expressions import AllOf, Constant, Formula, as_condition
 from countveil.sql.query.parse import QuestionReader
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from countveil.asking.batch_channels import BatchedRelease
     from countveil.asking.together import TogetherChannels
 
+Place = str | os.PathLike[str]
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
 
@@ -61,17 +62,11 @@ class Release:
     any file system that it reads.
     """
 
-    def __init__(
-        self,
-        folder: str | os.PathLike[str],
-        *,
-        engine: str = EMBEDDED,
-        master: str | None = None,
-    ) -> None:
+    def __init__(self, folder: Place, *, engine: str = EMBEDDED, master: str | None = None) -> None:
         self._open(folder, open_release(os.fspath(folder), engine, master))
 
     @classmethod
-    def planned(cls, folder: str | os.PathLike[str], manifest: Manifest) -> Release:
+    def planned(cls, folder: Place, manifest: Manifest) -> Release:
         """What a dry run would publish: it says what it would hold, and answers nothing."""
 
         def refuse() -> NoReturn:
@@ -80,13 +75,13 @@ class Release:
         return cls.over(folder, OpenedRelease(manifest, refuse))
 
     @classmethod
-    def over(cls, place: str | os.PathLike[str], opened: OpenedRelease) -> Release:
+    def over(cls, place: Place, opened: OpenedRelease) -> Release:
         """A release that is opened already, such as one in memory; `place` is what it is called."""
         release = cls.__new__(cls)
         release._open(place, opened)  # noqa: SLF001 - one of our own
         return release
 
-    def _open(self, folder: str | os.PathLike[str], opened: OpenedRelease) -> None:
+    def _open(self, folder: Place, opened: OpenedRelease) -> None:
         self.folder = Path(folder)
         self.place = os.fspath(folder)
         self._opened = opened
@@ -120,12 +115,17 @@ class Release:
         kind = "Release" if self.manifest.files else "PlannedRelease"
         return f"{kind}({self.place!r}, {self.rows:,} rows, {ells})"
 
-    def __str__(self) -> str:
-        from countveil.display import text_table
-
+    def _parts(self) -> list[Part]:
+        """What it holds and what it promises, for people."""
         columns = [(c.name, c.type, c.role, self.ell.get(c.name)) for c in self.columns]
-        table = text_table(("column", "type", "role", "ell"), columns)
-        return "\n\n".join([f"{self!r}\n{table.rstrip()}", *self.manifest.statement])
+        return [repr(self), (("column", "type", "role", "ell"), columns), *self.manifest.statement]
+
+    def __str__(self) -> str:
+        first, table, *statement = self._parts()
+        return "\n\n".join([text_of([first, table]).rstrip(), text_of(statement, "\n\n")])
+
+    def _repr_html_(self) -> str:
+        return html_of(self._parts())
 
     def sql(
         self,
@@ -267,12 +267,15 @@ class Release:
         """Tally, estimate, answer."""
         if is_composed(question):
             return self._composed(question, settings)
-        plan = self._reader.plan(question)
         estimator = settings.estimator()
-        channels = self._channels(plan, estimator)
+        plan, channels = self._planned(question, estimator)
         tallied = self.table.tally(*channels.counted(plan))
         answer = answer_question(question, plan, tallied, channels, estimator, settings.within)
         return replace(answer, warnings=self._remarks(question, [plan], estimator))
+
+    def _planned(self, question: Question, estimator: Estimator) -> tuple[TallyPlan, Channels]:
+        plan = self._reader.plan(question)
+        return plan, self._channels(plan, estimator)
 
     def _remarks(
         self, question: Question, plans: Sequence[TallyPlan], estimator: Estimator
@@ -286,12 +289,8 @@ class Release:
         from countveil.asking.questions.assembly import Assembly
 
         estimator = settings.estimator()
-
-        def channels_of(simple: Question) -> tuple[TallyPlan, Channels]:
-            plan = plan_question(simple, self._columns)
-            return plan, self._channels(plan, estimator)
-
-        rows = Assembly(channels_of, self.table, estimator, settings.within).rows(question)
+        planned = partial(self._planned, estimator=estimator)
+        rows = Assembly(planned, self.table, estimator, settings.within).rows(question)
         remarks = self._remarks(question, rows.plans, estimator)
         return labelled(question, rows.plan, (rows.keys, rows.columns), remarks)
 

@@ -1,21 +1,37 @@
 """A table of answers: group columns, then an estimate with its error and a verdict.
 
-Enters: group values and estimates. Leaves: rows, Arrow, pandas or Polars. Must not know: how
-they were estimated.
+Enters: group values and estimates. Leaves: rows, tables for people, a picture, Arrow, pandas,
+Polars or CSV. Must not know: how they were estimated.
+
+**What a hidden cell holds.** For programs (Arrow, pandas, Polars, CSV, JSON, `rows`) every number
+is there whatever its verdict, with the verdict beside it, so that cells can be added up; a number
+that nobody knows is missing (null, NaN in pandas, an empty field in CSV). For people (text, HTML,
+pictures) a hidden estimate and its error are not shown, its interval is.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.display import html_table, text_table
+from countveil.display import (
+    MOST_ROWS,
+    Table,
+    html_table,
+    readable,
+    remainder,
+    table_width,
+    terminal_width,
+    text_table,
+)
 from countveil.errors import MissingExtraError
 from countveil.maths.estimate import Estimate, Estimates, verdicts
 
@@ -24,7 +40,10 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from countveil.report.bars import Picture
+
 ESTIMATE_FIELDS = ("estimate", "std_error", "low", "high", "verdict")
+_MOST_IN_A_REPR, _WIDTH_OF_A_NOTEBOOK = 10, 120
 
 
 def _group_array(column: Sequence[Any]) -> pa.Array[Any]:
@@ -100,7 +119,7 @@ class Block:
         return [f"{self.name}_{field}" if self.name else field for field in ESTIMATE_FIELDS]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """The answer to a query: one row per group, in a fixed order."""
 
@@ -128,26 +147,52 @@ class Answer:
         for group, *numbers in zip(self.groups, *fields, strict=True):
             yield (*group, *numbers)
 
-    def readable_rows(self) -> Iterator[tuple[Any, ...]]:
-        """Rows for people: a hidden estimate shows no number that could be taken for an answer."""
-        if not self.blocks:
-            yield from self.groups
-            return
-        estimates_of = zip(*(block.estimates for block in self.blocks), strict=True)
-        for group, estimates in zip(self.groups, estimates_of, strict=True):
-            cells: list[Any] = []
-            for cell in estimates:
-                if cell.verdict == "hidden":
-                    cells += ["hidden", None, cell.low, cell.high, cell.verdict]
-                else:
-                    cells += [getattr(cell, field) for field in ESTIMATE_FIELDS]
-            yield (*group, *cells)
+    def readable(self, rows: int | None = None, width: int | None = None) -> Table:
+        """A table for people (of the first `rows`), which shows no hidden number.
+
+        Several measures are beside each other if the width (the terminal's if None) is enough, else
+        below their group.
+        """
+        groups = self.groups[:rows]
+        cells = [[_readable(cell) for cell in block.estimates[:rows]] for block in self.blocks]
+        beside = [
+            (*group, *(field for cell in measures for field in cell))
+            for group, *measures in zip(groups, *cells, strict=True)
+        ]
+        if len(self.blocks) < 2 or table_width(self.columns, beside) <= (width or terminal_width()):
+            return self.columns, beside
+        below: list[tuple[Any, ...]] = []
+        for group, *measures in zip(groups, *cells, strict=True):
+            if group:
+                below.append((", ".join(map(readable, group)), *[""] * len(ESTIMATE_FIELDS)))
+            indent = "  " if group else ""
+            names = (f"{indent}{block.name}" for block in self.blocks)
+            below += [(name, *cell) for name, cell in zip(names, measures, strict=True)]
+        return [", ".join(self.group_columns) or "measure", *ESTIMATE_FIELDS], below
 
     def __str__(self) -> str:
-        return text_table(self.columns, self.readable_rows())
+        return text_table(*self.readable())
+
+    def __repr__(self) -> str:
+        text = text_table(*self.readable(_MOST_IN_A_REPR)).strip("\n")
+        if len(self) > _MOST_IN_A_REPR:
+            text += f"\n {remainder(len(self), _MOST_IN_A_REPR)}; print() shows all"
+        return text
 
     def _repr_html_(self) -> str:
-        return html_table(self.columns, self.readable_rows())
+        columns, rows = self.readable(MOST_ROWS, _WIDTH_OF_A_NOTEBOOK)
+        more = f"<p>{remainder(len(self), MOST_ROWS)}</p>" if len(self) > MOST_ROWS else ""
+        return html_table(columns, rows, most=len(rows)) + more
+
+    def plot(self) -> Picture:
+        """Bars with intervals as a picture, a panel per measure or per value of a second column.
+
+        A notebook shows it, `.save("figure.svg")` keeps it. It is drawn here: nothing is loaded
+        from anywhere. A hidden cell has its interval and no bar.
+        """
+        from countveil.asking.pictures import answer_picture
+
+        return answer_picture(self)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Each row as a dictionary."""
@@ -164,6 +209,30 @@ class Answer:
             arrays += [pa.array(n, pa.float64(), mask=~np.isfinite(n)) for n in numbers]
             arrays.append(pa.array(block.estimates.verdicts, pa.string()))
         return pa.Table.from_arrays(arrays, names=self.columns)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """For pandas, Polars, DuckDB and others that take Arrow from each other."""
+        stream: object = self.to_arrow().__arrow_c_stream__(requested_schema)  # type: ignore[no-untyped-call]
+        return stream
+
+    @overload
+    def to_csv(self, path: None = None) -> str: ...
+    @overload
+    def to_csv(self, path: str | os.PathLike[str]) -> None: ...
+    def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
+        """As CSV: the text, or a file at `path`; a file that is there already stays as it is."""
+        import csv
+        import io
+
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([self.columns, *self.rows()])
+        if path is None:
+            return text.getvalue()
+        from countveil.report.whole_file import check_file, write_file
+
+        check_file(Path(path), "the answer", force=False, again=False)
+        write_file(Path(path), text.getvalue(), "the answer")
+        return None
 
     def to_pandas(self) -> pd.DataFrame:
         """As a pandas data frame (needs pandas)."""
@@ -183,3 +252,10 @@ class Answer:
         frame = pl.from_arrow(self.to_arrow())
         assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table never becomes a series
         return frame
+
+
+def _readable(cell: Estimate) -> tuple[Any, ...]:
+    """The fields of a cell for people: a hidden one shows no number to be taken for an answer."""
+    if cell.verdict == "hidden":
+        return ("hidden", None, cell.low, cell.high, cell.verdict)
+    return tuple(getattr(cell, field) for field in ESTIMATE_FIELDS)

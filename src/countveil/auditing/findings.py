@@ -51,6 +51,34 @@ class Finding:
     note: str = ""
     tried: str = ""
 
+    @property
+    def whose(self) -> str:
+        """The adversary, and the column if it is about one."""
+        return f"{self.adversary}: {self.column}" if self.column else self.adversary
+
+    @property
+    def measured_text(self) -> str:
+        """The figure with its interval and what it is a figure of."""
+        text = number_text(self.measured)
+        if self.low is not None and self.high is not None:
+            text += f" [{number_text(self.low)}, {number_text(self.high)}]"
+        return f"{text} {self.unit}"
+
+    @property
+    def remark(self) -> str:
+        """Method, remark and p-value."""
+        parts = [self.method, self.note, self.tried and f"sampled: {self.tried}"]
+        if self.p_value is not None:
+            parts.append(f"p = {self.p_value:.2g}")
+        return "; ".join(part for part in parts if part and part != "-")
+
+
+def number_text(value: float) -> str:
+    """A figure with as many digits as are useful."""
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    return f"{value:.4f}" if abs(value) < 10 else f"{value:,.1f}"
+
 
 def none_expected(
     adversary: str, attack: str, knows: str, method: str, count: int, unit: str, note: str

@@ -20,8 +20,9 @@ from countveil.auditing.findings import (
     KNOWN_LIMIT,
     NOT_RUN,
     Finding,
+    number_text,
 )
-from countveil.display import text_table, visible
+from countveil.display import Part, html_of, text_of
 from countveil.maths.adversary import Exposure
 from countveil.release import About
 from countveil.release.manifest import OddsBound
@@ -206,8 +207,8 @@ class Audit:
         samples: dict[str, dict[str, None]] = {}
         for f in self.findings:
             if f.verdict == NOT_RUN:
-                reason = f"{_number(f.measured)} {f.unit}, {f.note}"
-                reasons.setdefault(reason, {})[f"{_whose(f)}, {f.attack}"] = None
+                reason = f"{number_text(f.measured)} {f.unit}, {f.note}"
+                reasons.setdefault(reason, {})[f"{f.whose}, {f.attack}"] = None
             if f.tried:
                 samples.setdefault(f.tried, {})[f.adversary] = None
         without = [f"{'; '.join(names)} ({reason})" for reason, names in reasons.items()]
@@ -224,8 +225,8 @@ class Audit:
         names = ("adversary", "attack", "knows", "claimed", "measured", "verdict")
         rows = [
             (
-                _whose(f),
-                f.attack, f.knows, f.claimed, measured_text(f), f.verdict,
+                f.whose,
+                f.attack, f.knows, f.claimed, f.measured_text, f.verdict,
             )
             for f in self.findings
         ]  # fmt: skip
@@ -236,7 +237,7 @@ class Audit:
         headed: dict[str, list[tuple[str, ...]]] = {}
         for f in self.findings:
             name = f"{f.adversary} ({f.column})" if f.column else f.adversary
-            row = (f.attack, f.claimed, measured_text(f), f.verdict)
+            row = (f.attack, f.claimed, f.measured_text, f.verdict)
             headed.setdefault(f"{name}. Knows: {f.knows}.", []).append(row)
         return list(headed.items())
 
@@ -286,8 +287,8 @@ class Audit:
         )
         headed: dict[tuple[str, str], list[tuple[str, ...]]] = {}
         for f in self.findings:
-            row = (f.attack, f.claimed, measured_text(f), f.verdict, _remark(f))
-            headed.setdefault((_whose(f), f.knows), []).append(row)
+            row = (f.attack, f.claimed, f.measured_text, f.verdict, f.remark)
+            headed.setdefault((f.whose, f.knows), []).append(row)
         for (name, knows), rows in headed.items():
             title = name[:1].upper() + name[1:]
             sections.append(Section(title, [f"Knows: {knows}."], _COLUMNS, rows, marks=_MARKS))
@@ -360,38 +361,20 @@ class Audit:
             )
         return points
 
+    def _parts(self) -> list[Part]:
+        first = [*self.headline(), self.attacked(), *self.promised()]
+        return [*first, self.table(), *self.conclusions()]
+
     def __str__(self) -> str:
-        names, rows = self.table()
-        first = [visible(text) for text in (*self.headline(), self.attacked(), *self.promised())]
-        last = [visible(text) for text in self.conclusions()]
-        return "\n".join([*first, text_table(names, rows, width=150), *last])
+        return text_of(self._parts(), width=150)
+
+    def __repr__(self) -> str:
+        held = "every tested claim holds" if self.passed else "claims do NOT hold"
+        return f"Audit({self.rows:,} rows, {len(self.findings):,} findings, {held})"
+
+    def _repr_html_(self) -> str:
+        return html_of(self._parts())
 
 
 def _named(value: object) -> str:
     return "the missing value" if value is None else repr(value)
-
-
-def _whose(finding: Finding) -> str:
-    return f"{finding.adversary}: {finding.column}" if finding.column else finding.adversary
-
-
-def _remark(finding: Finding) -> str:
-    """Method, remark and p-value."""
-    parts = [finding.method, finding.note, finding.tried and f"sampled: {finding.tried}"]
-    if finding.p_value is not None:
-        parts.append(f"p = {finding.p_value:.2g}")
-    return "; ".join(part for part in parts if part and part != "-")
-
-
-def measured_text(finding: Finding) -> str:
-    """A figure with its interval and what it is a figure of."""
-    text = _number(finding.measured)
-    if finding.low is not None and finding.high is not None:
-        text += f" [{_number(finding.low)}, {_number(finding.high)}]"
-    return f"{text} {finding.unit}"
-
-
-def _number(value: float) -> str:
-    if float(value).is_integer() and abs(value) < 1e15:
-        return f"{int(value):,}"
-    return f"{value:.4f}" if abs(value) < 10 else f"{value:,.1f}"

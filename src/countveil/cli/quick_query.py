@@ -79,8 +79,8 @@ def print_answer(answer: Answer, style: Format) -> None:
     """Print an answer, and what has to be said about it."""
     for warning in answer.warnings:
         warn(f"Note: {warning}")
-    rows = answer.readable_rows() if style is Format.TABLE else answer.rows()
-    print_rows(answer.columns, rows, style)
+    columns, rows = answer.readable() if style is Format.TABLE else (answer.columns, answer.rows())
+    print_rows(columns, rows, style)
 
 
 def answered_quickly(words: Sequence[str]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from countveil.comparing.baselines.measure import ASKED_ROWS, QUANTILES, Figures, Mean
-from countveil.display import text_table, visible
+from countveil.display import Part, html_of, text_of, visible
 
 ACCURACY = "Average relative error of counts of this share of the rows:"
 PROTECTION = "What a linked row reveals, and how often small counts are off:"
@@ -188,14 +188,24 @@ class Comparison:
 
         return comparison_page(self)
 
+    def _parts(self) -> list[Part]:
+        return [
+            self.head(),
+            *(ACCURACY, self.accuracy_table(), self.basis()),
+            *(PROTECTION, self.protection_table(), self.terms()),
+            *(FRONTIER, self.frontier_table(), self.frontier_terms()),
+            *(f"- {text}" for text in self.abouts()),
+        ]
+
     def __str__(self) -> str:
-        parts = [self.head(), "", ACCURACY, text_table(*self.accuracy_table()), self.basis(), ""]
-        parts += [PROTECTION, text_table(*self.protection_table()), self.terms(), ""]
-        parts += [FRONTIER, text_table(*self.frontier_table()), self.frontier_terms(), ""]
-        return visible("\n".join([*parts, *(f"- {text}" for text in self.abouts())])) + "\n"
+        return text_of(self._parts()) + "\n"
 
     def __repr__(self) -> str:
-        return str(self)
+        methods = ", ".join(line.method for line in self.methods)
+        return visible(f"Comparison({self.head()}: {methods}; print() shows it)")
+
+    def _repr_html_(self) -> str:
+        return html_of(self._parts())
 
 
 def bin_text(low: float, high: float) -> str:

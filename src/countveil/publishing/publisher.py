@@ -37,7 +37,7 @@ from countveil.tables.progress import Progress
 
 if TYPE_CHECKING:
     from countveil.engines.local_table import LocalTable
-    from countveil.publishing.advise.linkability import Linkability
+    from countveil.publishing.advise.inspecting.linkability import Linkability
     from countveil.publishing.again.session import LedgerSession
     from countveil.publishing.again.written import Continued, NewBatch
     from countveil.publishing.publications.record import Recording
@@ -107,7 +107,7 @@ def run_publish(
         )
         linkability = None
         if k is not None:
-            from countveil.publishing.advise.linkability import linkability_of
+            from countveil.publishing.advise.inspecting.linkability import linkability_of
 
             linkability = linkability_of(cast("LocalPreparedTable", prepared), shaping, k)
         if not writing.plain:

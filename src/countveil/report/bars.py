@@ -42,11 +42,15 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """Bars by panel; `panels_of` is what the panels are the values of."""
+    """Bars by panel; `panels_of` is what the panels are the values of, if they are values.
+
+    All panels have the same scale, unless they show different things (`one_scale` is false).
+    """
 
     title: str
     panels_of: str
     panels: Mapping[str, Sequence[Bar]]
+    one_scale: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +77,10 @@ class Picture:
 
 
 def bar_picture(chart: BarChart) -> Picture:
-    """Panels side by side, as many as fit; all have the same scale."""
+    """Panels side by side, as many as fit."""
     across = max(1, min(_MOST_ACROSS, len(chart.panels)))
     width = (_WIDTH - _LABEL - _GAP * (across + 1)) / across
-    most = [number for bars in chart.panels.values() for bar in bars for number in _numbers(bar)]
-    axis = around([0.0, *most, 1.0])
+    shared = [bar for bars in chart.panels.values() for bar in bars]
     parts, top = [], float(_TITLE)
     panels = list(chart.panels.items())
     for first in range(0, len(panels), across):
@@ -86,8 +89,9 @@ def bar_picture(chart: BarChart) -> Picture:
         parts += _labels(labels, top)
         for place, (name, bars) in enumerate(line):
             left = _LABEL + _GAP + place * (width + _GAP)
+            axis = _axis(shared if chart.one_scale else bars)
             panel = _Panel(left, top, width, labels, axis)
-            parts += panel.drawn(f"{chart.panels_of}: {name}", bars)
+            parts += panel.drawn(f"{chart.panels_of}: {name}" if chart.panels_of else name, bars)
         top += _HEAD + _ROW * len(labels) + _FOOT
     height = math.ceil(top + _HEAD)
     shown = [
@@ -124,7 +128,8 @@ class _Panel:
             parts.append(_text(x, self._bottom + 18, tick_text(value), "middle", 12))
         for bar in bars:
             parts += self._bar(bar)
-        return [*parts, f'<path class="axis" d="M{self._left:.1f} {self._top}V{self._bottom}"/>']
+        zero = self._x(0.0)
+        return [*parts, f'<path class="axis" d="M{zero:.1f} {self._top}V{self._bottom}"/>']
 
     def _x(self, value: float) -> float:
         return self._left + max(0.0, min(1.0, self._axis.place(value))) * self._width
@@ -133,10 +138,10 @@ class _Panel:
         y, parts = self._y[bar.label], [f"<g><title>{_escaped(_said(bar))}</title>"]
         shade = _SHADES.get(bar.verdict or "", "soft")
         if shade != "none" and bar.estimate is not None:
-            width = self._x(bar.estimate) - self._x(0.0)
+            first, last = sorted([self._x(0.0), self._x(bar.estimate)])
             parts.append(
-                f'<rect class="dot {shade}" x="{self._x(0.0):.1f}" y="{y + 3}" '
-                f'width="{max(0.0, width):.1f}" height="{_ROW - 6}"/>'
+                f'<rect class="dot {shade}" x="{first:.1f}" y="{y + 3}" '
+                f'width="{last - first:.1f}" height="{_ROW - 6}"/>'
             )
         if bar.low is not None and bar.high is not None:
             unsure = " unsure" if shade == "none" else ""
@@ -170,8 +175,14 @@ def _legend(top: float) -> list[str]:
     return parts
 
 
+def _axis(bars: Sequence[Bar]) -> Axis:
+    """From 0 to the last interval's end; below 0 too where something is."""
+    numbers = [0.0, *(number for bar in bars for number in _numbers(bar))]
+    return around(numbers if min(numbers) < max(numbers) else [0.0, 1.0])
+
+
 def _numbers(bar: Bar) -> list[float]:
-    numbers = (bar.high, None if bar.verdict == "hidden" else bar.estimate)
+    numbers = (bar.low, bar.high, None if bar.verdict == "hidden" else bar.estimate)
     return [number for number in numbers if number is not None and math.isfinite(number)]
 
 

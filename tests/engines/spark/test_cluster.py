@@ -198,7 +198,7 @@ QUERIES = [
     "SELECT gender, occupation, count(*) FROM release GROUP BY ALL",
     "SELECT count(*) FROM release WHERE occupation = 'nurse' AND age >= 60",
     "SELECT age // 10, count(*), avg(age) AS mean FROM release WHERE gender = 'F' GROUP BY 1",
-    "SELECT sum(age) FROM release WHERE occupation IN ('nurse', 'school teacher') OR education LIKE 'B%'",
+    "SELECT sum(age) FROM release WHERE occupation IN ('nurse', 'actuary') OR education LIKE 'B%'",
     "SELECT count(*) FROM release WHERE age % 7 = 3 AND NOT (race = 'x''y\\' OR age IS NULL)",
     "SELECT count(*) FROM release WHERE round(age / 7) = 4 OR floor(-age / 3) = -9 OR ceil(age)=2",
     "SELECT count(*) FROM release WHERE substr(gender, 1, 1) || right(gender, 1) = 'FF'",

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import countveil as cv
-from countveil.publishing.advise.linkability import Linkability, find_linkability
+from countveil.publishing.advise.inspecting.linkability import Linkability, find_linkability
 from countveil.publishing.prepare import open_table, recode
 from countveil.tables import table_options
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import countveil as cv
 from countveil.errors import SettingsError
-from countveil.publishing.advise.advice import Advice, ColumnAdvice, methods_table
+from countveil.publishing.advise.advice import Advice, ColumnAdvice
 from countveil.publishing.advise.choice import WASTE, about_waste, choose, per_method
 from countveil.publishing.advise.methods import (
     METHODS,
@@ -28,6 +28,7 @@ from countveil.publishing.advise.methods import (
     usual_method,
 )
 from countveil.publishing.advise.recommend import Goal, Recommendation
+from countveil.publishing.advise.tables import methods_table
 from tests.robustness.conftest import Quick, quick  # noqa: F401 - a fixture
 from tests.robustness.tools import assert_refused
 from tests.strategies import examples

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from countveil.publishing.advise.inspection import little_histogram
+from countveil.publishing.advise.inspecting.inspection import little_histogram
 from countveil.publishing.safety import (
     Facts,
     looks_missing,

@@ -167,7 +167,7 @@ def command(
 
 
 def _print_column(column: ColumnAdvice) -> None:
-    from countveil.publishing.advise.advice import (
+    from countveil.publishing.advise.tables import (
         METHODS_HEAD,
         accuracy_table,
         basis_sentence,
@@ -215,7 +215,7 @@ def _print_pair(pair: PairAdvice) -> None:
 
 
 def _print_question(question: QuestionAdvice) -> None:
-    from countveil.publishing.advise.advice import (
+    from countveil.publishing.advise.tables import (
         MOST_SHOWN,
         question_sentence,
         question_table,

@@ -48,7 +48,7 @@ def command(
 
     Example: countveil inspect census.csv -s occupation
     """
-    from countveil.publishing.advise.inspect import run_inspect
+    from countveil.publishing.advise.inspecting.inspect import run_inspect
 
     with progress_shown() as progress:
         progress("looking", 0, 0)

@@ -21,7 +21,7 @@ from countveil.cli.output import command_name, print_paragraph, progress_shown
 from countveil.display import visible
 
 if TYPE_CHECKING:
-    from countveil.publishing.advise.inspection import Inspection
+    from countveil.publishing.advise.inspecting.inspection import Inspection
 
 app = typer.Typer(
     help="The choices of a publication in a file: written once, used by every command.",
@@ -57,7 +57,7 @@ def command(
     Example: countveil recipe new census.csv --to census.toml
     """
     from countveil.cli.options.recipe import about_recipes, chosen_options, text_of
-    from countveil.publishing.advise.inspect import run_inspect
+    from countveil.publishing.advise.inspecting.inspect import run_inspect
     from countveil.report.whole_file import check_file, write_file
     from countveil.tables import input_files
 

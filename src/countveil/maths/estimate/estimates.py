@@ -22,13 +22,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.display import readable
+
 Floats = NDArray[np.float64]
 
 RELIABLE, INDICATIVE, HIDDEN = "reliable", "indicative", "hidden"
 HIDDEN_ABOVE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Estimate:
     """One estimated count. Errors are None where the chosen channel gives no honest ones.
 
@@ -41,6 +43,22 @@ class Estimate:
     low: float | None
     high: float | None
     verdict: str | None
+
+    def __repr__(self) -> str:
+        return f"Estimate({self})"
+
+    def __str__(self) -> str:
+        """For people: a hidden one shows its interval alone."""
+        known = self.estimate is not None and self.verdict != HIDDEN
+        error = "" if self.std_error is None else f" ± {readable(self.std_error)}"
+        parts = [f"{readable(self.estimate)}{error}" if known else HIDDEN]
+        if self.low is not None or self.high is not None:
+            parts.append(f"{readable(self.low)} to {readable(self.high)}")
+        return ", ".join([*parts, *([self.verdict] if known and self.verdict else [])])
+
+    def _repr_html_(self) -> str:
+        # Numbers and words of our own: nothing in them has to be escaped.
+        return f"<p>{self}</p>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
-"""Advice as a value, and for people: small tables and some sentences per column, and a command.
+"""Advice as a value, and the command that follows from it.
 
-Enters: figures of every method and ell, a recommendation, notes. Leaves: an `Advice`, and text.
-Must not know: how the figures were made. Names of values come from data and are made harmless.
+Enters: figures of every method and ell, a recommendation, notes. Leaves: an `Advice`. Must not
+know: how the figures were made.
 """
 
 from __future__ import annotations
@@ -11,29 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from countveil.display import text_table, visible
-from countveil.errors import option
+from countveil.display import Part, html_of, text_of, visible
 from countveil.maths.guarantees.odds import OddsCost
-from countveil.publishing.advise.figures import EllFigures, share_text
+from countveil.publishing.advise.figures import EllFigures
 from countveil.publishing.advise.methods import (
     BOUNDED,
     COMMON,
-    IN_WORDS,
     METHODS,
     RANDOM,
     MethodFigures,
     groups_of,
 )
-from countveil.publishing.advise.pairs.advice import pair_head, pair_sentences, pair_table
 from countveil.publishing.advise.pairs.compare import TOGETHER, PairAdvice
 from countveil.publishing.advise.recommend import Recommendation
+from countveil.publishing.advise.tables import advice_parts, pair_parts, question_parts
 
 if TYPE_CHECKING:
     from countveil.publishing.advise.questions import QuestionAdvice
-
-# What was not meant as a question may be a whole file.
-MOST_SHOWN = 400
-METHODS_HEAD = "The methods that are possible, side by side"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,18 +161,25 @@ class Advice:
 
         return advice_page(self, publish or self.publish_call())
 
-    def __str__(self) -> str:
-        asked = [question_text(question) for question in self.questions]
+    def _parts(self) -> list[Part]:
         call = self.publish_call()
-        publish = [f"To publish so, with the other options given here:\n{visible(call)}\n"] * bool(
-            call
-        )
-        columns = [advice_text(column) for column in self.columns.values()]
-        pairs = [pair_text(pair) for pair in self.pairs]
-        return "\n".join([*columns, *pairs, *asked, *publish])
+        publish = f"To publish so, with the other options given here:\n{call}\n"
+        return [
+            *(part for column in self.columns.values() for part in advice_parts(column)),
+            *(part for pair in self.pairs for part in pair_parts(pair)),
+            *(part for question in self.questions for part in question_parts(question)),
+            *([publish] if call else []),
+        ]
+
+    def __str__(self) -> str:
+        return text_of(self._parts())
 
     def __repr__(self) -> str:
-        return str(self)
+        ells = (f"{name}: ell {c.recommendation.ell or '-'}" for name, c in self.columns.items())
+        return visible(f"Advice({', '.join(ells)}; print() shows it)")
+
+    def _repr_html_(self) -> str:
+        return html_of(self._parts())
 
 
 def _alike(columns: Sequence[ColumnAdvice]) -> dict[str, Recommendation]:
@@ -202,199 +203,3 @@ def _groups_and_common(taken: Mapping[str, Recommendation], *, alone: bool) -> d
         return {"common": "auto"}
     common = [name for name, each in taken.items() if groups_of(each.method) == COMMON]
     return {"common": dict.fromkeys(common, "auto")}
-
-
-def pair_text(advice: PairAdvice) -> str:
-    """Everything about two columns."""
-    table = text_table(*pair_table(advice))
-    said = "".join(f"{visible(sentence)}\n" for sentence in pair_sentences(advice))
-    return f"{visible(pair_head(advice))}\n{table}{said}"
-
-
-def question_table(advice: QuestionAdvice) -> tuple[list[str], list[list[Any]]]:
-    """What each ell does to one question."""
-    names = ["ell", "error", "interval holds the truth", "reliable", "indicative", "hidden"]
-
-    def share(number: float | None) -> str | None:
-        return None if number is None else f"{number:.1%}"
-
-    rows: list[list[Any]] = [
-        [line.ell, share(line.error), share(line.coverage)]
-        + [f"{number:.1f}" for number in (line.reliable, line.indicative, line.hidden)]
-        for line in advice.figures
-    ]
-    return names, rows
-
-
-def question_sentence(advice: QuestionAdvice) -> str:
-    """What the table says, or why there is none."""
-    if advice.refused is not None:
-        return f"Refused: {advice.refused}"
-    answers = f"{advice.answers:,} answer{'' if advice.answers == 1 else 's'}"
-    return (
-        f"{answers}, in trial releases. error: mean relative error; then how often the 95% "
-        f"interval holds the truth, and how many answers have which verdict. {advice.reason}"
-    )
-
-
-def question_text(advice: QuestionAdvice) -> str:
-    """Everything about one question."""
-    table = text_table(*question_table(advice)) if advice.figures else ""
-    return f"{visible(advice.question, MOST_SHOWN)}\n{table}{visible(question_sentence(advice))}\n"
-
-
-def accuracy_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
-    """Expected relative errors by the size of the count, and what is hidden."""
-    shares = list(advice.lines[0].errors) if advice.lines else []
-    names = ["ell", *(share_text(share) for share in shares), "hidden up to", "condition"]
-    rows: list[list[Any]] = [
-        [
-            line.ell,
-            *(None if error is None else f"{error:.1%}" for error in line.errors.values()),
-            line.hidden_up_to,
-            None if line.condition is None else f"{line.condition:,.1f}",
-        ]
-        for line in advice.lines
-    ]
-    return names, rows
-
-
-def protection_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
-    """How much a single published row changes the odds of its value, and what stays possible."""
-    names = ["ell", "rarest", "median", "most frequent", "candidates"]
-    rows: list[list[Any]] = [
-        [
-            line.ell,
-            *(
-                f"{odds:,.0f}" if odds >= 10 else f"{odds:.1f}"
-                for odds in (line.odds_rarest, line.odds_median, line.odds_most_frequent)
-            ),
-            None if line.candidates is None else f"{line.candidates:.1f}",
-        ]
-        for line in advice.lines
-    ]
-    return names, rows
-
-
-def methods_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
-    """What each method costs and gives away, at some ells and at those that each would take."""
-    share = advice.wished_share
-    error_name = "error" if share is None else f"error at {share_text(share)}"
-    names = ["ell", "groups", error_name, "published", "at most", "mean belief", "over bound"]
-    names += ["gamma", "epsilon"] if advice.costs else []
-    ells = {line.ell for line in advice.methods if line.method in (COMMON, RANDOM)}
-    ells |= {each.ell for each in advice.choices.values() if each.ell is not None}
-
-    def percent(number: float | None) -> str | None:
-        return None if number is None else f"{number:.1%}"
-
-    rows: list[list[Any]] = [
-        [
-            line.ell,
-            line.method.replace(" after ", "+"),
-            percent(None if share is None else line.errors.get(share)),
-            percent(line.published_belief),
-            percent(line.largest_belief),
-            percent(line.mean_belief),
-            None if line.distance is None else f"{line.distance:,.2f}",
-            *(
-                [None if n is None else f"{n:.3g}" for n in (line.gamma, line.epsilon)]
-                if advice.costs
-                else []
-            ),
-        ]
-        for line in advice.methods
-        if line.ell in ells
-    ]
-    return names, rows
-
-
-def methods_sentence(advice: ColumnAdvice) -> str:
-    """What the columns of the table of methods mean."""
-    noise = (
-        f" +noise: the same after noise that bounds the odds by K = {advice.odds:g}, with its "
-        f"gamma and epsilon."
-        if advice.odds is not None
-        else ""
-    )
-    return (
-        f"groups: mixed (different values), common (mixed, but frequent values may repeat: "
-        f"{option('common', 'auto')}), random (any rows: {option('groups', 'random')}). published: "
-        f"how likely a published value is the true one, on average; at most: for the value where "
-        f"it is highest. mean belief: in the true value, by someone who knows the shares of the "
-        f"table and links a row. over bound: the variance of unbiased counts, over the least that "
-        f"any method could have at this mean belief (- where it is not known).{noise}"
-    )
-
-
-def costs_table(advice: ColumnAdvice) -> tuple[list[str], list[list[Any]]]:
-    """What several bounds on the odds cost, with the recommended groups and ell."""
-    names = ["K", "gamma", "epsilon", "errors times"]
-    rows: list[list[Any]] = [
-        [f"{c.odds:,g}", f"{c.gamma:.3g}", f"{c.epsilon:.3g}", f"{c.error_times:,.2f}"]
-        for c in advice.costs
-    ]
-    return names, rows
-
-
-def costs_sentence(advice: ColumnAdvice) -> str:
-    """What the table of bounds means."""
-    ell = advice.recommendation.ell
-    return (
-        f"A bound on the odds, {option('odds', 'K')}: noise over the declared values before the "
-        f"groups. gamma: how many rows take a value at random; epsilon: of local differential "
-        f"privacy of the whole release in one row's value; errors times: by how much errors of "
-        f"counts grow, about, with ell = {ell}. What is promised holds if the declared values, K "
-        f"and ell are fixed without looking at the table, so choose them on an older table, or on "
-        f"none. Fewer declared values cost less: merge rare ones."
-    )
-
-
-def basis_sentence(advice: ColumnAdvice) -> str:
-    """How many predicates the figures are based on."""
-    if not advice.lines:
-        return ""
-    numbers = advice.lines[0].predicates
-    about = f" about {', '.join(advice.asked_about)}" if advice.asked_about else ""
-    by_share = ", ".join(f"{share_text(share)}: {number:,}" for share, number in numbers.items())
-    sampled = (
-        f" They were taken from {advice.sampled_rows:,} of the {advice.rows:,} rows."
-        if 0 < advice.sampled_rows < advice.rows
-        else ""
-    )
-    return (
-        f"Errors are means over counts of about that share of the table, estimated by the default "
-        f"method from trial releases; they are based on this many predicates{about}: {by_share} "
-        f"(- where the table has too few counts of that size).{sampled} 'hidden up to': the "
-        f"largest count, of those that combine columns, whose answer is off by more than 30% in "
-        f"half of the cases or more."
-    )
-
-
-def recommended(advice: ColumnAdvice) -> str:
-    """The method, its ell, and the reasons."""
-    chosen = advice.recommendation
-    if chosen.ell is None or not chosen.why:
-        return chosen.reason
-    written = IN_WORDS[chosen.method].replace("common values", "mixed groups with common values")
-    return f"{written}, ell = {chosen.ell}. {chosen.reason} {chosen.why}"
-
-
-def advice_text(advice: ColumnAdvice) -> str:
-    """Everything about one column."""
-    parts = [f"{advice.column}: {advice.rows:,} {advice.unit}\n"]
-    if advice.lines:
-        parts.append("Expected relative error of counts of this share of the table")
-        parts.append(text_table(*accuracy_table(advice)))
-        parts.append(f"{basis_sentence(advice)}\n")
-        parts.append("Seeing a value in a row multiplies the odds that it is true by")
-        parts.append(text_table(*protection_table(advice)))
-    if advice.methods:
-        parts.append(METHODS_HEAD)
-        parts.append(text_table(*methods_table(advice)))
-        parts.append(f"{methods_sentence(advice)}\n")
-    if advice.costs:
-        parts.append(text_table(*costs_table(advice)))
-        parts.append(f"{costs_sentence(advice)}\n")
-    sentences = [f"Recommendation: {recommended(advice)}", advice.larger, *advice.notes]
-    return "\n".join(parts) + "".join(f"{visible(sentence)}\n" for sentence in sentences)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 
-from countveil.publishing.advise.advice import (
+from countveil.publishing.advise.advice import Advice, ColumnAdvice
+from countveil.publishing.advise.methods import ASKED_ROWS, BOUNDED, IN_WORDS, METHODS
+from countveil.publishing.advise.pairs.advice import pair_head, pair_sentences, pair_table
+from countveil.publishing.advise.pairs.compare import WAYS, PairAdvice
+from countveil.publishing.advise.tables import (
     METHODS_HEAD,
-    Advice,
-    ColumnAdvice,
     accuracy_table,
     basis_sentence,
     costs_sentence,
@@ -23,9 +25,6 @@ from countveil.publishing.advise.advice import (
     question_table,
     recommended,
 )
-from countveil.publishing.advise.methods import ASKED_ROWS, BOUNDED, IN_WORDS, METHODS
-from countveil.publishing.advise.pairs.advice import pair_head, pair_sentences, pair_table
-from countveil.publishing.advise.pairs.compare import WAYS, PairAdvice
 from countveil.report import Chart, Section, page
 from countveil.report.frontier_figure import Bound, Placed, frontier_chart
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.display import text_table
-from countveil.publishing.advise.linkability import Linkability
+from countveil.display import html_of, text_of, visible
+from countveil.publishing.advise.inspecting.linkability import Linkability
 from countveil.publishing.advise.pairs.association import PairFigures, as_plain, sentences_about
 from countveil.publishing.safety import (
     Fineness,
@@ -178,11 +178,17 @@ class Inspection:
         }
 
     def __str__(self) -> str:
-        names, rows = self.table()
-        return text_table(names, rows) + "".join(f"{text}\n" for text in self.sentences())
+        return text_of([self.table(), *self.sentences()]) + "\n"
 
     def __repr__(self) -> str:
-        return str(self)
+        sensitive = ", ".join(self.sensitive) or "none"
+        return visible(
+            f"Inspection({self.rows:,} rows, {len(self.columns):,} columns; sensitive: {sensitive}"
+            f"; print() shows it)"
+        )
+
+    def _repr_html_(self) -> str:
+        return html_of([self.table(), *self.sentences()])
 
     def table(self) -> tuple[list[str], list[list[Any]]]:
         """The columns as a table for people."""

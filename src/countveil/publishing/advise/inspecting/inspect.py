@@ -21,20 +21,20 @@ from numpy.typing import NDArray
 from countveil.engines.local_table import LocalTable
 from countveil.errors import InputError
 from countveil.maths.groups import largest_ell
-from countveil.publishing.advise.hints import (
+from countveil.publishing.advise.inspecting.hints import (
     SUGGESTED_BINS,
     about_odd_cells,
     about_persons,
     about_weight,
     hints,
 )
-from countveil.publishing.advise.inspection import (
+from countveil.publishing.advise.inspecting.inspection import (
     USUAL_ELL,
     InspectedColumn,
     Inspection,
     little_histogram,
 )
-from countveil.publishing.advise.linkability import find_linkability
+from countveil.publishing.advise.inspecting.linkability import find_linkability
 from countveil.publishing.advise.methods import settings_of, usual_method
 from countveil.publishing.advise.pairs.association import PairFigures, pairs_in
 from countveil.publishing.persons import counts_of_persons

@@ -14,7 +14,7 @@ from countveil.engines.local_table import LocalTable
 from countveil.errors import InputError, UnsafeError, option
 from countveil.maths.groups import what_helps
 from countveil.maths.groups.feasible import other_ways
-from countveil.publishing.advise.inspection import InspectedColumn
+from countveil.publishing.advise.inspecting.inspection import InspectedColumn
 from countveil.publishing.persons import check_persons
 from countveil.publishing.prepare import MOST_NUMBERS
 from countveil.publishing.safety.patterns import find_odd_cells, mostly_alike
