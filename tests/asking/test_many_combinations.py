@@ -14,7 +14,7 @@ import pytest
 import countveil as cv
 from countveil.engines.local import release_table
 from countveil.errors import QueryError
-from countveil.sql.query import question
+from countveil.sql.query import plan
 
 # Values that nobody publishes are asked for on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:The release has no row with:UserWarning")
@@ -49,7 +49,7 @@ def few_cells(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """From now on 27,000 combinations are too many."""
 
     def limit() -> None:
-        monkeypatch.setattr(question, "MOST_CELLS", 1_000)
+        monkeypatch.setattr(plan, "MOST_CELLS", 1_000)
 
     return limit
 
@@ -156,8 +156,8 @@ def test_many_counts_in_memory_are_those_of_the_files(
 def test_what_is_still_too_much_is_refused(
     release: cv.Release, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(question, "MOST_CELLS", 20)
-    monkeypatch.setattr(question, "MOST_OCCURRING", 50)
+    monkeypatch.setattr(plan, "MOST_CELLS", 20)
+    monkeypatch.setattr(plan, "MOST_OCCURRING", 50)
     with pytest.raises(QueryError, match=r"30 \(a\) x 30 \(b\) x 30 \(c\).*of which .* at most 50"):
         release.sql("SELECT a, b, c, count(*) FROM release GROUP BY ALL")
     with pytest.raises(QueryError, match="at most 20 are evaluated"):

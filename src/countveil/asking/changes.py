@@ -38,6 +38,7 @@ from countveil.release.batches import Batch, BatchedColumns
 from countveil.release.values import NUMBER
 from countveil.sql.query import Question, TallyResult, plan_question
 from countveil.sql.query.expressions import AllOf, ColumnReference
+from countveil.sql.query.plan import is_composed
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -79,7 +80,12 @@ class Changes(Release):
         return self._changed(self._weighted(question) if weighted else question, settings)
 
     def _changed(self, question: Question, settings: EstimationSettings) -> Answer:
-        if any(measure.denominator is not None for measure in question.measures):
+        if is_composed(question):
+            raise QueryError(
+                "Changes are not estimated for groups by an expression of a sensitive column, for "
+                "grouping sets, count(DISTINCT x), min and max. Ask for them in each release."
+            )
+        if any(m.denominator is not None or m.arithmetic for m in question.measures):
             raise QueryError(
                 "The change of an average or a share is not estimated: rows that stayed matter for "
                 "it too. Ask for the changes of counts and sums, or for the average in each "

@@ -15,29 +15,38 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from countveil.asking.answer import Channels, EstimationSettings, answer_question, class_notes
+from countveil.asking.answer import (
+    Channels,
+    EstimationSettings,
+    answer_question,
+    labelled,
+)
 from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
+from countveil.asking.further_methods import FurtherMethods
+from countveil.asking.merging import merged_channels
 from countveil.asking.models.asked import MOMENTS, Modelled
 from countveil.asking.result import Answer, Block, Cells
 from countveil.display import Part, html_of, text_of
 from countveil.engines.choice import EMBEDDED, open_release
 from countveil.engines.contract import OpenedRelease, ReleaseTable
-from countveil.errors import QueryError, ReleaseError, SettingsError
+from countveil.errors import QueryError, ReleaseError
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.estimate import Estimate, Estimator
 from countveil.release import Manifest, PublishedColumn
 from countveil.release.values import BOOLEAN
+from countveil.sql.domain_values import evaluate
 from countveil.sql.query import (
     ConditionReader,
     Question,
     ReleaseColumns,
     Tally,
     TallyPlan,
-    parse_question,
     plan_question,
 )
 from countveil.sql.query.expressions import AllOf, Constant, Formula, as_condition
+from countveil.sql.query.parse import QuestionReader
+from countveil.sql.query.plan import is_composed
 
 if TYPE_CHECKING:
     from countveil.asking.batch_channels import BatchedRelease
@@ -46,7 +55,7 @@ if TYPE_CHECKING:
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
 
-class Release(Modelled):
+class Release(FurtherMethods, Modelled):
     """A published release, opened for questions: a folder, or a table in a database.
 
     `release.place` is what was opened. In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB
@@ -84,25 +93,9 @@ class Release(Modelled):
         self.place = os.fspath(folder)
         self._opened = opened
         self.manifest = opened.manifest
-        domains = {name: entry.domain for name, entry in self.manifest.sensitive.items()}
-        classes = {
-            name: entry.classes
-            for name, entry in self.manifest.sensitive.items()
-            if entry.classes is not None
-        }
-        values = {
-            name: entry.class_values
-            for name, entry in self.manifest.sensitive.items()
-            if entry.class_values is not None
-        }
-        self._columns = ReleaseColumns(
-            self.manifest.columns, domains, classes, values=values,
-            preparation=self.manifest.preparation, occurs=self._occurs,
-            together=self.manifest.together,
-            occurring=self._occurring if self.manifest.together else None,
-        )  # fmt: skip
-        self._conditions = ConditionReader(self._columns)
+        self._columns = ReleaseColumns.of(self.manifest, self._occurs, self._occurring, evaluate)
         self._views: dict[tuple[Any, ...], ChannelView] = {}
+        self._reader = QuestionReader(self._columns, self._exactly)
 
     @property
     def rows(self) -> int:
@@ -150,15 +143,25 @@ class Release(Modelled):
         level: float = DEFAULT_LEVEL,
         within: float = DEFAULT_WITHIN,
         weighted: bool = False,
+        params: Sequence[Any] | Mapping[str, Any] = (),
+        tables: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Answer a query of counts, sums, averages and shares. docs/reference/sql.md says which.
 
-        If `weighted`, every row counts with its survey weight (`release.weight`).
+        If `weighted`, every row counts with its survey weight (`release.weight`). `params` has the
+        values of `?` (a list) or `$name` (a dictionary). `tables` are small lookup tables that the
+        query may join, by name: dictionaries of columns, data frames, Arrow tables or CSV files.
         """
+        if query.lstrip()[:4].lower() in ("desc", "show"):
+            from countveil.asking.questions.describing import described, describes
+
+            if describes(query):
+                return described(self)
         settings = EstimationSettings(method, channel, level, within)
-        if MOMENTS.search(query) and (answer := self._moments(query, settings, weighted=weighted)):
+        ask = partial(self._question, weighted=weighted, params=params, tables=tables)
+        if MOMENTS.search(query) and (answer := self._moments(query, ask, settings, weighted)):
             return answer[0]
-        return self._answer(self._question(query, weighted), settings)
+        return self._answer(ask(query), settings)
 
     def count(
         self,
@@ -221,75 +224,70 @@ class Release(Modelled):
             raise QueryError("A cross-tab needs two different columns or expressions.")
         return Crosstab(self._answer(question, EstimationSettings(method, channel, level, within)))
 
-    def plain_sql(
+    def values(self, column: str) -> list[Any]:
+        """The values of a column: those that occur, or of a sensitive one those that are listed."""
+        from countveil.asking.questions.describing import values_of
+
+        return values_of(self, self._columns.find(column))
+
+    def _question(
         self,
         query: str,
-        *,
-        dialect: str = "postgres",
-        table: str = "release",
-        weighted: bool = False,
-    ) -> str:
-        """SQL that answers the query in your database: unbiased estimates with standard errors.
+        weighted: bool,
+        params: Sequence[Any] | Mapping[str, Any] = (),
+        tables: Mapping[str, Any] | None = None,
+    ) -> Question:
+        if tables:
+            from countveil.asking.questions.inputs import lookup_tables
 
-        `dialect` is postgres, sqlite or duckdb; `table` is the table with the release's rows there.
-        The text contains all weights, so the database does not need countveil.
-        """
-        from countveil.asking.portable import portable_sql
-        from countveil.sql.dialects import DIALECTS, dialect_for
-        from countveil.sql.dialects.literals import table_text
-
-        if dialect not in DIALECTS:
-            listed = ", ".join(DIALECTS)
-            raise SettingsError(f"There is no dialect {dialect!r}. Available: {listed}.")
-        question = self._question(query, weighted)
-        plan = plan_question(question, self._columns)
-        self._unlisted(plan)
-        channels = self._channels(plan)
-        if channels.in_batches:
-            raise QueryError(
-                "Values of this release were drawn in several batches, each with weights of its "
-                "own, and there is no plain SQL for them. 'countveil query' answers the question."
-            )
-        if channels.joined and any(view.design_effect > 1 for view in channels.views):
-            raise QueryError(
-                "Persons have several rows in this release, and there is no plain SQL for columns "
-                "that were published together then. 'countveil query' answers the question."
-            )
-        if channels.joined and not plan.tally.axes:
-            # Shorter, and equal: only what the question is about.
-            plan = plan_question(question, self._columns, only_asked=True)
-            channels = self._channels(plan)
-        written = dialect_for(dialect, self.columns)
-        return portable_sql(question, plan, channels, written, table_text(table))
-
-    def _question(self, query: str, weighted: bool) -> Question:
-        question = parse_question(query, self._columns)
+            tables = lookup_tables(tables)
+        question = self._reader.question(query, params, tables)
         return self._weighted(question) if weighted else question
+
+    def _exactly(self, question: Question) -> float | None:
+        """The answer to a question about plain columns, as a number; None for none."""
+        settings = EstimationSettings(DEFAULT_METHOD, "exact", DEFAULT_LEVEL, DEFAULT_WITHIN)
+        return self._answer(question, settings).estimates[0].estimate
 
     def _weighted(self, question: Question) -> Question:
         """The same question, with every row counted by its weight."""
         from countveil.sql.query.weighting import weighted
 
-        if self.weight is None:
-            raise SettingsError(
-                "This release has no survey weights: its publisher named no weight column. Ask "
-                "without weights; sum(COLUMN) sums a column of your choice."
-            )
         return weighted(question, self.weight)
 
     def _answer(self, question: Question, settings: EstimationSettings) -> Answer:
         """Tally, estimate, answer."""
-        plan = plan_question(question, self._columns)
+        if is_composed(question):
+            return self._composed(question, settings)
+        plan = self._reader.plan(question)
         estimator = settings.estimator()
         channels = self._channels(plan, estimator)
         tallied = self.table.tally(*channels.counted(plan))
         answer = answer_question(question, plan, tallied, channels, estimator, settings.within)
-        warnings = [
-            *self._unlisted(plan),
-            *estimator.warnings(),
-            *class_notes(question, self.manifest),
-        ]
-        return replace(answer, warnings=tuple(warnings))
+        return replace(answer, warnings=self._remarks(question, [plan], estimator))
+
+    def _remarks(
+        self, question: Question, plans: Sequence[TallyPlan], estimator: Estimator
+    ) -> tuple[str, ...]:
+        """What has to be said about an answer."""
+        from countveil.asking.unlisted import class_notes
+
+        notes = class_notes(question, self.manifest)
+        return (*self._unlisted(*plans), *estimator.warnings(), *notes)
+
+    def _composed(self, question: Question, settings: EstimationSettings) -> Answer:
+        """An answer from several tallies, or from the values that occur."""
+        from countveil.asking.questions.assembly import Assembly
+
+        estimator = settings.estimator()
+
+        def channels_of(simple: Question) -> tuple[TallyPlan, Channels]:
+            plan = plan_question(simple, self._columns)
+            return plan, self._channels(plan, estimator)
+
+        rows = Assembly(channels_of, self.table, estimator, settings.within).rows(question)
+        remarks = self._remarks(question, rows.plans, estimator)
+        return labelled(question, rows.plan, (rows.keys, rows.columns), remarks)
 
     def _answer_counts(
         self, formulas: Sequence[Formula], settings: EstimationSettings, weighted: bool
@@ -311,6 +309,11 @@ class Release(Modelled):
         return cells, tuple(dict.fromkeys(warnings))
 
     @cached_property
+    def _conditions(self) -> ConditionReader:
+        """Reads conditions, and remembers them."""
+        return ConditionReader(self._columns)
+
+    @cached_property
     def table(self) -> ReleaseTable:
         """The rows, which the first question opens."""
         return self._opened.open_table()
@@ -326,6 +329,8 @@ class Release(Modelled):
             if channels.joined:
                 return channels
         views = [self._view(*pair) for pair in zip(names, domains, strict=True)]
+        if plan.tally.axes:
+            return merged_channels(plan, views, estimator)
         if estimator is None or not estimator.needs_joint_counts or len(names) < 2:
             return Channels(views)
         return Channels(views, self._published_counts(names, domains))
@@ -333,7 +338,6 @@ class Release(Modelled):
     @cached_property
     def _batches(self) -> BatchedRelease:
         """The columns that were drawn in batches."""
-        # Loaded only where there are any.
         from countveil.asking.batch_channels import BatchedRelease
 
         return BatchedRelease(self.manifest, lambda: self.table, self._view)
@@ -341,7 +345,6 @@ class Release(Modelled):
     @cached_property
     def _together(self) -> TogetherChannels:
         """The columns that were published together."""
-        # Loaded only where there are any.
         from countveil.asking.together import TogetherChannels
 
         return TogetherChannels(self.manifest, lambda: self.table)
@@ -362,7 +365,6 @@ class Release(Modelled):
         entry = self.manifest.sensitive[name]
         common = tuple(entry.domain.index(value) for value in entry.common)
         if entry.cases is not None:
-            # Loaded only where persons have several rows.
             from countveil.maths.channel.case_view import view_of_cases
 
             return view_of_cases(
@@ -387,7 +389,6 @@ class Release(Modelled):
         pairs = (zip(plan.tally.sensitive, plan.domains, strict=True) for plan in plans)
         if all(len(domain) == known[name] for pair in pairs for name, domain in pair):
             return ()
-        # Loaded only where there are any.
         from countveil.asking.unlisted import note_unlisted
 
         return note_unlisted(plans, self.manifest.sensitive)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.asking.answer import Channels
+from countveil.asking.merging import merged_along
 from countveil.engines.contract import ReleaseTable
 from countveil.engines.pivot import places_in
 from countveil.maths.channel import ChannelView
@@ -102,7 +103,8 @@ class TogetherChannels:
                 views[number] = view.margin((place,))
         for number, axis in enumerate(axes):
             if number not in views:
-                views[number] = view_of(names[axis.columns[0]], domains[axis.columns[0]])
+                alone = view_of(names[axis.columns[0]], domains[axis.columns[0]])
+                views[number] = merged_along(axis, alone)
         return Channels([views[number] for number in range(len(axes))], joined=joined)
 
     def grid(self, names: tuple[str, ...], domains: tuple[tuple[Any, ...], ...]) -> RandomView:

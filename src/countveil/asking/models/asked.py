@@ -37,15 +37,16 @@ class Modelled:
     if TYPE_CHECKING:
         manifest: Manifest
         _columns: ReleaseColumns
-        _conditions: ConditionReader
         _view: Callable[[str, tuple[Any, ...]], ChannelView]
+
+        @property
+        def _conditions(self) -> ConditionReader: ...
 
         @property
         def table(self) -> ReleaseTable:
             """The rows."""
 
         sql: Callable[..., Answer]
-        _question: Callable[[str, bool], Question]
         _channels: Callable[..., Channels]
         _answer: Callable[[Question, EstimationSettings], Answer]
 
@@ -104,14 +105,17 @@ class Modelled:
         return self.sql(query, level=level, weighted=weighted).estimates[0]
 
     def _moments(
-        self, query: str, settings: EstimationSettings, *, weighted: bool
+        self,
+        query: str,
+        parse: Callable[[str], Question],
+        settings: EstimationSettings,
+        weighted: bool,
     ) -> tuple[Answer, ...]:
         """The answer to a query of medians, variances and the like; nothing if it has none."""
         from countveil.asking.models.moments import Questioner, answer_moments
 
         asked = Questioner(
-            lambda text: self._answer(self._question(text, weighted), settings),
-            lambda text: self._question(text, weighted),
+            lambda text: self._answer(parse(text), settings), parse,
             self._channels, self.table, self._columns, weighted,
         )  # fmt: skip
         answer = answer_moments(query, asked, settings)

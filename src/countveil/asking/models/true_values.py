@@ -27,7 +27,7 @@ from countveil.maths.models.value_classes import (
     classes_of_batches,
 )
 from countveil.sql.query.expressions import Formula, SensitiveTest, Truth, reduce, sensitive_tests
-from countveil.sql.query.question import MOST_CELLS
+from countveil.sql.query.plan import MOST_CELLS
 
 if TYPE_CHECKING:
     from countveil.asking.models.source import ModelSource

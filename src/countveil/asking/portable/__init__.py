@@ -4,6 +4,6 @@ Enters: a planned question and the channels of its sensitive columns. Leaves: on
 database answers. Must not know: rows, engines.
 """
 
-from countveil.asking.portable.sql_text import portable_sql
+from countveil.asking.portable.asked import plain_sql
 
-__all__ = ["portable_sql"]
+__all__ = ["plain_sql"]

@@ -20,6 +20,7 @@ from countveil.maths.channel import ChannelView
 from countveil.maths.estimate.estimates import HIDDEN_ABOVE
 from countveil.sql.dialects.literals import LiteralDialect
 from countveil.sql.query import Question, TallyPlan
+from countveil.sql.query.plan import is_count, is_share
 from countveil.sql.query.question import (
     Aggregate,
     Having,
@@ -220,11 +221,11 @@ def measure_columns(question: Question, totals: Totals) -> list[str]:
 
 def _size(measure: Measure, totals: Totals, estimate: str) -> str:
     """What an error is compared with: no count exceeds the rows that it is taken from."""
-    if measure.denominator is not None and not measure.is_share:
+    if measure.denominator is not None and not is_share(measure):
         # Where the bottom may be 0 there is no interval, and the answer is hidden.
         j = totals.number(measure.denominator)
         return f"CASE WHEN t_{j} * t_{j} > {_SQUARED_Z} * q_{j} THEN ABS({estimate}) END"
-    if not measure.is_count or measure.factor != 1:
+    if not is_count(measure) or measure.factor != 1:
         return f"ABS({estimate})"
     rows = f"n_{totals.number(measure.numerator)}"
     return f"CASE WHEN {estimate} > {rows} THEN {rows} ELSE {estimate} END"

@@ -28,6 +28,7 @@ from countveil.errors import QueryError
 from countveil.maths.channel import ChannelView
 from countveil.sql.dialects.literals import LiteralDialect, name_text
 from countveil.sql.query import Question, TallyPlan
+from countveil.sql.query.plan import aggregates_of
 from countveil.sql.query.question import Ordering
 
 _PURPOSE = (
@@ -49,7 +50,12 @@ def portable_sql(
 ) -> str:
     """Plain SQL whose answer is that of the method unbiased."""
     views = channels.views
-    if any(aggregate.measured is not None for aggregate in question.aggregates):
+    if any(measure.arithmetic is not None for measure in question.measures):
+        raise QueryError(
+            "The error of arithmetic on aggregates needs their covariance, which no sum over rows "
+            "gives. 'countveil query' answers the question."
+        )
+    if any(aggregate.measured is not None for aggregate in aggregates_of(question)):
         raise QueryError(
             "The error of a sum or an average of a sensitive column needs more than sums over "
             "rows. 'countveil query' gives it."

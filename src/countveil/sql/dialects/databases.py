@@ -10,7 +10,12 @@ from typing import ClassVar
 
 from countveil.release.values import BOOLEAN, DATE, TEXT, TIMESTAMP
 from countveil.sql.dialects.literals import name_text
-from countveil.sql.dialects.translated import COMMON_TEMPLATES, DATE_TEMPLATES, TranslatedDialect
+from countveil.sql.dialects.translated import (
+    COMMON_TEMPLATES,
+    DATE_TEMPLATES,
+    STARTS,
+    TranslatedDialect,
+)
 from countveil.sql.query.expressions import Constant, Expression, Operation
 
 # A pattern of LIKE as one of GLOB.
@@ -34,6 +39,12 @@ class Postgres(TranslatedDialect):
     templates: ClassVar[Mapping[str, str]] = {
         **COMMON_TEMPLATES, **DATE_TEMPLATES,
         "lower": "lower({0})", "upper": "upper({0})", "ilike": "({0} ILIKE {1} ESCAPE '')",
+        "weekday": "CAST(EXTRACT(DOW FROM {0}) AS BIGINT)",
+        **{f"start_of_{unit}": f"date_trunc('{unit}', {{0}})" for unit in STARTS},
+        "add_days": "({0} + {1})",
+        "add_months": "CAST({0} + make_interval(months => {1}) AS DATE)",
+        "days_between": "({0} - {1})", "position": "strpos({0}, {1})",
+        "split_part": "split_part({0}, {1}, {2})",
     }  # fmt: skip
 
     def finite(self, text: str) -> str:
@@ -57,6 +68,18 @@ class SQLite(TranslatedDialect):
         "year": "CAST(strftime('%Y', {0}) AS INTEGER)",
         "month": "CAST(strftime('%m', {0}) AS INTEGER)",
         "day": "CAST(strftime('%d', {0}) AS INTEGER)",
+        "weekday": "CAST(strftime('%w', {0}) AS INTEGER)",
+        "day_of_year": "CAST(strftime('%j', {0}) AS INTEGER)",
+        "hour": "CAST(strftime('%H', {0}) AS INTEGER)",
+        "minute": "CAST(strftime('%M', {0}) AS INTEGER)",
+        "second": "CAST(strftime('%S', {0}) AS INTEGER)",
+        "start_of_year": "strftime('%Y-01-01 00:00:00', {0})",
+        "start_of_month": "strftime('%Y-%m-01 00:00:00', {0})",
+        "start_of_day": "strftime('%Y-%m-%d 00:00:00', {0})",
+        "start_of_hour": "strftime('%Y-%m-%d %H:00:00', {0})",
+        "add_days": "date({0}, ({1}) || ' days')",
+        "days_between": "CAST(julianday({0}) - julianday({1}) AS INTEGER)",
+        "position": "instr({0}, {1})",
     }
 
     def null(self, _kind: str) -> str:
@@ -115,6 +138,15 @@ class Spark(TranslatedDialect):
         "sign": "CAST(sign({0}) AS BIGINT)",
         "floor": _SPARK_WHOLE.format(function="floor"),
         "ceil": _SPARK_WHOLE.format(function="ceil"),
+        "weekday": "CAST(dayofweek({0}) - 1 AS BIGINT)",
+        **{
+            f"start_of_{unit}": f"CAST(date_trunc('{unit}', CAST({{0}} AS TIMESTAMP)) "
+            "AS TIMESTAMP_NTZ)"
+            for unit in STARTS
+        },
+        "add_days": "date_add({0}, {1})", "add_months": "add_months({0}, {1})",
+        "days_between": "datediff({0}, {1})",
+        "position": "instr({0}, {1})", "split_part": "split_part({0}, {1}, {2})",
     }  # fmt: skip
 
     def identifier(self, name: str) -> str:

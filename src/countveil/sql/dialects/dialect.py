@@ -8,7 +8,7 @@ operation means; a dialect that differs overrides the text, or refuses.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from countveil.sql.query import Tally
@@ -30,7 +30,18 @@ TEMPLATES = {
     "left": "left({0}, {whole})", "right": "right({0}, {whole})", "length": "length({0})",
     "abs": "abs({0})", "round": "round({0}, {digits})", "floor": "floor({0})", "ceil": "ceil({0})",
     "sqrt": "CASE WHEN {0} >= 0 THEN sqrt({0}) END", "ln": "CASE WHEN {0} > 0 THEN ln({0}) END",
-    "sign": "sign({0})", "year": "year({0})", "month": "month({0})", "day": "day({0})",
+    "sign": "sign({0})", "power": "power({0}, {1})",
+    "year": "year({0})", "month": "month({0})", "day": "day({0})", "weekday": "dayofweek({0})",
+    "week": "week({0})", "day_of_year": "dayofyear({0})", "hour": "hour({0})",
+    "minute": "minute({0})", "second": "second({0})",
+    "start_of_year": "date_trunc('year', {0})", "start_of_quarter": "date_trunc('quarter', {0})",
+    "start_of_month": "date_trunc('month', {0})", "start_of_week": "date_trunc('week', {0})",
+    "start_of_day": "date_trunc('day', {0})", "start_of_hour": "date_trunc('hour', {0})",
+    "add_days": "({0} + TRY_CAST({1} AS INTEGER))",
+    "add_months": "CAST({0} + to_months(TRY_CAST({1} AS INTEGER)) AS DATE)",
+    "days_between": "({0} - {1})", "matches": "regexp_matches({0}, {1})",
+    "replace": "replace({0}, {1}, {2})", "position": "strpos({0}, {1})",
+    "split_part": "split_part({0}, {1}, TRY_CAST({2} AS BIGINT))",
     "coalesce": "coalesce({all})", "greatest": "greatest({all})", "least": "least({all})",
     "to_whole": "TRY_CAST({0} AS BIGINT)", "to_number": "TRY_CAST({0} AS DOUBLE)",
     "to_text": "TRY_CAST({0} AS VARCHAR)", "to_date": "TRY_CAST({0} AS DATE)",
@@ -59,7 +70,7 @@ class Dialect(ABC):
         """One GROUP BY: keys, conditions, published values, then the count and the sums."""
         keys = [self.text(key) for key in tally.keys]
         bits = [f"coalesce({self.text(condition)}, false)" for condition in tally.conditions]
-        by = [*keys, *bits, *(self._names[name] for name in tally.sensitive)]
+        by = [*keys, *bits, *map(self._published(tally), tally.sensitive)]
         sums = []
         for argument in tally.arguments:
             number = f"CAST(coalesce({self.text(argument)}, 0) AS {self.double})"
@@ -70,6 +81,23 @@ class Dialect(ABC):
         text = f"SELECT {listed} FROM {table} WHERE {self.text(tally.where)}"
         text += f" GROUP BY {places}" if by else ""
         return text + (f" ORDER BY {order}" if keys else "")
+
+    def _published(self, tally: Tally) -> Callable[[str], str]:
+        """The text of a sensitive column; values that are not told apart are one of them."""
+        merged = {name: (kept, other) for name, kept, other in tally.merged}
+
+        def text(name: str) -> str:
+            column = self._names[name]
+            if name not in merged:
+                return column
+            kept, other = merged[name]
+            known = ", ".join(self.constant(c) for c in kept if c.value is not None)
+            whens = f" WHEN {column} IN ({known}) THEN {column}" if known else ""
+            if any(constant.value is None for constant in kept):
+                whens += f" WHEN {column} IS NULL THEN {column}"
+            return f"CASE{whens} ELSE {self.constant(other)} END" if whens else self.constant(other)
+
+        return text
 
     def text(self, expression: Expression) -> str:
         """An expression as text."""

@@ -29,18 +29,27 @@ COMMON_TEMPLATES = {
     "floor": "floor(CAST({0} AS {double}))", "ceil": "ceil(CAST({0} AS {double}))",
     "sqrt": "(CASE WHEN {0} >= 0 THEN sqrt(CAST({0} AS {double})) END)",
     "ln": "(CASE WHEN {0} > 0 THEN ln(CAST({0} AS {double})) END)",
-    "sign": "sign({0})",
+    "sign": "sign({0})", "replace": "replace({0}, {1}, {2})",
 }  # fmt: skip
 DATE_TEMPLATES = {
     "year": "CAST(EXTRACT(YEAR FROM {0}) AS BIGINT)",
     "month": "CAST(EXTRACT(MONTH FROM {0}) AS BIGINT)",
     "day": "CAST(EXTRACT(DAY FROM {0}) AS BIGINT)",
+    "week": "CAST(EXTRACT(WEEK FROM {0}) AS BIGINT)",
+    "day_of_year": "CAST(EXTRACT(DOY FROM {0}) AS BIGINT)",
+    "hour": "CAST(EXTRACT(HOUR FROM {0}) AS BIGINT)",
+    "minute": "CAST(EXTRACT(MINUTE FROM {0}) AS BIGINT)",
+    "second": "CAST(floor(EXTRACT(SECOND FROM {0})) AS BIGINT)",
 }
+STARTS = ("year", "quarter", "month", "week", "day", "hour")
 
 _ORDERINGS = {"less", "at_most", "greater", "at_least"}
 _ARITHMETIC = {"add", "subtract", "multiply", "negate", "divide_whole", "remainder"}
 _WHOLE_IF_OPERANDS_ARE = _ARITHMETIC | {"abs", "coalesce", "greatest", "least"}
-_ALWAYS_WHOLE = {"length", "year", "month", "day", "to_whole"}
+_ALWAYS_WHOLE = {
+    "length", "year", "month", "day", "to_whole", "week", "weekday", "day_of_year", "hour",
+    "minute", "second", "days_between", "position",
+}  # fmt: skip
 _SAME_EVERYWHERE = {"case", "in", "and", "or", "concat"}
 
 

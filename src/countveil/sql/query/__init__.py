@@ -5,12 +5,14 @@ values, from which an engine builds its statement. Must not know: any engine, an
 estimator.
 
     parse -> translate (formulas, measures) -> scalars (expressions)      text to a `Question`
-    question                                                              a `Question` to a tally
+    plan                                                                  a `Question` to a tally
 """
 
+from countveil.sql.query.conditions import ConditionReader
 from countveil.sql.query.expressions import as_condition, split_conjunction
-from countveil.sql.query.parse import ConditionReader, parse_question, parse_where
-from countveil.sql.query.question import Question, Tally, TallyPlan, TallyResult, plan_question
+from countveil.sql.query.parse import parse_question, parse_where
+from countveil.sql.query.plan import Tally, TallyPlan, TallyResult, plan_question
+from countveil.sql.query.question import Question
 from countveil.sql.query.release_columns import ReleaseColumns
 
 __all__ = [

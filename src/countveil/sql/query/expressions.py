@@ -33,7 +33,13 @@ OPERATIONS = {
     "right": "text", "concat": "text", "length": "number",
     "abs": "number", "round": "number", "floor": "number", "ceil": "number", "sqrt": "number",
     "ln": "number", "sign": "number",
-    "year": "number", "month": "number", "day": "number",
+    "year": "number", "month": "number", "day": "number", "weekday": "number", "week": "number",
+    "day_of_year": "number", "hour": "number", "minute": "number", "second": "number",
+    "start_of_year": "timestamp", "start_of_quarter": "timestamp", "start_of_month": "timestamp",
+    "start_of_week": "timestamp", "start_of_day": "timestamp", "start_of_hour": "timestamp",
+    "add_days": "date", "add_months": "date", "days_between": "number",
+    "matches": "true/false", "replace": "text", "position": "number", "split_part": "text",
+    "power": "number",
     "to_whole": "number", "to_number": "number", "to_text": "text", "to_date": "date",
     "to_timestamp": "timestamp", "to_boolean": "true/false",
 }  # fmt: skip
@@ -91,6 +97,10 @@ class SensitiveTest:
 
     def holds(self, value: Any, domain: tuple[Any, ...]) -> bool | None:
         """Whether a true value of the column meets the test; None is unknown, as in SQL."""
+        if self.test == "listed":
+            # Evaluated for every value: for which it is true, and for which it is false.
+            chosen, others = self.values
+            return True if value in chosen else False if value in others else None
         if self.test == "is_null":
             return value is None
         if value is None:
@@ -138,7 +148,14 @@ class Not:
     part: Formula
 
 
-Formula = Truth | Plain | SensitiveTest | AllOf | AnyOf | Not
+@dataclass(frozen=True, slots=True)
+class IsTrue:
+    """True where the part is, else false: as WHEN takes a condition."""
+
+    part: Formula
+
+
+Formula = Truth | Plain | SensitiveTest | AllOf | AnyOf | Not | IsTrue
 
 TRUE, FALSE = Truth(value=True), Truth(value=False)
 
@@ -168,6 +185,9 @@ def reduce(formula: Formula, truths: Mapping[SensitiveTest, bool | None]) -> For
         if isinstance(part, Truth):
             return Truth(None if part.value is None else not part.value)
         return Not(part)
+    if isinstance(formula, IsTrue):
+        part = reduce(formula.part, truths)
+        return Truth(part.value is True) if isinstance(part, Truth) else IsTrue(part)
     if isinstance(formula, AllOf | AnyOf):
         return _join(formula, [reduce(part, truths) for part in formula.parts])
     return formula
@@ -179,7 +199,7 @@ def as_filter(formula: Formula) -> Formula:
         return TRUE if formula.value else FALSE
     if isinstance(formula, AllOf | AnyOf):
         return _join(formula, [as_filter(part) for part in formula.parts])
-    return formula
+    return as_filter(formula.part) if isinstance(formula, IsTrue) else formula
 
 
 def split_conjunction(formula: Formula) -> tuple[Formula, Formula] | None:
@@ -206,7 +226,7 @@ def _leaves(formula: Formula) -> Iterator[Formula]:
     if isinstance(formula, AllOf | AnyOf):
         for part in formula.parts:
             yield from _leaves(part)
-    elif isinstance(formula, Not):
+    elif isinstance(formula, Not | IsTrue):
         yield from _leaves(formula.part)
     elif not isinstance(formula, Truth):
         yield formula
@@ -234,6 +254,9 @@ def as_condition(formula: Formula) -> Expression:
         return formula.condition
     if isinstance(formula, Not):
         return Operation("not", (as_condition(formula.part),), "true/false")
+    if isinstance(formula, IsTrue):
+        no = Constant(value=False, kind="true/false")
+        return Operation("coalesce", (as_condition(formula.part), no), "true/false")
     if isinstance(formula, AllOf | AnyOf):
         name = "and" if isinstance(formula, AllOf) else "or"
         parts = tuple(as_condition(part) for part in formula.parts)
@@ -305,6 +328,17 @@ class Reducer:
                 results.update(truths)
             reduced.append(as_filter(reduce(formula, results)))
         return reduced
+
+    def excluded(self, formula: Formula) -> list[NDArray[np.bool_]]:
+        """Which values of each column never meet the formula, whatever the other columns have."""
+        false = np.array([reduced == FALSE for reduced in self.reduced(formula)], bool)
+        shaped = false.reshape([len(truths) for truths in self._truths])
+        columns = range(shaped.ndim)
+        never = []
+        for column, class_of in enumerate(self._class_of):
+            others = tuple(other for other in columns if other != column)
+            never.append(np.asarray(shaped.all(axis=others))[class_of])
+        return never
 
     def conditions(
         self, formula: Formula, numbering: Callable[[Formula], int]

@@ -8,28 +8,24 @@ none of the text reaches an engine.
 from __future__ import annotations
 
 import logging
-import re
-import string
 from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from countveil.errors import QueryError
-from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN
 from countveil.sql.query.expressions import (
     TRUE,
     AllOf,
-    ColumnReference,
-    Constant,
     Expression,
     Formula,
-    Operation,
-    Plain,
-    SensitiveTest,
 )
+from countveil.sql.query.functions import FUNCTIONS, SUPPORTED
+from countveil.sql.query.plan import TallyPlan, plan_question
 from countveil.sql.query.question import GroupKey, Having, Ordering, Question, SelectedItem
-from countveil.sql.query.release_columns import ReleaseColumns, as_kind
-from countveil.sql.query.scalars import FUNCTIONS, SUPPORTED, ScalarReader, excerpt, refuse
+from countveil.sql.query.release_columns import ReleaseColumns
+from countveil.sql.query.scalars import ScalarReader, excerpt, refuse
 from countveil.sql.query.translate import MeasureReader, Translator
 
 if TYPE_CHECKING:
@@ -37,8 +33,13 @@ if TYPE_CHECKING:
 
 LONGEST_QUERY = 20_000
 _CLAUSES = {
-    "with_": "WITH", "with": "WITH", "joins": "A second table", "distinct": "DISTINCT",
+    "with_": "WITH", "with": "WITH", "joins": "A second table",
     "laterals": "LATERAL", "windows": "WINDOW", "qualify": "QUALIFY", "into": "INTO",
+}  # fmt: skip
+# With one of these a query is rewritten first.
+_REWRITTEN = {
+    "Subquery", "With", "Join", "Placeholder", "Parameter", "Having", "CountIf", "Case", "If",
+    "Sum", "Avg", "Tuple",
 }  # fmt: skip
 _CONDITION = {"expressions", "from_", "from", "where", "kind"}
 CONDITIONS = (
@@ -47,31 +48,86 @@ CONDITIONS = (
 )
 _READ = {
     "expressions", "from_", "from", "where", "group", "having", "order", "limit", "offset", "kind",
+    "distinct",
 }  # fmt: skip
-_MOST_CACHED = 4096
-_NAME = r'(?:[A-Za-z_][A-Za-z0-9_]*|"[^"]+")'
-_LITERAL = r"(?:-?[0-9]+(?:\.[0-9]+)?|'(?:[^']|'')*')"
-_COMPARISON = (
-    rf"{_NAME}(?:\s*(?:=|<>|!=|<=|>=|<|>)\s*{_LITERAL}"
-    rf"|\s+BETWEEN\s+{_LITERAL}\s+AND\s+{_LITERAL}"
-    rf"|\s+IN\s*\(\s*{_LITERAL}(?:\s*,\s*{_LITERAL})*\s*\))"
-)
-_FIRST = re.compile(rf"\s*({_COMPARISON})(?=\s|$)", re.ASCII | re.IGNORECASE)
-_NEXT = re.compile(rf"\s+AND\s+({_COMPARISON})(?=\s|$)", re.ASCII | re.IGNORECASE)
 
 
-def parse_question(text: str, columns: ReleaseColumns) -> Question:
+@dataclass(frozen=True)
+class Inputs:
+    """What is handed in beside a query.
+
+    `params`: the values of its parameters. `tables`: small lookup tables by name, each with its
+    columns. `exact` answers a question about plain columns alone.
+    """
+
+    params: Sequence[Any] | Mapping[str, Any] = ()
+    tables: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+    exact: Callable[[Question], Any] | None = None
+
+
+_NOTHING = Inputs()
+_MOST_REMEMBERED = 512
+_MOST_CELLS_REMEMBERED = 4096
+
+
+def parse_question(text: str, columns: ReleaseColumns, inputs: Inputs = _NOTHING) -> Question:
     """Read a whole query."""
     try:
-        return _read_question(text, columns)
+        return question_of(_parse(text), columns, inputs)
     except RecursionError as error:
         raise QueryError(f"The query is nested too deeply. {SUPPORTED}") from error
 
 
-def _read_question(text: str, columns: ReleaseColumns) -> Question:
+class QuestionReader:
+    """Reads queries about one release, and remembers those that come again."""
+
+    def __init__(self, columns: ReleaseColumns, exact: Callable[[Question], Any]) -> None:
+        self._columns, self._exact = columns, exact
+        self._known: OrderedDict[Any, Question] = OrderedDict()
+        self._plans: OrderedDict[int, tuple[Question, TallyPlan]] = OrderedDict()
+
+    def plan(self, question: Question) -> TallyPlan:
+        """What to tally for a question; planned once for one that is remembered."""
+        known = self._plans.get(id(question))
+        if known is not None and known[0] is question:
+            return known[1]
+        plan = plan_question(question, self._columns)
+        if plan.where_of.size <= _MOST_CELLS_REMEMBERED:
+            # With the question itself, so that its id stays its own.
+            self._plans[id(question)] = question, plan
+            if len(self._plans) > _MOST_REMEMBERED:
+                self._plans.popitem(last=False)
+        return plan
+
+    def question(
+        self,
+        text: str,
+        params: Sequence[Any] | Mapping[str, Any] = (),
+        tables: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
+    ) -> Question:
+        """The question of a text; it is parsed once for the same parameters."""
+        inputs = Inputs(params, tables or {}, self._exact)
+        # Equal is not the same: 1, 1.0 and TRUE.
+        key = (text, repr(params)) if not tables else None
+        if key in self._known:
+            self._known.move_to_end(key)
+            return self._known[key]
+        question = parse_question(text, self._columns, inputs)
+        if key is not None:
+            self._known[key] = question
+            if len(self._known) > _MOST_REMEMBERED:
+                self._known.popitem(last=False)
+        return question
+
+
+def question_of(select: exp.Expr, columns: ReleaseColumns, inputs: Inputs) -> Question:
+    """Read a parsed query."""
     from sqlglot import exp
 
-    select = _parse(text)
+    if inputs.params or any(type(node).__name__ in _REWRITTEN for node in select.walk()):
+        from countveil.sql.query.forms.rewriting import rewritten
+
+        select = rewritten(select, columns, inputs)
     if not isinstance(select, exp.Select):
         refuse(f"{type(select).__name__.upper()} is not supported.")
     for part, value in select.args.items():
@@ -159,8 +215,10 @@ class _Reader:
         self._columns = columns
         self._where = where
         self._measures = MeasureReader(translator, where)
+        self._measures.key = self._grouped_key
         self._items = list(select.expressions)
         self._keys: list[GroupKey] = []
+        self._sets: tuple[tuple[int, ...], ...] = ()
 
     def question(self) -> Question:
         from sqlglot import exp
@@ -172,7 +230,7 @@ class _Reader:
         outputs = [self._output(item) for item in self._items]
         measured = [output for output in outputs if output.what == "measure"]
         if not measured:
-            refuse("The query needs an aggregate such as count(*).")
+            self._list_values()
         labels = [output.label for output in measured]
         if len(measured) > 1 and (len(set(labels)) < len(labels) or not all(labels)):
             refuse(
@@ -180,6 +238,10 @@ class _Reader:
                 "Write count(*) AS n, sum(x) AS total.",
             )
         having, order = self._having(), self._ordering()
+        if any(measure.listing is not None for measure in self._measures.measures):
+            from countveil.sql.query.forms.listings import check_groups
+
+            check_groups(self._keys)
         return Question(
             self._where,
             tuple(self._keys),
@@ -189,7 +251,19 @@ class _Reader:
             order,
             self._number("limit"),
             self._number("offset") or 0,
+            self._sets,
         )
+
+    def _list_values(self) -> None:
+        """Without an aggregate: which values occur."""
+        from sqlglot import exp
+
+        from countveil.sql.query.forms.listings import check_listed
+
+        if not self._keys:
+            refuse("The query needs an aggregate such as count(*).")
+        check_listed(self._where, self._keys)
+        self._measures.number(exp.Count(this=exp.Star()))
 
     def _output(self, item: exp.Expr) -> SelectedItem:
         inner = item.unalias()
@@ -213,8 +287,18 @@ class _Reader:
         sensitive = self._translator.sensitive_column(node)
         if sensitive is not None:
             return GroupKey(None, sensitive.name)
+        if self._translator.columns_in(node)[0]:
+            from countveil.sql.query.forms.sensitive_sets import parts_of
+
+            return GroupKey(None, None, parts_of(self._translator, node))
         expression: Expression = self._translator.expression(node)
         return GroupKey(expression, None)
+
+    def _grouped_key(self, node: exp.Expr) -> GroupKey:
+        key = self._key(self._resolved(node, "PARTITION BY"))
+        if key not in self._keys:
+            refuse(f"PARTITION BY {excerpt(node)} is not grouped by.", "")
+        return key
 
     def _group_by(self) -> list[GroupKey]:
         from sqlglot import exp
@@ -222,7 +306,14 @@ class _Reader:
         group = self._select.args.get("group")
         plain_items = [i for i in self._items if not self._measures.is_measure(i.unalias())]
         if group is None:
-            return []
+            distinct = self._select.args.get("distinct")
+            if distinct is None:
+                return []
+            if distinct.args.get("on"):
+                refuse("DISTINCT ON is not supported.")
+            return list(dict.fromkeys(self._key(item.unalias()) for item in plain_items))
+        if group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
+            return self._group_by_sets(group)
         for part, value in group.args.items():
             if value and part not in ("expressions", "all"):
                 refuse(f"GROUP BY {part.strip('_').upper()} is not supported.")
@@ -234,6 +325,18 @@ class _Reader:
             if isinstance(node, exp.AggFunc):
                 refuse("An aggregate cannot be grouped by.")
         return list(dict.fromkeys(self._key(node) for node in nodes))
+
+    def _group_by_sets(self, group: exp.Expr) -> list[GroupKey]:
+        from countveil.sql.query.forms.grouping_sets import grouping_sets
+
+        sets = [
+            [self._key(self._resolved(node, "GROUP BY")) for node in nodes]
+            for nodes in grouping_sets(group)
+        ]
+        keys = list(dict.fromkeys(key for one in sets for key in one))
+        numbers = [tuple(sorted({keys.index(key) for key in one})) for one in sets]
+        self._sets = tuple(numbers)
+        return keys
 
     def _resolved(self, node: exp.Expr, clause: str) -> exp.Expr:
         """A position or an alias refers to a selected item."""
@@ -297,72 +400,3 @@ class _Reader:
         if not isinstance(value, exp.Literal) or not value.is_int or more:
             refuse(f"{clause.upper()} needs a whole number.")
         return int(value.this)
-
-
-class ConditionReader:
-    """Reads many conditions about one release, and parses each comparison in them only once.
-
-    Analysts ask in series: the same few comparisons, combined with AND in many ways. A text that is
-    nothing but such a chain, `age >= 30 AND gender = 'F' AND ...`, is cut at its ANDs and every
-    comparison is parsed once. Any other text is parsed as a whole.
-    """
-
-    def __init__(self, columns: ReleaseColumns) -> None:
-        self._columns = columns
-        self._known: OrderedDict[str, Formula] = OrderedDict()
-
-    def formula(self, text: str) -> Formula:
-        """The formula of a condition; an empty text is always true."""
-        chain = comparisons(text)
-        if len(chain) < 2:
-            return self._parsed(text)
-        try:
-            return AllOf(tuple(self._parsed(comparison) for comparison in chain))
-        except QueryError:
-            # Parsed as a whole, so that the message is about the text as it was written.
-            return parse_where(text, self._columns)
-
-    def equals(self, name: str, value: Any) -> Formula:
-        """The formula of `name = value`, or of `name IS NULL` for None."""
-        column = self._columns.find(name)
-        self._columns.check_asked(column, "equal", value)
-        return self.equals_unchecked(column, value)
-
-    def equals_unchecked(self, column: PublishedColumn, value: Any) -> Formula:
-        """The same, whatever became of the value before publishing."""
-        kind = self._columns.kind(column)
-        if value is not None:
-            value = as_kind(value, kind, f"Column {column.name!r}")
-        if column.role == "sensitive":
-            if value is None:
-                return SensitiveTest(column.name, "is_null")
-            return SensitiveTest(column.name, "in", (value,))
-        plain = ColumnReference(column.name, kind)
-        if value is None:
-            return Plain(Operation("is_null", (plain,), BOOLEAN))
-        return Plain(Operation("equal", (plain, Constant(value, kind)), BOOLEAN))
-
-    def _parsed(self, text: str) -> Formula:
-        if text in self._known:
-            self._known.move_to_end(text)
-            return self._known[text]
-        formula = parse_where(text, self._columns)
-        self._known[text] = formula
-        if len(self._known) > _MOST_CACHED:
-            self._known.popitem(last=False)
-        return formula
-
-
-def comparisons(text: str) -> list[str]:
-    """The comparisons of a chain of them joined by AND; empty if the text is anything else."""
-    match = _FIRST.match(text) if len(text) <= LONGEST_QUERY // 2 else None
-    if match is None:
-        return []
-    chain = [match[1]]
-    end = len(text.rstrip(string.whitespace))
-    while match.end() < end:
-        match = _NEXT.match(text, match.end())
-        if match is None:
-            return []
-        chain.append(match[1])
-    return chain

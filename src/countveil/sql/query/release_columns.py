@@ -9,12 +9,16 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from countveil.errors import QueryError, nearest, option
-from countveil.release import ClassEdges, Preparation, PublishedColumn, kind_of
+from countveil.release import ClassEdges, Manifest, Preparation, PublishedColumn, kind_of
 from countveil.release.values import BOOLEAN, DATE, NUMBER, TEXT, TIMESTAMP
 
+if TYPE_CHECKING:
+    from countveil.sql.query.expressions import Expression
+
+Evaluate = Callable[["Expression", Mapping[str, Sequence[Any]]], list[Any]]
 _ORDERED_KINDS = (NUMBER, DATE, TIMESTAMP)
 
 
@@ -32,19 +36,49 @@ class ReleaseColumns:
         occurs: Callable[[PublishedColumn, Any], bool] | None = None,
         together: Sequence[Sequence[str]] = (),
         occurring: Callable[..., Any] | None = None,
+        evaluate: Evaluate | None = None,
+        mergeable: bool = False,
     ) -> None:
         """`occurs` says whether a row publishes a value of a plain column.
 
         `together` has the columns that were published together, and `occurring` gives the
-        combinations of some of them that a row publishes (`axes.Occurring`).
+        combinations of some of them that a row publishes (`axes.Occurring`). `evaluate` computes
+        expressions of columns whose values are given. `mergeable`: values that a question does not
+        tell apart may be one.
         """
+        self.mergeable = mergeable
+        self._evaluate = evaluate
         self.together, self.occurring = together, occurring
         self._where = where
         self._preparation, self._occurs = preparation, occurs
+        self.published = columns
         self._by_name = {column.name: column for column in columns}
         self._domains = dict(domains or {})
         self._classes = dict(classes or {})
         self._values = dict(values or {})
+
+    @classmethod
+    def of(
+        cls,
+        manifest: Manifest,
+        occurs: Callable[[PublishedColumn, Any], bool],
+        occurring: Callable[..., Any],
+        evaluate: Evaluate,
+    ) -> ReleaseColumns:
+        """The columns of a release."""
+        entries = manifest.sensitive
+        return cls(
+            manifest.columns,
+            {name: entry.domain for name, entry in entries.items()},
+            {name: e.classes for name, e in entries.items() if e.classes is not None},
+            values={n: e.class_values for n, e in entries.items() if e.class_values is not None},
+            preparation=manifest.preparation,
+            occurs=occurs,
+            together=manifest.together,
+            occurring=occurring if manifest.together else None,
+            evaluate=evaluate,
+            mergeable=not manifest.batches,
+        )
 
     def find(self, name: str) -> PublishedColumn:
         """The column of this name, or the only one that differs in case alone."""
@@ -70,6 +104,22 @@ class ReleaseColumns:
     def domain(self, name: str) -> tuple[Any, ...]:
         """The values of a sensitive column."""
         return self._domains.get(name, ())
+
+    def evaluated(self, expression: Expression, name: str) -> list[Any]:
+        """An expression of one sensitive column, for every value of its domain."""
+        if self._evaluate is None:
+            raise QueryError(
+                f"Column {name!r} is sensitive and cannot be part of an expression here."
+            )
+        return self._evaluate(expression, {name: self.domain(name)})
+
+    def evaluated_rows(
+        self, expression: Expression, columns: Mapping[str, Sequence[Any]]
+    ) -> list[Any]:
+        """An expression of columns whose values are given, for every row."""
+        if self._evaluate is None:
+            raise QueryError("Lookup tables cannot be used here.")
+        return self._evaluate(expression, columns)
 
     def ordered_domain(self, column: PublishedColumn) -> tuple[Any, ...] | None:
         """The values of a sensitive column in their order; None if they have none."""

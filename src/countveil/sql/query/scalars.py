@@ -19,61 +19,40 @@ from countveil.sql.query.expressions import (
     Expression,
     Operation,
 )
+from countveil.sql.query.functions import (
+    AFFIXES,
+    ALIKE,
+    ARITHMETIC,
+    CALLS,
+    CASTS,
+    COMPARISONS,
+    DATED,
+    FUNCTIONS,
+    MISSING,
+    SUPPORTED,
+    SWAPPED,
+)
 from countveil.sql.query.release_columns import ReleaseColumns, as_kind, matching_classes
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-FUNCTIONS = (
-    "lower, upper, trim, length, substr, left, right, concat or ||, abs, round, floor, ceil, sqrt, "
-    "ln, sign, year, month, day, extract, coalesce, nullif, greatest, least"
-)
-SUPPORTED = (
-    "Supported: SELECT [columns,] count(*), sum(x), avg(x) [FILTER (WHERE ...)] FROM release "
-    "[WHERE ...] [GROUP BY ...] [HAVING ...] [ORDER BY ...] [LIMIT n]."
-)
 _DEEPEST = 60
-MISSING = "missing"
-
-COMPARISONS = {
-    "EQ": "equal", "NEQ": "unequal", "LT": "less", "LTE": "at_most", "GT": "greater",
-    "GTE": "at_least",
-}  # fmt: skip
-SWAPPED = {
-    "less": "greater", "at_most": "at_least", "greater": "less", "at_least": "at_most",
-}  # fmt: skip
-_ARITHMETIC = {
-    "Add": "add", "Sub": "subtract", "Mul": "multiply", "Div": "divide", "IntDiv": "divide_whole",
-    "Mod": "remainder",
-}  # fmt: skip
-# node -> (operation, kinds of the operands; the last one repeats)
-_CALLS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "Lower": ("lower", (TEXT,)), "Upper": ("upper", (TEXT,)), "Trim": ("trim", (TEXT,)),
-    "Length": ("length", (TEXT,)), "Substring": ("substr", (TEXT, NUMBER, NUMBER)),
-    "Left": ("left", (TEXT, NUMBER)), "Right": ("right", (TEXT, NUMBER)),
-    "DPipe": ("concat", (TEXT,)), "Concat": ("concat", (TEXT,)),
-    "Abs": ("abs", (NUMBER,)), "Round": ("round", (NUMBER,)), "Floor": ("floor", (NUMBER,)),
-    "Ceil": ("ceil", (NUMBER,)), "Sqrt": ("sqrt", (NUMBER,)), "Ln": ("ln", (NUMBER,)),
-    "Sign": ("sign", (NUMBER,)), "Year": ("year", (DATE,)), "Month": ("month", (DATE,)),
-    "Day": ("day", (DATE,)),
-}  # fmt: skip
-_ALIKE = {"Coalesce": "coalesce", "Nullif": "nullif", "Greatest": "greatest", "Least": "least"}
-_CASTS = {
-    "TINYINT": "to_whole", "SMALLINT": "to_whole", "INT": "to_whole", "BIGINT": "to_whole",
-    "FLOAT": "to_number", "DOUBLE": "to_number", "DECIMAL": "to_number", "VARCHAR": "to_text",
-    "TEXT": "to_text", "CHAR": "to_text", "DATE": "to_date", "TIMESTAMP": "to_timestamp",
-    "TIMESTAMPNTZ": "to_timestamp", "BOOLEAN": "to_boolean",
-}  # fmt: skip
-
-
+NO = Constant(value=False, kind=BOOLEAN)
+_OPERANDS = (
+    "this", "expression", "expressions", "start", "length", "decimals", "substr", "replacement",
+    "delimiter", "part_index",
+)  # fmt: skip
 # node type -> the method that reads it; everything else is refused.
 _READERS = {
     "Column": "_plain_column", "Literal": "_literal", "Boolean": "_literal", "Null": "_literal",
     "Neg": "_literal", "And": "_joined", "Or": "_joined", "Not": "_negated", "Is": "_predicate",
     "In": "_predicate", "Between": "_predicate", "Like": "_predicate", "ILike": "_predicate",
-    "Case": "_case", "If": "_case", "Cast": "_cast", "TryCast": "_cast", "Extract": "_extracted",
-    **dict.fromkeys(COMPARISONS, "_compared"), **dict.fromkeys(_ARITHMETIC, "_calculated"),
-    **dict.fromkeys(_CALLS, "_called"), **dict.fromkeys(_ALIKE, "_chosen"),
+    "Case": "_case", "If": "_case", "Cast": "_cast", "TryCast": "_cast", "Anonymous": "_special",
+    "NullSafeEQ": "_special", "NullSafeNEQ": "_special",
+    **dict.fromkeys(AFFIXES, "_special"), **dict.fromkeys(DATED, "_dated"),
+    **dict.fromkeys(COMPARISONS, "_compared"), **dict.fromkeys(ARITHMETIC, "_calculated"),
+    **dict.fromkeys(CALLS, "_called"), **dict.fromkeys(ALIKE, "_chosen"),
 }  # fmt: skip
 
 
@@ -92,7 +71,7 @@ class ScalarReader:
     """Reads expressions of one query."""
 
     def __init__(self, columns: ReleaseColumns, alias: str | None) -> None:
-        self.columns = columns
+        self.columns, self.alias = columns, alias
         self._tables = {"release"} if alias is None else {alias.lower()}
 
     def column(self, node: exp.Expr) -> PublishedColumn:
@@ -112,6 +91,14 @@ class ScalarReader:
             return column if column.role == "sensitive" else None
         return None
 
+    def columns_in(self, node: exp.Expr) -> tuple[set[str], set[str]]:
+        """The sensitive and the plain columns that a node contains."""
+        from sqlglot import exp
+
+        columns = [self.column(part) for part in node.find_all(exp.Column)]
+        sensitive = {column.name for column in columns if column.role == "sensitive"}
+        return sensitive, {column.name for column in columns} - sensitive
+
     def expression(self, node: exp.Expr, depth: int = 0) -> Expression:
         """A node over plain columns."""
         if depth > _DEEPEST:
@@ -119,7 +106,7 @@ class ScalarReader:
         inner = node.unnest()
         reader = _READERS.get(type(inner).__name__)
         if reader is None:
-            _refuse_node(inner)
+            refuse_node(inner)
         expression: Expression = getattr(self, reader)(inner, depth)
         return expression
 
@@ -170,7 +157,13 @@ class ScalarReader:
         return self._comparison(operation, node.this, node.expression, depth)
 
     def _calculated(self, node: exp.Expr, depth: int) -> Expression:
-        operation = _ARITHMETIC[type(node).__name__]
+        operation = ARITHMETIC[type(node).__name__]
+        if operation in ("add", "subtract"):
+            from countveil.sql.query.forms.dates import moved_date
+
+            dated = moved_date(self, node, depth)
+            if dated is not None:
+                return dated
         return self._call(operation, (NUMBER,), [node.this, node.expression], depth)
 
     def _joined(self, node: exp.Expr, depth: int) -> Expression:
@@ -181,18 +174,22 @@ class ScalarReader:
         return Operation("not", (self._boolean(node.this, depth),), BOOLEAN)
 
     def _called(self, node: exp.Expr, depth: int) -> Expression:
-        operation, kinds = _CALLS[type(node).__name__]
+        operation, kinds = CALLS[type(node).__name__]
         return self._call(operation, kinds, _operands(node), depth)
 
     def _chosen(self, node: exp.Expr, depth: int) -> Expression:
         parts = [self.expression(part, depth + 1) for part in _operands(node)]
-        return self._alike(_ALIKE[type(node).__name__], parts, node)
+        return self._alike(ALIKE[type(node).__name__], parts, node)
 
-    def _extracted(self, node: exp.Expr, depth: int) -> Expression:
-        part = str(node.this.name).lower()
-        if part not in ("year", "month", "day"):
-            refuse(f"{excerpt(node)} is not supported.", "EXTRACT gives year, month or day.")
-        return self._call(part, (DATE,), [node.expression], depth)
+    def _dated(self, node: exp.Expr, depth: int) -> Expression:
+        from countveil.sql.query.forms.dates import read_date
+
+        return read_date(self, node, depth)
+
+    def _special(self, node: exp.Expr, depth: int) -> Expression:
+        from countveil.sql.query.forms.special_functions import read_special
+
+        return read_special(self, node, depth)
 
     def _comparison(
         self, operation: str, left: exp.Expr, right: exp.Expr, depth: int
@@ -205,7 +202,7 @@ class ScalarReader:
         if classed is not None:
             return classed
         self._check_asked(operation, both)
-        return Operation(operation, tuple(_aligned(both)), BOOLEAN)
+        return Operation(operation, tuple(aligned(both)), BOOLEAN)
 
     def _in_classes(self, operation: str, both: Sequence[Expression]) -> Expression | None:
         """The comparison of a column that was put into classes with a number, if it is one."""
@@ -240,6 +237,9 @@ class ScalarReader:
         if isinstance(node, exp.Is):
             if isinstance(node.expression, exp.Null):
                 return Operation("is_null", (subject,), BOOLEAN)
+            if isinstance(node.expression, exp.Boolean) and subject.kind == BOOLEAN:
+                truth = subject if node.expression.this else Operation("not", (subject,), BOOLEAN)
+                return Operation("coalesce", (truth, NO), BOOLEAN)
             refuse(f"{excerpt(node)} is not supported; IS NULL is.")
         if isinstance(node, exp.In):
             self.only_arguments(node, {"this", "expressions"})
@@ -247,34 +247,35 @@ class ScalarReader:
             if any(isinstance(part, Constant) and part.value is None for part in listed):
                 refuse("NULL in a list never matches; write OR ... IS NULL.", "")
             self._check_asked("in", [subject, *listed])
-            return Operation("in", tuple(_aligned([subject, *listed])), BOOLEAN)
+            return Operation("in", tuple(aligned([subject, *listed])), BOOLEAN)
         if isinstance(node, exp.Between):
             self.only_arguments(node, {"this", "low", "high"})
             low = self._comparison("at_least", node.this, node.args["low"], depth)
             high = self._comparison("at_most", node.this, node.args["high"], depth)
             return Operation("and", (low, high), BOOLEAN)
+        self.only_arguments(node, {"this", "expression", "negate"})
         operation = "ilike" if isinstance(node, exp.ILike) else "like"
         pattern = self.expression(node.expression, depth + 1)
         if isinstance(subject, ColumnReference) and isinstance(pattern, Constant):
             self.columns.check_pattern(subject.name, pattern.value)
-        return self._call(operation, (TEXT,), [node.this, node.expression], depth)
+        like = self._call(operation, (TEXT,), [node.this, node.expression], depth)
+        return Operation("not", (like,), BOOLEAN) if node.args.get("negate") else like
 
     def _case(self, node: exp.Expr, depth: int) -> Expression:
-        from sqlglot import exp
+        from countveil.sql.query.forms.special_functions import as_case
 
-        if isinstance(node, exp.If) or node.this is not None:
-            refuse(f"{excerpt(node)} is not supported.", "Write CASE WHEN condition THEN ... END.")
+        node = as_case(node)
         whens = [self._boolean(branch.this, depth) for branch in node.args["ifs"]]
         thens = [self.expression(branch.args["true"], depth + 1) for branch in node.args["ifs"]]
         default = node.args.get("default")
         last = Constant(None, MISSING) if default is None else self.expression(default, depth + 1)
-        *results, otherwise = _aligned([*thens, last])
+        *results, otherwise = aligned([*thens, last])
         operands = [part for pair in zip(whens, results, strict=True) for part in pair]
         kind = next((part.kind for part in results if part.kind != MISSING), otherwise.kind)
         return Operation("case", (*operands, otherwise), kind)
 
     def _cast(self, node: exp.Expr, depth: int) -> Expression:
-        operation = _CASTS.get(node.args["to"].this.name)
+        operation = CASTS.get(node.args["to"].this.name)
         if operation is None:
             refuse(
                 f"{excerpt(node)} is not supported.",
@@ -293,9 +294,9 @@ class ScalarReader:
     def _alike(self, operation: str, parts: list[Expression], node: exp.Expr) -> Expression:
         if not parts:
             refuse(f"{excerpt(node)} has no operands.")
-        aligned = _aligned(parts)
-        kind = next((part.kind for part in aligned if part.kind != MISSING), MISSING)
-        return Operation(operation, tuple(aligned), kind)
+        alike = aligned(parts)
+        kind = next((part.kind for part in alike if part.kind != MISSING), MISSING)
+        return Operation(operation, tuple(alike), kind)
 
     def _boolean(self, node: exp.Expr, depth: int) -> Expression:
         condition = self.expression(node, depth + 1)
@@ -321,7 +322,7 @@ class ScalarReader:
         return Operation(operation, tuple(operands), OPERATIONS[operation])
 
 
-def _refuse_node(node: exp.Expr) -> NoReturn:
+def refuse_node(node: exp.Expr) -> NoReturn:
     from sqlglot import exp
 
     if isinstance(node, exp.AggFunc):
@@ -349,18 +350,18 @@ def chain(node: exp.Expr, kind: type) -> list[exp.Expr]:
 def _operands(node: exp.Expr) -> list[exp.Expr]:
     """The operands of a call in order; any other argument of the node is refused."""
     operands: list[exp.Expr] = []
-    for part in ("this", "expression", "expressions", "start", "length", "decimals"):
+    for part in _OPERANDS:
         value = node.args.get(part)
         operands += value if isinstance(value, list) else [value] if value is not None else []
     ignorable = {"safe", "coalesce", "is_string", "null_if", "ignore_nulls", "binary", "encoding"}
-    known = {"this", "expression", "expressions", "start", "length", "decimals"} | ignorable
+    known = {*_OPERANDS, *ignorable}
     extra = [part for part, value in node.args.items() if value and part not in known]
     if extra:
         refuse(f"{excerpt(node)} is not supported.", f"Supported: {FUNCTIONS}.")
     return operands
 
 
-def _aligned(parts: list[Expression]) -> list[Expression]:
+def aligned(parts: list[Expression]) -> list[Expression]:
     """Bring operands that are compared or chosen between to one kind, or refuse."""
     kinds = {part.kind for part in parts if not _is_text_constant(part)} - {MISSING}
     if not kinds:

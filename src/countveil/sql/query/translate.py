@@ -8,10 +8,11 @@ column.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from countveil.release import PublishedColumn
-from countveil.release.values import BOOLEAN, NUMBER
+from countveil.release.values import BOOLEAN, NUMBER, TEXT
 from countveil.sql.query.expressions import (
     FALSE,
     TRUE,
@@ -19,13 +20,23 @@ from countveil.sql.query.expressions import (
     AnyOf,
     Constant,
     Formula,
+    IsTrue,
     Not,
     Operation,
     Plain,
     SensitiveTest,
 )
+from countveil.sql.query.forms.arithmetic import (
+    arithmetic_of,
+    as_operand,
+    is_arithmetic,
+    measure_of,
+)
+from countveil.sql.query.functions import COMPARISONS, MISSING, SWAPPED
 from countveil.sql.query.question import (
     Aggregate,
+    Arithmetic,
+    GroupKey,
     Having,
     HavingAll,
     HavingAny,
@@ -35,9 +46,6 @@ from countveil.sql.query.question import (
 )
 from countveil.sql.query.release_columns import as_kind, matching_classes
 from countveil.sql.query.scalars import (
-    COMPARISONS,
-    MISSING,
-    SWAPPED,
     ScalarReader,
     chain,
     excerpt,
@@ -48,7 +56,10 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 _DEEPEST = 60
-_AGGREGATES = "Supported aggregates: count(*), count(x), sum(x) and avg(x), each with FILTER."
+_AGGREGATES = (
+    "Supported aggregates: count(*), count(x), sum(x) and avg(x), each with FILTER; and of plain "
+    "columns count(DISTINCT x), min(x) and max(x)."
+)
 
 
 class Translator(ScalarReader):
@@ -67,13 +78,20 @@ class Translator(ScalarReader):
             return AllOf(parts) if kind is exp.And else AnyOf(parts)
         if isinstance(inner, exp.Not):
             return Not(self.formula(inner.this, depth + 1))
+        if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Boolean):
+            condition = self.formula(inner.this, depth + 1)
+            return IsTrue(condition if inner.expression.this else Not(condition))
         test = self._sensitive_test(inner)
         if test is not None:
             return test
-        condition = self.expression(inner, depth + 1)
-        if condition.kind not in (BOOLEAN, MISSING):
+        if self.columns_in(inner)[0]:
+            from countveil.sql.query.forms.sensitive_sets import formula_of
+
+            return formula_of(self, inner, depth)
+        plain = self.expression(inner, depth + 1)
+        if plain.kind not in (BOOLEAN, MISSING):
             refuse(f"{excerpt(inner)} is used where a condition is expected.")
-        return Plain(condition)
+        return Plain(plain)
 
     def _sensitive_test(self, node: exp.Expr) -> Formula | None:
         """The test of a sensitive column that a node is; None if it does not touch one."""
@@ -82,21 +100,20 @@ class Translator(ScalarReader):
         comparison = COMPARISONS.get(type(node).__name__)
         if comparison is not None:
             return self._sensitive_comparison(comparison, node)
-        if not isinstance(node, exp.Is | exp.In | exp.Between):
-            return None
-        column = self.sensitive_column(node.this)
+        is_test = isinstance(node, exp.Is | exp.In | exp.Between)
+        column = self.sensitive_column(node.this) if is_test else None
         if column is None:
             return None
-        if isinstance(node, exp.In):
-            self.only_arguments(node, {"this", "expressions"})
-            values = tuple(self._constant(column, value, "in") for value in node.expressions)
-            return SensitiveTest(column.name, "in", values)
         if isinstance(node, exp.Between):
-            ends = (node.args["low"], node.args["high"])
-            return self._test(column, "between", ends)
-        if not isinstance(node.expression, exp.Null):
-            refuse(f"{excerpt(node)} is not supported; IS NULL is.")
-        return SensitiveTest(column.name, "is_null")
+            return self._test(column, "between", (node.args["low"], node.args["high"]))
+        if isinstance(node, exp.Is):
+            is_null = isinstance(node.expression, exp.Null)
+            return SensitiveTest(column.name, "is_null") if is_null else None
+        self.only_arguments(node, {"this", "expressions"})
+        if not _constants(node.expressions):
+            return None
+        values = tuple(self._constant(column, value, "in") for value in node.expressions)
+        return SensitiveTest(column.name, "in", values)
 
     def _sensitive_comparison(self, comparison: str, node: exp.Expr) -> Formula | None:
         left, right = self.sensitive_column(node.this), self.sensitive_column(node.expression)
@@ -106,10 +123,18 @@ class Translator(ScalarReader):
         if column is None:
             return None
         other = node.expression if left else node.this
+        if not _constants([other]) and not any(self.columns_in(other)):
+            return None
         swapped = SWAPPED.get(comparison, comparison)
         return self._test(column, comparison if left else swapped, (other,))
 
-    def _test(self, column: PublishedColumn, comparison: str, nodes: Sequence[exp.Expr]) -> Formula:
+    def _alphabetical(self, column: PublishedColumn) -> bool:
+        """Whether the values are texts without an order of their own."""
+        return self.columns.kind(column) == TEXT and self.columns.ordered_domain(column) is None
+
+    def _test(
+        self, column: PublishedColumn, comparison: str, nodes: Sequence[exp.Expr]
+    ) -> Formula | None:
         classes = self.columns.classes(column)
         numbers = [self._number(node) for node in nodes] if classes else [None]
         if classes and all(number is not None for number in numbers):
@@ -117,6 +142,8 @@ class Translator(ScalarReader):
             asked = [float(number) for number in numbers if number is not None]
             matching = matching_classes(column.name, classes, labels, comparison, asked)
             return SensitiveTest(column.name, "in", matching)
+        if comparison not in ("equal", "unequal") and self._alphabetical(column):
+            return None
         values = tuple(self._constant(column, node, comparison) for node in nodes)
         if comparison in ("equal", "unequal"):
             return SensitiveTest(column.name, "in" if comparison == "equal" else "not_in", values)
@@ -156,17 +183,27 @@ class Translator(ScalarReader):
         return as_kind(constant.value, self.columns.kind(column), f"Column {column.name!r}")
 
 
+def _constants(nodes: Sequence[exp.Expr]) -> bool:
+    """Whether all of these are written as constants."""
+    from sqlglot import exp
+
+    plain = (exp.Literal, exp.Null, exp.Boolean, exp.Neg, exp.Cast)
+    return all(isinstance(node.unnest(), plain) for node in nodes)
+
+
 class MeasureReader:
     """Reads the aggregates in SELECT, HAVING and ORDER BY as measures, and numbers them.
 
     A measure is a count, a sum, an average, or a ratio of two of them times a constant: shares
-    within a group are ratios.
+    within a group are ratios. Anything else that joins aggregates is `arithmetic`.
     """
 
     def __init__(self, translator: Translator, where: Formula) -> None:
         self._translator = translator
         self._where = where
         self._measures: list[Measure] = []
+        # Reads what sums over groups are partitioned by.
+        self.key: Callable[[exp.Expr], GroupKey] = _no_key
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -181,7 +218,7 @@ class MeasureReader:
 
     def number(self, node: exp.Expr) -> int:
         """The number of this measure."""
-        measure = self._measure(node)
+        measure = self.measure(node)
         if measure not in self._measures:
             self._measures.append(measure)
         return self._measures.index(measure)
@@ -205,59 +242,74 @@ class MeasureReader:
         if comparison is not None:
             left, right = resolved(inner.this), resolved(inner.expression)
             if self.is_measure(left) and not self.is_measure(right):
-                return MeasureTest(self.number(left), comparison, self._constant(right))
+                return MeasureTest(self.number(left), comparison, self.constant(right))
             if self.is_measure(right) and not self.is_measure(left):
                 swapped = SWAPPED.get(comparison, comparison)
-                return MeasureTest(self.number(right), swapped, self._constant(left))
+                return MeasureTest(self.number(right), swapped, self.constant(left))
         return refuse(
             f"HAVING {excerpt(inner)} is not supported.",
             "HAVING compares aggregates with constants; conditions on columns go into WHERE.",
         )
 
-    def _constant(self, node: exp.Expr) -> float:
+    def constant(self, node: exp.Expr) -> float:
+        """A number."""
         constant = self._translator.expression(node)
         if not isinstance(constant, Constant) or constant.kind != NUMBER:
             refuse(f"{excerpt(node)} is used where a number is expected.", "")
         return float(constant.value)
 
-    def _measure(self, node: exp.Expr) -> Measure:
+    def measure(self, node: exp.Expr) -> Measure:
+        """What a node with aggregates measures."""
         from sqlglot import exp
 
         inner = node.unnest()
         if isinstance(inner, exp.Cast) and inner.to.this.name in ("DOUBLE", "FLOAT", "DECIMAL"):
-            return self._measure(inner.this)
+            return self.measure(inner.this)
+        if is_arithmetic(inner, self):
+            return arithmetic_of(inner, self)
         if isinstance(inner, exp.Mul | exp.Div):
-            left, right = inner.this, inner.expression
-            times = isinstance(inner, exp.Mul)
-            if self.is_measure(left) and self.is_measure(right):
-                if times:
-                    refuse("A product of aggregates is not supported.", _AGGREGATES)
-                return self._ratio(left, right, inner)
-            if self.is_measure(left):
-                number = self._constant(right)
-                if not times and number == 0:
-                    refuse("Division by zero.", "")
-                return _scaled(self._measure(left), number if times else 1 / number)
-            if times:
-                return _scaled(self._measure(right), self._constant(left))
+            return self._product(inner)
         if isinstance(inner, exp.Filter):
             condition = self._translator.formula(inner.expression.this)
             return self._aggregate(inner.this, AllOf((self._where, condition)))
         return self._aggregate(inner, self._where)
 
+    def _product(self, node: exp.Expr) -> Measure:
+        from sqlglot import exp
+
+        left, right = node.this, node.expression
+        times = isinstance(node, exp.Mul)
+        if not self.is_measure(left):
+            return _scaled(self.measure(right), self.constant(left))
+        if self.is_measure(right):
+            return self._ratio(left, right, node)
+        number = self.constant(right)
+        if not times and number == 0:
+            refuse("Division by zero.", "")
+        return _scaled(self.measure(left), number if times else 1 / number)
+
     def _ratio(self, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> Measure:
-        top, bottom = self._measure(left), self._measure(right)
-        if top.denominator is not None or bottom.denominator is not None:
-            refuse(f"{excerpt(node)} is a ratio of ratios, which is not supported.", _AGGREGATES)
+        top, bottom = self.measure(left), self.measure(right)
+        if top.listing is not None or bottom.listing is not None:
+            refuse(f"{excerpt(node)} is not supported.", _AGGREGATES)
+        both = (top, bottom)
+        if any(m.denominator is not None or m.arithmetic is not None for m in both):
+            operands = (as_operand(top), as_operand(bottom))
+            return measure_of(Arithmetic("divide", operands), node)
         return Measure(top.numerator, bottom.numerator, top.factor / bottom.factor)
 
     def _aggregate(self, node: exp.Expr, condition: Formula) -> Measure:
         from sqlglot import exp
 
+        if isinstance(node, exp.Min | exp.Max) or isinstance(node.this, exp.Distinct):
+            from countveil.sql.query.forms.listings import listing_of
+
+            return Measure(
+                Aggregate(None, condition), listing=listing_of(self._translator, node, condition)
+            )
         if not isinstance(node, exp.Count | exp.Sum | exp.Avg):
-            refuse(f"{excerpt(node)} is not supported.", _AGGREGATES)
-        if isinstance(node.this, exp.Distinct) or node.args.get("distinct"):
-            refuse("DISTINCT inside an aggregate is not supported.", _AGGREGATES)
+            window = "ORDER BY and LIMIT rank groups." if isinstance(node, exp.Window) else ""
+            refuse(f"{excerpt(node)} is not supported.", window or _AGGREGATES)
         if isinstance(node, exp.Count):
             if node.expressions:
                 refuse(f"{excerpt(node)} is not supported.", _AGGREGATES)
@@ -291,5 +343,9 @@ class MeasureReader:
         return Plain(Operation("not", (Operation("is_null", (argument,), BOOLEAN),), BOOLEAN))
 
 
+def _no_key(node: exp.Expr) -> GroupKey:
+    return refuse(f"{excerpt(node)} is not grouped by.", "")
+
+
 def _scaled(measure: Measure, factor: float) -> Measure:
-    return Measure(measure.numerator, measure.denominator, measure.factor * factor)
+    return replace(measure, factor=measure.factor * factor)

@@ -1,0 +1,62 @@
+"""ROLLUP, CUBE and GROUPING SETS -> lists of what is grouped by.
+
+Enters: the GROUP BY clause as sqlglot parsed it. Leaves: what each grouping set has. Must not know:
+columns, engines.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from countveil.sql.query.scalars import refuse
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+MOST_SETS = 64
+Sets = list[list["exp.Expr"]]
+
+
+def grouping_sets(group: exp.Expr) -> Sets:
+    """The nodes of every set, in the order in which they are written."""
+    from sqlglot import exp
+
+    several = (exp.Rollup, exp.Cube, exp.GroupingSets)
+    elements = list(group.expressions)
+    for part in ("rollup", "cube", "grouping_sets"):
+        elements += group.args.get(part) or []
+    plain = [node for node in elements if not isinstance(node, several)]
+    choices = [_sets(node) for node in elements if isinstance(node, several)]
+    sets = [
+        [*plain, *itertools.chain.from_iterable(chosen)] for chosen in itertools.product(*choices)
+    ]
+    if len(sets) > MOST_SETS:
+        refuse(f"GROUP BY has {len(sets):,} grouping sets; at most {MOST_SETS} are evaluated.", "")
+    return sets
+
+
+def _sets(node: exp.Expr) -> Sets:
+    from sqlglot import exp
+
+    members = [_members(part) for part in node.expressions]
+    if isinstance(node, exp.GroupingSets):
+        return members
+    if isinstance(node, exp.Rollup):
+        return [_flat(members[:end]) for end in range(len(members), -1, -1)]
+    sizes = range(len(members), -1, -1)
+    return [_flat(list(some)) for n in sizes for some in itertools.combinations(members, n)]
+
+
+def _flat(members: Sets) -> list[exp.Expr]:
+    return list(itertools.chain.from_iterable(members))
+
+
+def _members(node: exp.Expr) -> list[exp.Expr]:
+    from sqlglot import exp
+
+    if isinstance(node, exp.Tuple):
+        return list(node.expressions)
+    if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
+        refuse("Grouping sets inside grouping sets are not supported.", "")
+    return [node.unnest()]
