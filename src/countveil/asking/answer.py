@@ -8,7 +8,7 @@ from, which method estimates.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.asking.result import Answer, Block, Cells
-from countveil.errors import SettingsError
+from countveil.errors import QueryError, SettingsError
 from countveil.maths.channel import ChannelView
 from countveil.maths.estimate import (
     NEVER,
@@ -28,11 +28,11 @@ from countveil.maths.estimate import (
     make_estimator,
 )
 from countveil.maths.estimate.estimates import HIDDEN
-from countveil.release import Manifest
 from countveil.sql.query import Tally, TallyPlan, TallyResult
-from countveil.sql.query.plan import aggregates_of, is_count, is_share
+from countveil.sql.query.plan import is_count, is_share
 from countveil.sql.query.question import (
     Aggregate,
+    GroupKey,
     Having,
     HavingAll,
     HavingAny,
@@ -121,7 +121,13 @@ def answer_question(
         counted = tallied.truths, tallied.moments, tallied.lowest
         tallies = channels.tallies(*counted, plan.grouped)
         exists = existing_cells(question, plan, tallies)
-        measures = MeasureEstimates(plan, tallies, estimator)
+
+        def keys_in() -> dict[GroupKey, list[Any]]:
+            everywhere = np.ones(exists.shape, bool)
+            every = keys_of(question, plan, tallied.keys, tallies, everywhere)
+            return dict(zip(question.keys, every, strict=True))
+
+        measures = MeasureEstimates(plan, tallies, estimator, keys_in)
         grids = [measures.grid(measure) for measure in question.measures]
         columns = [Cells(e.at(exists), sizes[exists], within) for e, sizes in grids]
         keys = keys_of(question, plan, tallied.keys, tallies, exists)
@@ -181,22 +187,35 @@ def existing_cells(question: Question, plan: TallyPlan, tallies: Tallies) -> NDA
 class MeasureEstimates:
     """Estimates measures; totals that several measures share are estimated once."""
 
-    def __init__(self, plan: TallyPlan, tallies: Tallies, estimator: Estimator) -> None:
+    def __init__(
+        self,
+        plan: TallyPlan,
+        tallies: Tallies,
+        estimator: Estimator,
+        keys_in: Callable[[], Mapping[GroupKey, Sequence[Any]]] | None = None,
+    ) -> None:
         self._plan, self._tallies, self._estimator = plan, tallies, estimator
+        self._keys_in = keys_in
         self._totals: dict[tuple[Aggregate, Axes], tuple[Total, Estimates]] = {}
         self._along: dict[Axes, Tallies] = {}
 
     def grid(self, measure: Measure) -> tuple[Estimates, NDArray[np.float64]]:
         """The estimates of a measure, and the rows behind each, infinite unless it is a count."""
-        axes = self._axes(measure.numerator)
-        total, estimates = self._total(measure.numerator, axes)
-        if measure.denominator is not None:
+        axes = self.axes(measure.numerator)
+        total, estimates = self.total(measure.numerator, axes)
+        if measure.arithmetic is not None:
+            # Loaded only where aggregates are joined.
+            from countveil.asking.comparisons.arithmetic import combined
+
+            level, inside = self._estimator.level, self._estimator.shrinks
+            estimates = combined(self, measure.arithmetic, level, inside=inside)
+        elif measure.denominator is not None:
             estimates = self._ratio(measure, measure.denominator)
         estimates = _scaled(estimates, measure.factor)
         plain = is_count(measure) and measure.factor == 1
         return estimates, total.rows if plain else np.full(total.rows.shape, np.inf)
 
-    def _axes(self, *aggregates: Aggregate) -> Axes:
+    def axes(self, *aggregates: Aggregate) -> Axes:
         """The sensitive columns that are grouped by, or matter for these aggregates.
 
         A column that only another part of the question is about would add noise.
@@ -209,7 +228,8 @@ class MeasureEstimates:
                     matters |= {a for a in range(array.ndim) if np.ptp(array, axis=a).any()}
         return tuple(sorted(matters))
 
-    def _total(self, aggregate: Aggregate, axes: Axes) -> tuple[Total, Estimates]:
+    def total(self, aggregate: Aggregate, axes: Axes) -> tuple[Total, Estimates]:
+        """One aggregate, with the published values of these columns only."""
         if (aggregate, axes) not in self._totals:
             if axes not in self._along:
                 self._along[axes] = self._tallies.along(axes)
@@ -222,11 +242,27 @@ class MeasureEstimates:
             self._totals[aggregate, axes] = total, estimates
         return self._totals[aggregate, axes]
 
+    def moment(self, one: Total, two: Total) -> int:
+        """The moment of the tally that sums the product of both arguments."""
+        return self._plan.product_moment(one.argument, two.argument)
+
+    def partition(self, keys: Sequence[GroupKey]) -> NDArray[np.int64]:
+        """A number for all groups and cells that agree in these keys."""
+        if self._keys_in is None:
+            raise QueryError("Sums OVER groups do not go with grouping sets or grouped parts.")
+        columns = self._keys_in()
+        shape = (self._tallies.n_groups, int(np.prod(self._tallies.cells, dtype=np.int64)))
+        lines = list(zip(*(columns[key] for key in keys), strict=True)) if keys else None
+        if lines is None:
+            return np.zeros(shape, np.int64)
+        numbers: dict[tuple[Any, ...], int] = {}
+        flat = [numbers.setdefault(line, len(numbers)) for line in lines]
+        return np.array(flat, np.int64).reshape(shape)
+
     def _ratio(self, measure: Measure, denominator: Aggregate) -> Estimates:
-        axes = self._axes(measure.numerator, denominator)
-        top, bottom = self._total(measure.numerator, axes), self._total(denominator, axes)
-        moment = self._plan.product_moment(top[0].argument, bottom[0].argument)
-        covariance = top[0].covariance(bottom[0], moment)
+        axes = self.axes(measure.numerator, denominator)
+        top, bottom = self.total(measure.numerator, axes), self.total(denominator, axes)
+        covariance = top[0].covariance(bottom[0], self.moment(top[0], bottom[0]))
         ratio = self._estimator.ratio(top, bottom, covariance)
         least, most = self._possible(measure, denominator)
         low, high = np.clip(ratio.low, least, most), np.clip(ratio.high, least, most)
@@ -362,15 +398,3 @@ def _ranks(values: Sequence[Any], places: Mapping[Any, int] | None) -> NDArray[n
 
 def _sortable(value: Any) -> Any:
     return value.isoformat() if isinstance(value, dt.date) else value
-
-
-def class_notes(question: Question, manifest: Manifest) -> list[str]:
-    """What a number that stands for a class leaves out."""
-    names = {aggregate.measured for aggregate in aggregates_of(question)}
-    return [
-        f"The numbers of {name!r} are those of its classes: "
-        f"{'declared by the publisher' if entry.class_values else 'their midpoints'}. How the "
-        f"true numbers lie within a class is not in the release, and not in the interval."
-        for name, entry in manifest.sensitive.items()
-        if name in names and entry.classes is not None
-    ]

@@ -85,7 +85,7 @@ class Changes(Release):
                 "Changes are not estimated for groups by an expression of a sensitive column, for "
                 "grouping sets, count(DISTINCT x), min and max. Ask for them in each release."
             )
-        if any(measure.denominator is not None for measure in question.measures):
+        if any(m.denominator is not None or m.arithmetic for m in question.measures):
             raise QueryError(
                 "The change of an average or a share is not estimated: rows that stayed matter for "
                 "it too. Ask for the changes of counts and sums, or for the average in each "

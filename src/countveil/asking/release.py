@@ -19,12 +19,13 @@ from countveil.asking.answer import (
     Channels,
     EstimationSettings,
     answer_question,
-    class_notes,
     labelled,
 )
 from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
+from countveil.asking.further_methods import FurtherMethods
 from countveil.asking.merging import merged_channels
+from countveil.asking.models.asked import MOMENTS, Modelled
 from countveil.asking.result import Answer, Block, Cells
 from countveil.display import Part, html_of, text_of
 from countveil.engines.choice import EMBEDDED, open_release
@@ -43,7 +44,7 @@ from countveil.sql.query import (
     TallyPlan,
 )
 from countveil.sql.query.expressions import AllOf, Constant, Formula, as_condition
-from countveil.sql.query.parse import QuestionReader
+from countveil.sql.query.parse import Inputs, QuestionReader
 from countveil.sql.query.plan import is_composed
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ Place = str | os.PathLike[str]
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
 
-class Release:
+class Release(FurtherMethods, Modelled):
     """A published release, opened for questions: a folder, or a table in a database.
 
     `release.place` is what was opened. In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB
@@ -88,7 +89,7 @@ class Release:
         self.manifest = opened.manifest
         self._columns = ReleaseColumns.of(self.manifest, self._occurs, self._occurring, evaluate)
         self._views: dict[tuple[Any, ...], ChannelView] = {}
-        self._reader = QuestionReader(self._columns, self._exactly)
+        self._reader = QuestionReader(self._columns)
 
     @property
     def rows(self) -> int:
@@ -150,8 +151,16 @@ class Release:
 
             if describes(query):
                 return described(self)
-        question = self._question(query, weighted, params, tables)
-        return self._answer(question, EstimationSettings(method, channel, level, within))
+        settings = EstimationSettings(method, channel, level, within)
+        inputs = Inputs(params, self._lookups(tables), self._exactly)
+        if MOMENTS.search(query):
+            from countveil.sql.query.forms.rewriting import flat_text
+
+            ask = partial(self._question, weighted=weighted)
+            answer = self._moments(flat_text(query, self._columns, inputs), ask, settings, weighted)
+            if answer:
+                return answer[0]
+        return self._answer(self._question(query, weighted, inputs), settings)
 
     def count(
         self,
@@ -214,24 +223,6 @@ class Release:
             raise QueryError("A cross-tab needs two different columns or expressions.")
         return Crosstab(self._answer(question, EstimationSettings(method, channel, level, within)))
 
-    def plain_sql(
-        self,
-        query: str,
-        *,
-        dialect: str = "postgres",
-        table: str = "release",
-        weighted: bool = False,
-    ) -> str:
-        """SQL that answers the query in your database: unbiased estimates with standard errors.
-
-        `dialect` is postgres, sqlite or duckdb; `table` is the table with the release's rows there.
-        The text contains all weights, so the database does not need countveil.
-        """
-        from countveil.asking.portable import plain_sql
-
-        asked = self._question(query, weighted), self._columns, self._channels, self._unlisted
-        return plain_sql(*asked, dialect, table)
-
     def values(self, column: str) -> list[Any]:
         """The values of a column: those that occur, or of a sensitive one those that are listed."""
         from countveil.asking.questions.describing import values_of
@@ -242,15 +233,17 @@ class Release:
         self,
         query: str,
         weighted: bool,
-        params: Sequence[Any] | Mapping[str, Any] = (),
-        tables: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
     ) -> Question:
-        if tables:
-            from countveil.asking.questions.inputs import lookup_tables
-
-            tables = lookup_tables(tables)
-        question = self._reader.question(query, params, tables)
+        question = self._reader.question(query, inputs or Inputs(exact=self._exactly))
         return self._weighted(question) if weighted else question
+
+    def _lookups(self, tables: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        if not tables:
+            return {}
+        from countveil.asking.questions.inputs import lookup_tables
+
+        return lookup_tables(tables)
 
     def _exactly(self, question: Question) -> float | None:
         """The answer to a question about plain columns, as a number; None for none."""
@@ -281,6 +274,8 @@ class Release:
         self, question: Question, plans: Sequence[TallyPlan], estimator: Estimator
     ) -> tuple[str, ...]:
         """What has to be said about an answer."""
+        from countveil.asking.unlisted import class_notes
+
         notes = class_notes(question, self.manifest)
         return (*self._unlisted(*plans), *estimator.warnings(), *notes)
 

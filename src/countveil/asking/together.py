@@ -79,7 +79,7 @@ class TogetherChannels:
             axes = tuple(axis for axis, name in enumerate(names) if name in columns)
             if len(axes) > 1:
                 chosen = tuple(names[axis] for axis in axes), tuple(domains[axis] for axis in axes)
-                joined.append(Joined(axes, self._grid(*chosen)))
+                joined.append(Joined(axes, self.grid(*chosen)))
         return Channels(
             [view_of(*pair) for pair in zip(names, domains, strict=True)], joined=joined
         )
@@ -107,7 +107,7 @@ class TogetherChannels:
                 views[number] = merged_along(axis, alone)
         return Channels([views[number] for number in range(len(axes))], joined=joined)
 
-    def _grid(self, names: tuple[str, ...], domains: tuple[tuple[Any, ...], ...]) -> RandomView:
+    def grid(self, names: tuple[str, ...], domains: tuple[tuple[Any, ...], ...]) -> RandomView:
         """The channel of all combinations of values."""
         if (names, domains) not in self._known:
             vectors = self._vectors(names, domains)

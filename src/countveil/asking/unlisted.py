@@ -1,4 +1,4 @@
-"""Values that a question names and no row publishes: removed by the draw, or misspelt.
+"""What an analyst should know beside an answer: of values that no row publishes, and of classes.
 
 Enters: plans of questions, what the release says of its sensitive columns. Leaves: sentences, and
 warnings at the analyst's own line. Must not know: what was counted, which method estimates.
@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from warnings import warn
 
 from countveil import errors
-from countveil.release import SensitiveColumn
-from countveil.sql.query import TallyPlan
+from countveil.release import Manifest, SensitiveColumn
+from countveil.sql.query import Question, TallyPlan
+from countveil.sql.query.plan import aggregates_of
 
 _OURS = "countveil."
 
@@ -51,3 +52,15 @@ def _level_of_caller() -> int:
     while frame is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
         level, frame = level + 1, frame.f_back
     return level + 1
+
+
+def class_notes(question: Question, manifest: Manifest) -> list[str]:
+    """What a number that stands for a class leaves out."""
+    names = {aggregate.measured for aggregate in aggregates_of(question)}
+    return [
+        f"The numbers of {name!r} are those of its classes: "
+        f"{'declared by the publisher' if entry.class_values else 'their midpoints'}. How the "
+        f"true numbers lie within a class is not in the release, and not in the interval."
+        for name, entry in manifest.sensitive.items()
+        if name in names and entry.classes is not None
+    ]

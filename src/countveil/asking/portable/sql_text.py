@@ -50,6 +50,11 @@ def portable_sql(
 ) -> str:
     """Plain SQL whose answer is that of the method unbiased."""
     views = channels.views
+    if any(measure.arithmetic is not None for measure in question.measures):
+        raise QueryError(
+            "The error of arithmetic on aggregates needs their covariance, which no sum over rows "
+            "gives. 'countveil query' answers the question."
+        )
     if any(aggregate.measured is not None for aggregate in aggregates_of(question)):
         raise QueryError(
             "The error of a sum or an average of a sensitive column needs more than sums over "

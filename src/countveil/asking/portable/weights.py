@@ -27,13 +27,8 @@ from numpy.typing import NDArray
 
 from countveil.errors import QueryError
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate.totals import (
-    ALWAYS,
-    NEVER,
-    Tallies,
-    Total,
-    single_cells,
-)
+from countveil.maths.estimate.methods import single_cells
+from countveil.maths.estimate.totals import ALWAYS, NEVER, Tallies, Total
 from countveil.sql.query import Question, TallyPlan
 from countveil.sql.query.question import Aggregate
 

@@ -27,6 +27,7 @@ from countveil.engines.contract import ReleaseTable
 from countveil.errors import QueryError
 from countveil.maths.estimate import NEVER, Estimates, Estimator, Tallies
 from countveil.sql.query import Question, Tally, TallyPlan, as_condition
+from countveil.sql.query.arithmetic import with_aggregates
 from countveil.sql.query.expressions import AllOf, Formula
 from countveil.sql.query.question import Aggregate, Measure
 
@@ -171,12 +172,7 @@ def _restricted(measure: Measure, formula: Formula) -> Measure:
     """The measure over the rows of a part."""
     if formula == AllOf(()):
         return measure
-    both = [
-        None if a is None else replace(a, condition=AllOf((a.condition, formula)))
-        for a in (measure.numerator, measure.denominator)
-    ]
-    assert both[0] is not None  # noqa: S101 - every measure has a numerator
-    return replace(measure, numerator=both[0], denominator=both[1])
+    return with_aggregates(measure, lambda a: replace(a, condition=AllOf((a.condition, formula))))
 
 
 def _exists(question: Question, plan: TallyPlan, tallies: Tallies, count: Aggregate) -> Any:

@@ -19,8 +19,14 @@ from numpy.typing import NDArray
 from countveil.errors import QueryError
 from countveil.maths.estimate.estimates import Estimates
 from countveil.maths.estimate.joined import CountedSets
-from countveil.maths.estimate.methods import Estimator, Evidence, set_counts
-from countveil.maths.estimate.totals import SingleCells, Tallies, Total, single_cells
+from countveil.maths.estimate.methods import (
+    Estimator,
+    Evidence,
+    SingleCells,
+    set_counts,
+    single_cells,
+)
+from countveil.maths.estimate.totals import Tallies, Total
 from countveil.maths.paper import (
     BayesResult,
     Rounds,

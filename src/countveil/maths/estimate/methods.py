@@ -4,8 +4,9 @@ Enters: tallies, totals, a level, names as a user wrote them. Leaves: `Estimates
 and cell. Must not know: SQL, files. Theory: docs/theory/estimates.md.
 
 A count of one value, or of one combination of values of several columns, has the variance and the
-interval of `unbiased` and `products`; the sum of a plain number over such rows those of `sums`;
-every other total has the variance of its row weights and a symmetric interval. The shrunk estimate
+interval of `unbiased` and `products`; the count of a set of values of one column those of
+`covariances`; the sum of a plain number over rows with one value those of `sums`; every other total
+has the variance of its row weights and a symmetric interval. The shrunk estimate
 of a total has the error and the interval of the unbiased one: it is closer to the truth on average,
 but by how much is unknown for a single cell.
 """
@@ -13,7 +14,7 @@ but by how much is unknown for a single cell.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,18 +22,70 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.errors import SettingsError
+from countveil.maths.estimate.covariances.one_column import set_likelihood, shares_a_draw
 from countveil.maths.estimate.estimates import Estimates, Likelihood, symmetric
 from countveil.maths.estimate.ratios import PairVariance, ratio_estimates
 from countveil.maths.estimate.shrunk import likelihood_and_centre, shrunk_from
 from countveil.maths.estimate.sums import PublishedSums, shrunk_sums, sum_likelihood
-from countveil.maths.estimate.totals import NEVER, SingleCells, Tallies, Total, single_cells
+from countveil.maths.estimate.totals import NEVER, Tallies, Total
 
 if TYPE_CHECKING:
     from countveil.maths.estimate.joined import AllSets, CountedSets
 
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 CHANNELS = ("exact", "printed")
+
+
+@dataclass(frozen=True)
+class SingleCells:
+    """Counts of one combination of true values each.
+
+    `occupation = 'nurse'` and GROUP BY occupation are such counts, and so is `occupation <>
+    'nurse'`: the rows less the nurses (`complement`). `place[c]`: the values of answer c, in the
+    flat grid of all cells; `condition[c]`: which rows it counts.
+    """
+
+    place: Numbers
+    condition: Numbers
+    complement: bool
+
+    def fill(
+        self,
+        tallies: Tallies,
+        estimates: Callable[[int, Numbers], Estimates],
+        moment: int = 0,
+    ) -> Estimates:
+        """Estimate the answers (by number) of each condition at once and put them in order."""
+        arrays = [np.zeros((tallies.n_groups, self.place.size)) for _ in range(4)]
+        for condition in set(self.condition.tolist()) - {NEVER}:
+            here = np.flatnonzero(self.condition == condition)
+            for array, numbers in zip(arrays, estimates(condition, here).arrays(), strict=True):
+                array[:, here] = numbers
+            if self.complement:
+                met = tallies.meeting(condition, moment).reshape(tallies.n_groups, -1)
+                rows, (estimate, error, low, high) = met.sum(axis=1)[:, None], arrays
+                arrays = [rows - estimate, error, rows - high, rows - low]
+        return Estimates(*arrays)
+
+
+def single_cells(total: Total) -> SingleCells | None:
+    """The single combinations that a total is about; None if a cell of the answer sums several."""
+    if total.values is not None:
+        return None
+    conditions = total.condition_of
+    n_cells, n_others = conditions.shape
+    counted = conditions != NEVER
+    rows = np.arange(n_cells)
+    if (counted.sum(axis=1) <= 1).all():
+        first = counted.argmax(axis=1)
+        return SingleCells(rows * n_others + first, conditions[rows, first], complement=False)
+    kinds = set(conditions[counted].tolist())
+    if n_cells == 1 and np.count_nonzero(~counted) == 1 and len(kinds) == 1:
+        left_out = np.flatnonzero(~counted[0])
+        return SingleCells(left_out, np.array([kinds.pop()]), complement=True)
+    return None
 
 
 class Evidence:
@@ -114,6 +167,11 @@ class Estimator:
     def __init__(self, level: float) -> None:
         self._level = level
 
+    @property
+    def level(self) -> float:
+        """The level of intervals."""
+        return self._level
+
     def total(self, tallies: Tallies, total: Total, *, is_count: bool) -> Estimates:
         """The estimates of one aggregate: a count, or the sum of an argument."""
         if tallies.views:
@@ -129,6 +187,8 @@ class Estimator:
         single = single_cells(total)
         if single is not None:
             return self.single_counts(evidence, total, single)
+        if shares_a_draw(evidence.tallies) and total.values is None:
+            return set_likelihood(total).estimates(self._level)
         return self._by_row_weights(total, is_count=True)
 
     def counted_sets(self, evidence: Evidence, total: Total) -> AllSets | None:

@@ -166,13 +166,18 @@ class PooledTotal(Total):
         value_of: Floats | None = None,
     ) -> None:
         super().__init__(tallies, condition_of, argument, value_of)
-        self.tallies = tallies
+        self._pooled = tallies
         self._of = condition_of, argument, value_of
+
+    @property
+    def pooled(self) -> PooledTallies:
+        """What was counted, by part."""
+        return self._pooled
 
     @cached_property
     def parts(self) -> list[Total]:
         """The aggregate in every part that has rows."""
-        return [each.total(*self._of) for each in self.tallies.each if each.moments[0].any()]
+        return [each.total(*self._of) for each in self._pooled.each if each.moments[0].any()]
 
     @cached_property
     def estimate(self) -> Floats:
@@ -209,12 +214,12 @@ class PooledTotal(Total):
         """What is expected, and what of it is in batches that do not tell; None if all do."""
         if self.tallies.joined:
             return None
-        columns = self.tallies.by_part.columns
+        columns = self._pooled.by_part.columns
         if all(views.identifiable.all() for views in columns):
             return None
         shape = (self.tallies.n_groups, self.condition_of.shape[0])
         expected, unknown = np.zeros(shape), np.zeros(shape)
-        for number, part in enumerate(self.tallies.each):
+        for number, part in enumerate(self._pooled.each):
             share, hidden = np.ones(1), np.zeros(1, bool)
             for views in columns:
                 share = np.multiply.outer(share, views.expected[number])
@@ -252,7 +257,7 @@ def pooled_sets(total: Total) -> AllSets | None:
     sets = [
         AllSets.of(part, tallies)
         for part, tallies in zip(
-            total.parts, [t for t in total.tallies.each if t.moments[0].any()], strict=True
+            total.parts, [t for t in total.pooled.each if t.moments[0].any()], strict=True
         )
     ]
     known = [one for one in sets if one is not None]

@@ -21,9 +21,10 @@ of a row is then the sum over cells of value times weight.
 **Variance.** The weight w of a row has the mean 1 (or the value) if its true cell counts and 0 if
 not. Rows publish independently, so the variance is the sum of E[w^2] - E[w]^2, estimated by the sum
 over rows of (w^2 - w) times the square of the argument; with values, by that of w^2 less the total
-of squared values. The covariance of two totals is the same with the product of their weights. That
-b comes from the same release lowers both for large predicates; leaving that out is safe. Rows of a
-case publish alike, which raises both by the design effect.
+of squared values. The covariance of two totals is the same with the product of their weights. Rows
+share the draw of the table, which lowers both for large predicates. For one column `covariances`
+knows by how much; for several it is left out, which is safe. Rows of a case publish alike, which
+raises both by the design effect.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate.estimates import Estimates
+from countveil.maths.estimate.covariances.one_column import covariance_of, shares_a_draw
 from countveil.maths.estimate.unbiased import misfits
 
 if TYPE_CHECKING:
@@ -172,6 +173,11 @@ class Total:
             self._values = np.transpose(value_of, rest).reshape(n_cells, -1)
 
     @property
+    def tallies(self) -> Tallies:
+        """What was counted."""
+        return self._tallies
+
+    @property
     def argument(self) -> int | None:
         """The number of what is summed; None for a count."""
         return self._argument
@@ -232,6 +238,8 @@ class Total:
 
         if self._tallies.blocks is not None:
             return self._tallies.blocks.covariance(self, other, self._tallies, moment)
+        if shares_a_draw(self._tallies):
+            return covariance_of(self, other, moment)
         expected = self._weighted(moment, product, other)
         effect = max((view.design_effect for view in self._tallies.views), default=1.0)
         return effect * (self._weighted(moment, both, other, power=2) - expected)
@@ -348,53 +356,3 @@ def _used(weights: Floats, place: int) -> NDArray[np.bool_]:
     """Which values of a column take part, so that those that are not identifiable do no harm."""
     others = tuple(axis for axis in range(weights.ndim) if axis != place)
     return np.asarray(np.any(weights != 0, axis=others))
-
-
-@dataclass(frozen=True)
-class SingleCells:
-    """Counts of one combination of true values each.
-
-    `occupation = 'nurse'` and GROUP BY occupation are such counts, and so is `occupation <>
-    'nurse'`: the rows less the nurses (`complement`). `place[c]`: the values of answer c, in the
-    flat grid of all cells; `condition[c]`: which rows it counts.
-    """
-
-    place: Numbers
-    condition: Numbers
-    complement: bool
-
-    def fill(
-        self,
-        tallies: Tallies,
-        estimates: Callable[[int, Numbers], Estimates],
-        moment: int = 0,
-    ) -> Estimates:
-        """Estimate the answers (by number) of each condition at once and put them in order."""
-        arrays = [np.zeros((tallies.n_groups, self.place.size)) for _ in range(4)]
-        for condition in set(self.condition.tolist()) - {NEVER}:
-            here = np.flatnonzero(self.condition == condition)
-            for array, numbers in zip(arrays, estimates(condition, here).arrays(), strict=True):
-                array[:, here] = numbers
-            if self.complement:
-                met = tallies.meeting(condition, moment).reshape(tallies.n_groups, -1)
-                rows, (estimate, error, low, high) = met.sum(axis=1)[:, None], arrays
-                arrays = [rows - estimate, error, rows - high, rows - low]
-        return Estimates(*arrays)
-
-
-def single_cells(total: Total) -> SingleCells | None:
-    """The single combinations that a total is about; None if a cell of the answer sums several."""
-    if total.values is not None:
-        return None
-    conditions = total.condition_of
-    n_cells, n_others = conditions.shape
-    counted = conditions != NEVER
-    rows = np.arange(n_cells)
-    if (counted.sum(axis=1) <= 1).all():
-        first = counted.argmax(axis=1)
-        return SingleCells(rows * n_others + first, conditions[rows, first], complement=False)
-    kinds = set(conditions[counted].tolist())
-    if n_cells == 1 and np.count_nonzero(~counted) == 1 and len(kinds) == 1:
-        left_out = np.flatnonzero(~counted[0])
-        return SingleCells(left_out, np.array([kinds.pop()]), complement=True)
-    return None

@@ -13,6 +13,7 @@ condition.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from countveil.errors import QueryError
 from countveil.maths.estimate.totals import ALWAYS, NEVER
 from countveil.release.values import NUMBER
+from countveil.sql.query.arithmetic import aggregates_in
 from countveil.sql.query.expressions import (
     FALSE,
     TRUE,
@@ -173,12 +175,7 @@ def plan_question(
 
 def aggregates_of(question: Question) -> tuple[Aggregate, ...]:
     """All aggregates of all measures, each once."""
-    aggregates: dict[Aggregate, None] = {}
-    for measure in question.measures:
-        aggregates[measure.numerator] = None
-        if measure.denominator is not None:
-            aggregates[measure.denominator] = None
-    return tuple(aggregates)
+    return tuple(dict.fromkeys(a for m in question.measures for a in aggregates_in(m)))
 
 
 def is_composed(question: Question) -> bool:
@@ -190,7 +187,8 @@ def is_composed(question: Question) -> bool:
 def is_count(measure: Measure) -> bool:
     """Whether a measure is a number of rows."""
     numerator = measure.numerator
-    return measure.denominator is None and numerator.argument is None and not numerator.measured
+    alone = measure.denominator is None and measure.arithmetic is None
+    return alone and numerator.argument is None and not numerator.measured
 
 
 def is_share(measure: Measure) -> bool:
@@ -272,14 +270,14 @@ def _arguments(question: Question) -> tuple[tuple[Expression, ...], dict[tuple[i
     )
     products = {}
     for measure in question.measures:
-        bottom = None if measure.denominator is None else measure.denominator.argument
-        top = measure.numerator.argument
-        if top is None or bottom is None or top == bottom:
-            continue
-        product = Operation("multiply", (top, bottom), NUMBER)
-        if product not in arguments:
-            arguments.append(product)
-        products[arguments.index(top), arguments.index(bottom)] = arguments.index(product)
+        summed = [a.argument for a in aggregates_in(measure) if a.argument is not None]
+        for top, bottom in itertools.permutations(dict.fromkeys(summed), 2):
+            product = Operation("multiply", (top, bottom), NUMBER)
+            turned = Operation("multiply", (bottom, top), NUMBER)
+            if product not in arguments and turned not in arguments:
+                arguments.append(product)
+            place = arguments.index(product if product in arguments else turned)
+            products[arguments.index(top), arguments.index(bottom)] = place
     return tuple(arguments), products
 
 

@@ -46,16 +46,37 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
+class OverGroups:
+    """The sum of an aggregate over the groups of the answer that agree in these keys."""
+
+    aggregate: Aggregate
+    partition: tuple[GroupKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """An operation on aggregates and numbers; `arithmetic` lists the operations."""
+
+    operation: str
+    operands: tuple[Operand, ...]
+
+
+Operand = Arithmetic | OverGroups | Aggregate | float
+
+
+@dataclass(frozen=True, slots=True)
 class Measure:
     """factor * numerator / denominator; without a denominator, a plain total.
 
-    With a `listing`, what it says of the rows of the numerator, times the factor.
+    With a `listing`, what it says of the rows of the numerator, times the factor. With
+    `arithmetic`, what that computes, times the factor; the numerator is its first aggregate.
     """
 
     numerator: Aggregate
     denominator: Aggregate | None = None
     factor: float = 1.0
     listing: Listing | None = None
+    arithmetic: Arithmetic | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,17 @@ from countveil.sql.query.expressions import (
     Plain,
     SensitiveTest,
 )
+from countveil.sql.query.forms.arithmetic import (
+    arithmetic_of,
+    as_operand,
+    is_arithmetic,
+    measure_of,
+)
 from countveil.sql.query.functions import COMPARISONS, MISSING, SWAPPED
 from countveil.sql.query.question import (
     Aggregate,
+    Arithmetic,
+    GroupKey,
     Having,
     HavingAll,
     HavingAny,
@@ -187,13 +195,15 @@ class MeasureReader:
     """Reads the aggregates in SELECT, HAVING and ORDER BY as measures, and numbers them.
 
     A measure is a count, a sum, an average, or a ratio of two of them times a constant: shares
-    within a group are ratios.
+    within a group are ratios. Anything else that joins aggregates is `arithmetic`.
     """
 
     def __init__(self, translator: Translator, where: Formula) -> None:
         self._translator = translator
         self._where = where
         self._measures: list[Measure] = []
+        # Reads what sums over groups are partitioned by.
+        self.key: Callable[[exp.Expr], GroupKey] = _no_key
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -208,7 +218,7 @@ class MeasureReader:
 
     def number(self, node: exp.Expr) -> int:
         """The number of this measure."""
-        measure = self._measure(node)
+        measure = self.measure(node)
         if measure not in self._measures:
             self._measures.append(measure)
         return self._measures.index(measure)
@@ -232,52 +242,60 @@ class MeasureReader:
         if comparison is not None:
             left, right = resolved(inner.this), resolved(inner.expression)
             if self.is_measure(left) and not self.is_measure(right):
-                return MeasureTest(self.number(left), comparison, self._constant(right))
+                return MeasureTest(self.number(left), comparison, self.constant(right))
             if self.is_measure(right) and not self.is_measure(left):
                 swapped = SWAPPED.get(comparison, comparison)
-                return MeasureTest(self.number(right), swapped, self._constant(left))
+                return MeasureTest(self.number(right), swapped, self.constant(left))
         return refuse(
             f"HAVING {excerpt(inner)} is not supported.",
             "HAVING compares aggregates with constants; conditions on columns go into WHERE.",
         )
 
-    def _constant(self, node: exp.Expr) -> float:
+    def constant(self, node: exp.Expr) -> float:
+        """A number."""
         constant = self._translator.expression(node)
         if not isinstance(constant, Constant) or constant.kind != NUMBER:
             refuse(f"{excerpt(node)} is used where a number is expected.", "")
         return float(constant.value)
 
-    def _measure(self, node: exp.Expr) -> Measure:
+    def measure(self, node: exp.Expr) -> Measure:
+        """What a node with aggregates measures."""
         from sqlglot import exp
 
         inner = node.unnest()
         if isinstance(inner, exp.Cast) and inner.to.this.name in ("DOUBLE", "FLOAT", "DECIMAL"):
-            return self._measure(inner.this)
+            return self.measure(inner.this)
+        if is_arithmetic(inner, self):
+            return arithmetic_of(inner, self)
         if isinstance(inner, exp.Mul | exp.Div):
-            left, right = inner.this, inner.expression
-            times = isinstance(inner, exp.Mul)
-            if self.is_measure(left) and self.is_measure(right):
-                if times:
-                    refuse("A product of aggregates is not supported.", _AGGREGATES)
-                return self._ratio(left, right, inner)
-            if self.is_measure(left):
-                number = self._constant(right)
-                if not times and number == 0:
-                    refuse("Division by zero.", "")
-                return _scaled(self._measure(left), number if times else 1 / number)
-            if times:
-                return _scaled(self._measure(right), self._constant(left))
+            return self._product(inner)
         if isinstance(inner, exp.Filter):
             condition = self._translator.formula(inner.expression.this)
             return self._aggregate(inner.this, AllOf((self._where, condition)))
         return self._aggregate(inner, self._where)
 
+    def _product(self, node: exp.Expr) -> Measure:
+        from sqlglot import exp
+
+        left, right = node.this, node.expression
+        times = isinstance(node, exp.Mul)
+        if not self.is_measure(left):
+            return _scaled(self.measure(right), self.constant(left))
+        if self.is_measure(right):
+            return self._ratio(left, right, node)
+        number = self.constant(right)
+        if not times and number == 0:
+            refuse("Division by zero.", "")
+        return _scaled(self.measure(left), number if times else 1 / number)
+
     def _ratio(self, left: exp.Expr, right: exp.Expr, node: exp.Expr) -> Measure:
-        top, bottom = self._measure(left), self._measure(right)
-        if top.denominator is not None or bottom.denominator is not None:
-            refuse(f"{excerpt(node)} is a ratio of ratios, which is not supported.", _AGGREGATES)
+        top, bottom = self.measure(left), self.measure(right)
         if top.listing is not None or bottom.listing is not None:
             refuse(f"{excerpt(node)} is not supported.", _AGGREGATES)
+        both = (top, bottom)
+        if any(m.denominator is not None or m.arithmetic is not None for m in both):
+            operands = (as_operand(top), as_operand(bottom))
+            return measure_of(Arithmetic("divide", operands), node)
         return Measure(top.numerator, bottom.numerator, top.factor / bottom.factor)
 
     def _aggregate(self, node: exp.Expr, condition: Formula) -> Measure:
@@ -323,6 +341,10 @@ class MeasureReader:
         if isinstance(argument, Constant):
             return FALSE if argument.value is None else TRUE
         return Plain(Operation("not", (Operation("is_null", (argument,), BOOLEAN),), BOOLEAN))
+
+
+def _no_key(node: exp.Expr) -> GroupKey:
+    return refuse(f"{excerpt(node)} is not grouped by.", "")
 
 
 def _scaled(measure: Measure, factor: float) -> Measure:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from countveil.errors import SettingsError
 from countveil.release.values import NUMBER
+from countveil.sql.query.arithmetic import with_aggregates
 from countveil.sql.query.expressions import ColumnReference, Expression, Operation
 from countveil.sql.query.question import Aggregate, Question
 
@@ -27,13 +28,7 @@ def weighted(question: Question, column: str | None) -> Question:
     # As a number with a fraction: products of whole numbers could become too large.
     weight = Operation("to_number", (ColumnReference(column, NUMBER),), NUMBER)
     measures = tuple(
-        replace(
-            measure,
-            numerator=_weighted(measure.numerator, weight),
-            denominator=None
-            if measure.denominator is None
-            else _weighted(measure.denominator, weight),
-        )
+        with_aggregates(measure, lambda aggregate: _weighted(aggregate, weight))
         for measure in question.measures
     )
     return replace(question, measures=measures)

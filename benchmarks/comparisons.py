@@ -1,0 +1,216 @@
+"""Do errors of sets of values, and of comparisons, keep what they promise?
+
+Repeated releases of tables whose truth is known. `--what`:
+
+sets          counts of 2 values, of 10, of half of all and of all but 3, in random predicates, in
+              half of the table and in all of it: how often the 95% interval holds the true count,
+              and the printed standard error over the true one
+differences   shares of sets and single values in two groups (complementary, disjoint, nested):
+              difference, ratio and odds ratio
+tests         how often tests reject at 0.05 what is true
+empty         how often the lower end for a value that no row of the predicate has is above 0
+averages      averages of a number over rows with one value, by their true count
+
+Prints Markdown, as kept in RESULTS.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import tempfile
+from collections.abc import Iterator
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+import countveil as cv
+from benchmarks.tables import Table, tables
+from countveil.maths.channel import ChannelView, view_of_release
+from countveil.maths.estimate import ALWAYS, NEVER, Tallies, make_estimator
+from countveil.maths.groups import ColumnSettings, largest_ell
+from tests.repeated_releases import releases
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+SIZES = ("2", "10", "half", "all but 3")
+SHARES = (("below 2%", 0.0, 0.02), ("2-30%", 0.02, 0.3), ("30-99%", 0.3, 0.99), ("all", 0.99, 2.0))
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--what", default="sets")
+    parser.add_argument("--rows", type=int, default=30_000)
+    parser.add_argument("--releases", type=int, default=100)
+    parser.add_argument("--predicates", type=int, default=12)
+    parser.add_argument("--groups", choices=["mixed", "random"], default="mixed")
+    parser.add_argument("--ell", type=int, nargs="*", default=[2, 5, 10])
+    parser.add_argument("--table", default="", help="only tables with this in their name")
+    options = parser.parse_args()
+    if options.what in ("differences", "tests"):
+        for ell in options.ell:
+            (differences if options.what == "differences" else tests)(
+                options.rows, ell, options.releases
+            )
+        return
+    measure = {"sets": sets}[options.what]
+    for ell in options.ell:
+        for table in tables(options.rows, options.predicates, more=True):
+            if options.table in table.name and ell <= largest_ell(table.counts):
+                measure(table, ColumnSettings(ell, options.groups), options.releases)
+
+
+def sets(table: Table, settings: ColumnSettings, number: int) -> None:
+    """Counts of sets of values."""
+    rng = np.random.default_rng(11)
+    size, rows = table.counts.size, table.codes.size
+    predicates = [*table.predicates, np.flatnonzero(rng.random(rows) < 0.5), np.arange(rows)]
+    chosen = [_sets(size, rng) for _ in predicates]
+    true = _of_sets(_tallied(table.codes, predicates, size), chosen)
+    held, error, estimate = 0 * true, 0 * true, []
+    for _, y, view in published(table, settings, number, predicates):
+        answers = [_answer(line, lines, view) for line, lines in zip(y, chosen, strict=True)]
+        low, high, told, unbiased = np.moveaxis(np.array(answers), 2, 0)
+        held += (low <= true) & (true <= high)
+        error += told
+        estimate.append(unbiased)
+    spread = np.std(estimate, axis=0, ddof=1)
+    ratio = error / number / np.maximum(spread, 1e-9)
+    shares = np.array([predicate.size / rows for predicate in predicates])
+    for name, least, most in SHARES:
+        here = (shares >= least) & (shares < most)
+        if here.any():
+            cells = [
+                f"{held[here, k].mean() / number:.3f} ({np.median(ratio[here, k]):.2f})"
+                for k in range(len(SIZES))
+            ]
+            print(f"| {table.name} | {settings.ell} | {name} |", " | ".join(cells), "|", flush=True)
+
+
+CONDITIONS = (
+    "occupation = 'secretary'",
+    "occupation = 'driver'",
+    "occupation IN ('driver', 'cook', 'nurse', 'secretary', 'accountant')",
+    "occupation NOT IN ('driver', 'cook', 'nurse')",
+)
+GROUPS = {
+    "complementary": (("gender = 'F'", "gender = 'M'"), ("age < 40", "age >= 40")),
+    "disjoint": (("marital = 'married'", "marital = 'divorced'"), ("age < 25", "age > 60")),
+    "nested": (("age < 40", "age < 200"), ("gender = 'F' AND age < 40", "gender = 'F'")),
+}
+
+
+def differences(rows: int, ell: int, number: int) -> None:
+    """How often the intervals of comparisons hold the truth, from the public functions."""
+    census = cv.generate(rows, seed=1)
+    assert census is not None
+    truth = duckdb.connect()
+    truth.register("release", census)
+    held: dict[tuple[str, str], list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(number):
+            release = cv.publish(census, {"occupation": ell}, f"{folder}/{seed}", seed=seed)
+            for kind, pairs in GROUPS.items():
+                for pair, of in itertools.product(pairs, CONDITIONS):
+                    for measure in ("difference", "ratio", "odds ratio"):
+                        (told,) = release.compare(of, pair, measure=measure)
+                        true = _true_comparison(truth, of, pair, measure)
+                        low = -np.inf if told.low is None else told.low
+                        high = np.inf if told.high is None else told.high
+                        held.setdefault((kind, measure), []).append(low <= true <= high)
+    for (kind, measure), times in held.items():
+        print(f"| {ell} | {kind} | {measure} | {np.mean(times):.3f} | {len(times)} |", flush=True)
+
+
+def _true_comparison(
+    truth: duckdb.DuckDBPyConnection, of: str, pair: tuple[str, str], measure: str
+) -> float:
+    shares = [
+        truth.sql(f"SELECT avg(({of})::INT) FROM release WHERE {group}").fetchall()[0][0]
+        for group in pair
+    ]
+    if measure == "difference":
+        return float(shares[0] - shares[1])
+    if measure == "odds ratio":
+        shares = [share / (1 - share) for share in shares]
+    return float(shares[0] / shares[1])
+
+
+def tests(rows: int, ell: int, number: int) -> None:
+    """How often a true hypothesis is rejected at 0.05."""
+    census = cv.generate(rows, seed=1)
+    assert census is not None
+    rejected: dict[str, list[bool]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(number):
+            rng = np.random.default_rng(seed)
+            coins = {f"coin{k}": rng.integers(0, k, rows) for k in (2, 5)}
+            rare = (rng.random(rows) < 0.03).astype(np.int64)
+            shares = np.full(20, 0.05)
+            drawn = rng.choice(20, rows, p=shares)
+            table = pa.table({**coins, "rare": rare, "drawn": drawn,
+                              "occupation": census["occupation"]})  # fmt: skip
+            ells = {"occupation": ell, "drawn": ell}
+            release = cv.publish(table, ells, f"{folder}/{seed}", seed=seed, keep=["drawn"])
+            for column in (*coins, "rare"):
+                p = release.independence(column, "occupation").p_value
+                rejected.setdefault(f"occupation and {column}", []).append(p < 0.05)
+            p = release.goodness_of_fit("drawn", dict(enumerate(shares.tolist()))).p_value
+            rejected.setdefault("shares of 20 values", []).append(p < 0.05)
+    for name, times in rejected.items():
+        print(f"| {ell} | {name} | {np.mean(times):.3f} | {len(times)} |", flush=True)
+
+
+def published(
+    table: Table, settings: ColumnSettings, number: int, predicates: list[Codes]
+) -> Iterator[tuple[Codes, Floats, ChannelView]]:
+    """Published codes, their tallies and the view of each release."""
+    size = table.counts.size
+    for codes in releases(table.codes, settings, number):
+        histogram = np.bincount(codes, minlength=size)
+        view = view_of_release(histogram, codes.size, settings.ell, settings.groups)
+        yield codes, _tallied(codes, predicates, size), view
+
+
+def _sets(size: int, rng: np.random.Generator) -> list[NDArray[np.bool_]]:
+    lines = []
+    for chosen in (2, min(10, size // 3), size // 2, size - 3):
+        line = np.zeros(size, bool)
+        line[rng.choice(size, chosen, replace=False)] = True
+        lines.append(line)
+    return lines
+
+
+def _tallied(codes: Codes, predicates: list[Codes], size: int) -> Floats:
+    found = [np.bincount(codes[rows], minlength=size) for rows in predicates]
+    return np.array(found, np.float64)
+
+
+def _of_sets(counts: Floats, chosen: list[list[NDArray[np.bool_]]]) -> Floats:
+    return np.array([
+        [line[values].sum() for values in lines]
+        for line, lines in zip(counts, chosen, strict=True)
+    ])  # fmt: skip
+
+
+def _answer(
+    y: Floats, chosen: list[NDArray[np.bool_]], view: ChannelView
+) -> list[tuple[float, float, float, float]]:
+    tallies = Tallies(np.zeros((1, 0), bool), y[None, None, None], np.zeros(0), [view], [False])
+    estimator = make_estimator("unbiased", "exact", 0.95)
+    answers = []
+    for values in chosen:
+        total = tallies.total(np.where(values, ALWAYS, NEVER), None)
+        cells = estimator.total(tallies, total, is_count=True).flat()
+        arrays = (cells.low, cells.high, cells.std_error, cells.estimate)
+        low, high, error, estimate = (float(array[0]) for array in arrays)
+        answers.append((low, high, error, estimate))
+    return answers
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""How errors depend on each other: what rows share in one draw, and what follows for comparisons.
+
+`draw` has the covariance of totals of one column, `one_column` what answers use of it. Must not
+know: SQL. Theory: docs/theory/covariance.md.
+"""
