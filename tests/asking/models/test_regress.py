@@ -210,6 +210,18 @@ def test_batches_of_a_ledger_are_fitted_together() -> None:
     assert rows["weight_j001"][rows["age"] < 40].sum() == pytest.approx(count.estimate, rel=1e-3)
 
 
+def test_several_rows_of_a_person_widen_errors(tmp_path: Path) -> None:
+    frame = people().iloc[: ROWS // 2]
+    frame = frame.assign(person=np.arange(len(frame)))
+    twice = pd.concat([frame, frame.assign(age=frame["age"] + 1)])
+    options: dict[str, Any] = {"person": "person", "drop": ["person"], "seed": 1}
+    release = cv.publish(twice, {"job": 3}, tmp_path / "cases", **options)
+    fitted = release.regress("age ~ C(job)")
+    near(fitted, smf.ols("age ~ C(job)", twice).fit().params)
+    once = cv.publish(frame, {"job": 3}, tmp_path / "once", drop=["person"], seed=1)
+    assert np.all(fitted.std_errors > 0.9 * once.regress("age ~ C(job)").std_errors)
+
+
 REFUSED = [
     ("age + sex", {}, "needs one ~"),
     ("age ~ wage", {}, "no column 'wage'"),
