@@ -39,7 +39,7 @@ _CLAUSES = {
 # With one of these a query is rewritten first.
 _REWRITTEN = {
     "Subquery", "With", "Join", "Placeholder", "Parameter", "Having", "CountIf", "Case", "If",
-    "Sum", "Avg", "Tuple",
+    "Sum", "Avg", "Tuple", "Any", "Exists",
 }  # fmt: skip
 _CONDITION = {"expressions", "from_", "from", "where", "kind"}
 CONDITIONS = (
@@ -262,7 +262,7 @@ class _Reader:
 
         if not self._keys:
             refuse("The query needs an aggregate such as count(*).")
-        check_listed(self._where, self._keys)
+        check_listed(self._where, self._keys, chosen=bool(self._select.args.get("having")))
         self._measures.number(exp.Count(this=exp.Star()))
 
     def _output(self, item: exp.Expr) -> SelectedItem:
