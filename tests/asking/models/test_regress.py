@@ -225,17 +225,17 @@ def test_several_rows_of_a_person_widen_errors(tmp_path: Path) -> None:
 def test_names_and_values_may_be_anything(tmp_path: Path) -> None:
     frame = people()
     frame["condition_1_"] = frame["visits"]
-    frame = frame.rename(columns={"job": "my job", "sex": "class"})
+    frame = frame.rename(columns={"job": "my job", "sex": "the sex"})
     frame["my job"] = frame["my job"].replace({"a": "O'Brien ~ x = 1", "b": 'say "b"'})
     release = cv.publish(frame, {"my job": 3}, tmp_path / "release", seed=1)
-    formula = "condition_1_ ~ `my job` = 'O''Brien ~ x = 1' + C(`class`)"
+    formula = "condition_1_ ~ `my job` = 'O''Brien ~ x = 1' + C(`the sex`)"
     fitted = release.regress(formula)
     assert [term for (term,) in fitted.terms] == [
-        "Intercept", "\"my job\" = 'O''Brien ~ x = 1'", "C(`class`)[T.M]",
+        "Intercept", "\"my job\" = 'O''Brien ~ x = 1'", "C(`the sex`)[T.M]",
     ]  # fmt: skip
     double = release.regress(formula.replace("'O''Brien ~ x = 1'", '"O\'Brien ~ x = 1"'))
     assert double.estimates == pytest.approx(fitted.estimates)
-    outcome = release.regress("`my job` ~ `class`", family="multinomial")
+    outcome = release.regress("`my job` ~ `the sex`", family="multinomial")
     assert outcome.reference == "O'Brien ~ x = 1"
 
 
