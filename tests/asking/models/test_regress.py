@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -300,6 +301,12 @@ def test_without_formulaic_it_says_what_to_install(
         release.regress("age ~ sex")
 
 
+def test_plain_columns_are_known_about_the_table(release: cv.Release) -> None:
+    fitted = release.regress("age ~ sex + visits", about="table")
+    assert (fitted.std_errors == 0).all()
+    assert fitted.estimates == pytest.approx(smf.ols("age ~ sex + visits", people()).fit().params)
+
+
 def test_the_result_is_a_table(release: cv.Release) -> None:
     fitted = release.regress("age ~ job = 'b' + sex")
     frame = fitted.to_pandas()
@@ -315,6 +322,19 @@ def test_the_result_is_a_table(release: cv.Release) -> None:
     assert several.columns[:2] == ["category", "term"]
     assert several[1, "Intercept"]["coef"] == several.estimates[0]
     assert "categories against 0" in str(several)
+
+
+def test_a_picture_shows_coefficients_beside_others(release: cv.Release) -> None:
+    fitted = release.regress("age ~ C(job)")
+    hidden = replace(fitted, estimates=np.where(np.arange(8) == 3, np.nan, fitted.estimates))
+    picture = hidden.plot(beside={"<true>": {"C(job)[T.b]": 5.0}}).svg
+    assert picture.startswith("<svg")
+    assert picture.count("<circle") == 1 + 6
+    assert ">hidden</text>" in picture
+    assert "&lt;true&gt;" in picture
+    assert "Intercept" not in picture
+    assert "hidden" in str(hidden)
+    assert hidden.to_arrow()["coef"].null_count == 1
 
 
 def test_missing_values_are_left_out(tmp_path: Path) -> None:
