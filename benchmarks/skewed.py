@@ -33,12 +33,13 @@ from numpy.typing import NDArray
 
 import countveil as cv
 from benchmarks.coverage import Covered as Kind
-from benchmarks.coverage import holds, show
+from benchmarks.coverage import classes, holds, show
 from benchmarks.speed import Cost, best, describe_machine, run
 from benchmarks.tables import Table, prepare
 from countveil.maths.channel import view_of_release
 from countveil.maths.channel.common import frequent_values
 from countveil.maths.estimate import shrunk_counts, unbiased_counts
+from countveil.maths.estimate.unbiased import unbiased_likelihood
 from countveil.maths.groups import ColumnSettings, largest_ell
 from countveil.maths.mechanism import Dealer, draw_column
 from countveil.randomness import Randomness
@@ -74,17 +75,24 @@ def main() -> None:
     parser.add_argument("--ell", type=int, nargs="*", default=[3, 5, 10])
     parser.add_argument("--levels", type=float, nargs="*", default=[0.5, 0.9, 0.95, 0.99])
     parser.add_argument("--only", nargs="*", default=["errors", "coverage", "sums"])
+    parser.add_argument("--tables", nargs="*", default=[""], help="words in their names")
+    parser.add_argument("--methods", nargs="*", default=["random", "common"], help="for coverage")
+    parser.add_argument("--spread", action="store_true", help="standard errors over releases")
     parser.add_argument("--cost-rows", type=int, default=5_000_000)
     parser.add_argument("--quick", action="store_true", help="a look, in about a minute")
     options = parser.parse_args()
     if options.quick:
         options.rows, options.releases, options.predicates = 20_000, 3, 40
         options.ell, options.levels = [5], [0.95]
-    tables = list(skewed_tables(options.rows, options.predicates))
+    tables = [
+        table
+        for table in skewed_tables(options.rows, options.predicates)
+        if any(word in table.name for word in options.tables)
+    ]
     if "errors" in options.only:
         all_errors(tables, options.releases)
     if "coverage" in options.only:
-        all_coverage(tables, options.releases, options.ell, options.levels)
+        all_coverage(tables, options)
     if "sums" in options.only:
         sums(options.rows // 5, options.releases, options.ell, options.quick)
     if "cost" in options.only:
@@ -101,15 +109,15 @@ def all_errors(tables: list[Table], number: int) -> None:
     print()
 
 
-def all_coverage(tables: list[Table], number: int, ells: list[int], levels: list[float]) -> None:
+def all_coverage(tables: list[Table], options: argparse.Namespace) -> None:
     """A line for every table, method, ell and level."""
     heads = "0 | 1-9 | 10-49 | 0.0%-0.1% | 0.1%-0.5% | 0.5%-1.0% | 1.0%-2.0% | 2.0%-5.0% |"
     print(f"| table, method | ell | level | {heads} frequent value |")
     print("|---|---|---|" + "---|" * 9)
     for table in tables:
-        for method in ("random", "common"):
-            for ell in ells:
-                coverage(table, method, ell, number, levels)
+        for method in options.methods:
+            for ell in options.ell:
+                coverage(table, method, ell, options)
     print()
 
 
@@ -243,26 +251,32 @@ def errors(table: Table, method: str, ell: int, number: int) -> None:
     print(f"| {table.name} | {frequent:.0%} | {method} |", *cells, flush=True)
 
 
-def coverage(table: Table, method: str, ell: int, number: int, levels: list[float]) -> None:
-    """A line per level."""
-    rows = table.codes.size
+def coverage(table: Table, method: str, ell: int, options: argparse.Namespace) -> None:
+    """A line per level; the frequent value has a column of its own."""
+    rows, most = table.codes.size, int(table.counts.argmax())
     true = table.tallies(table.codes)
     sizes = true.sum(axis=1)
-    kinds = [Kind(f"{level}", 0 * true) for level in levels]
-    for seed in range(number):
+    others = true.copy()
+    others[:, most] = -2
+    masks = classes(others, rows)
+    kinds = [Kind(f"{level}", 0 * true) for level in options.levels]
+    frequent: list[list[float]] = [[] for _ in kinds]
+    for seed in range(options.releases):
         release = released(table, method, ell, seed)
         histogram = np.bincount(release.codes, minlength=table.counts.size)
         view = view_of_release(histogram, rows, ell, release.groups, release.common)
         y = tallies(table, release.codes, release.kept)
-        for kind, level in zip(kinds, levels, strict=True):
-            kind.times += holds(unbiased_counts(y, sizes, view, level), true)
-    most = int(table.counts.argmax())
-    others = true.copy()
-    # Its own column of the result.
-    others[:, most] = -2
-    for kind in kinds:
-        mine = kind.times[:, most].mean() / number
-        show(f"| {table.name}, {method} | {ell} |", [kind], others, rows, number, f"{mine:.3f} |")
+        likelihood = unbiased_likelihood(y, sizes, view)
+        for kind, level, mine in zip(kinds, options.levels, frequent, strict=True):
+            inside = holds(likelihood.estimates(level), true)
+            kind.add(inside, masks if options.spread else None)
+            mine.append(float(inside[:, most].mean()))
+    for kind, mine in zip(kinds, frequent, strict=True):
+        last = f"{np.mean(mine):.3f}"
+        if options.spread:
+            last += f" +- {np.std(mine, ddof=1) / np.sqrt(len(mine)):.3f}"
+        start = f"| {table.name}, {method} | {ell} |"
+        show(start, [kind], others, rows, options.releases, f"{last} |")
 
 
 def sums(rows: int, number: int, ells: list[int], quick: bool) -> None:

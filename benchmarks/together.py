@@ -84,7 +84,8 @@ def main() -> None:
         "--columns", type=int, nargs="*", default=[0, 1, 2], help="choices, by place"
     )
     parser.add_argument("--questions", nargs="*", help="words in their names; all of them")
-    parser.add_argument("--spread", action="store_true", help="standard errors over releases")
+    parser.add_argument("--spread", action="store_true", help="standard errors of coverage, too")
+    parser.add_argument("--together", action="store_true", help="errors together only, not apart")
     parser.add_argument("--cost-rows", type=int, default=1_000_000)
     parser.add_argument("--quick", action="store_true", help="a look, in about a minute")
     options = parser.parse_args()
@@ -94,7 +95,7 @@ def main() -> None:
     every = list(chosen_columns(options.rows, options.predicates))
     several = [every[place] for place in options.columns]
     if "errors" in options.only:
-        all_errors(several, options.ell, options.releases)
+        all_errors(several, options)
     if "coverage" in options.only:
         all_coverage(several, options)
     if "cost" in options.only:
@@ -185,17 +186,17 @@ def dealt(codes: Codes, settings: ColumnSettings, randomness: Randomness, name: 
     return Dealer(drawn, randomness.stream("deal", name)).deal(codes)
 
 
-def all_errors(several: Sequence[Columns], ells: Sequence[int], number: int) -> None:
+def all_errors(several: Sequence[Columns], options: argparse.Namespace) -> None:
     """A line for every choice of columns, ell and method."""
     heads = " | ".join(f"{a:.2%}-{b:.2%}" for a, b in BINS)
     print(f"| columns | ell | published | {heads} |")
     print("|---|---|---|" + "---|" * len(BINS))
     for columns in several:
         true = columns.tallies(columns.codes)
-        for ell in ells:
-            for together in (False, True):
-                if together or (len(columns.codes) == 2 and _eligible(columns, ell)):
-                    errors(columns, true, ell, number, together=together)
+        for ell in options.ell:
+            apart = len(columns.codes) == 2 and _eligible(columns, ell) and not options.together
+            for together in (False, True) if apart else (True,):
+                errors(columns, true, ell, options.releases, together=together)
     print()
 
 
@@ -204,18 +205,32 @@ def _eligible(columns: Columns, ell: int) -> bool:
 
 
 def errors(columns: Columns, true: Floats, ell: int, number: int, *, together: bool) -> None:
-    """Mean relative errors, negative estimates taken for 0."""
-    mean = {"unbiased": 0 * true, "shrunk": 0 * true}
-    for seed in range(number):
-        for name, answer in released(columns, ell, seed, together=together).answers().items():
-            mean[name] += np.abs(np.maximum(answer, 0) - true) / np.maximum(true, 1) / number
+    """Mean relative errors, negative estimates taken for 0, with standard errors over releases."""
     share = true / columns.rows
-    cells = [
-        f"{mean['unbiased'][m].mean():.3f} / {mean['shrunk'][m].mean():.3f}" if m.any() else "-"
-        for m in ((share >= a) & (share < b) for a, b in BINS)
-    ]
+    masks = [(share >= a) & (share < b) for a, b in BINS]
+    each: list[list[list[float]]] = []
+    for seed in range(number):
+        answers = released(columns, ell, seed, together=together).answers()
+        relative = (
+            np.abs(np.maximum(answers[name], 0) - true) / np.maximum(true, 1)
+            for name in ("unbiased", "shrunk")
+        )
+        each.append([[float(one[m].mean()) if m.any() else 0.0 for m in masks] for one in relative])
+    cells = ["-"] * len(masks)
+    for place, mask in enumerate(masks):
+        if mask.any():
+            cells[place] = " / ".join(
+                with_error(np.array([one[kind][place] for one in each])) for kind in (0, 1)
+            )
     method = "together" if together else "apart"
     print(f"| {columns.name} | {ell} | {method} | {' | '.join(cells)} |", flush=True)
+
+
+def with_error(values: Floats) -> str:
+    """A mean over releases, and its standard error where there are several."""
+    if values.size < 2:
+        return f"{values.mean():.3f}"
+    return f"{values.mean():.3f} +- {np.std(values, ddof=1) / np.sqrt(values.size):.3f}"
 
 
 def all_coverage(several: Sequence[Columns], options: argparse.Namespace) -> None:

@@ -9,6 +9,8 @@ from study.charts.lines import NAMES, half_width, line, mean
 from study.results import Results
 
 _ERROR = "mean relative error"
+# Errors differ by factors: on a scale of differences the smaller ones lie on each other.
+_NEAR = Axis(0.01, 0.5, log=True)
 _CROSSED = (
     "together", "apart", "together-unbiased", "apart-unbiased", "pram", "response", "anatomy",
 )  # fmt: skip
@@ -35,7 +37,9 @@ def _crossed(results: Results, columns: int, title: str) -> Chart:
         )
         for number, method in enumerate(_CROSSED)
     ]  # fmt: skip
-    return Chart(title, "ell", _ERROR, lines, y_axis=Axis(0, 0.6))
+    # A little wider than what was measured, so that no point is cut off.
+    wide, high = Axis(1.7, 8.3), Axis(0.05, 1, log=True)
+    return Chart(title, "ell", _ERROR, lines, x_axis=wide, y_axis=high)
 
 
 def crossed_belief(results: Results) -> Chart:
@@ -65,7 +69,7 @@ def odds_bound(results: Results) -> Chart:
         for number, method in enumerate(_ODDS)
     ]  # fmt: skip
     title = "Error against the bound K on the odds: selectivity 1-2%"
-    return Chart(title, "K", _ERROR, lines, x_axis=Axis(4, 250, log=True), y_axis=Axis(0, 0.4))
+    return Chart(title, "K", _ERROR, lines, x_axis=Axis(4, 250, log=True), y_axis=_NEAR)
 
 
 def odds_belief(results: Results) -> Chart:
@@ -81,7 +85,7 @@ def odds_belief(results: Results) -> Chart:
         _ERROR,
         lines,
         x_axis=Axis(3, 100, log=True),
-        y_axis=Axis(0, 0.4),
+        y_axis=_NEAR,
     )
 
 

@@ -73,7 +73,9 @@ def _skewed(results: Results, share: float) -> Chart:
         for hue, name in enumerate(names)
     ]
     title = f"One value has {share:.0%} of the rows, ell = 5"
-    return Chart(title, "selectivity in %", _ERROR, lines, y_axis=Axis(0, 0.8))
+    # Selectivities and errors differ by factors: otherwise most points lie on each other.
+    across, up = Axis(0.2, 5, log=True), Axis(0.01, 1, log=True)
+    return Chart(title, "selectivity in %", _ERROR, lines, x_axis=across, y_axis=up)
 
 
 def _along(results: Results, names: Sequence[str], kind: str, title: str, up: Axis) -> Chart:

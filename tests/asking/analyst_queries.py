@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a query is one line
 """Queries as analysts write them who never read our documentation, and tables to ask them about.
 
 The hospital's patients are those of the made-up census, with made-up stays. A query is text, or

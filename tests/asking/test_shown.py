@@ -20,7 +20,7 @@ from countveil.asking.pictures import MOST_BARS
 from countveil.cli.output import Format
 from countveil.cli.quick_query import print_answer
 from countveil.display import MOST_ROWS, html_of, html_table, text_table
-from countveil.errors import TargetError
+from countveil.errors import QueryError, TargetError
 from countveil.maths.estimate import Estimate
 from countveil.report.bars import Bar, BarChart, bar_picture
 
@@ -211,6 +211,14 @@ def test_every_result_has_a_short_repr_and_a_harmless_page(hostile: cv.Release) 
         assert set(tags_of(page)) <= {"p", "table", "thead", "tbody", "tr", "th", "td"}, name
         assert page.count("<table>") == page.count("</table>") >= 1, name
         assert len(str(result)) >= len(text), name
+
+
+def test_an_answer_without_estimates_is_no_picture(release: cv.Release) -> None:
+    answer = release.sql("SELECT DISTINCT gender FROM release")
+    assert repr(answer).split()[-2:] == ["F", "M"]
+    assert answer.to_csv() == "gender\nF\nM\n"
+    with pytest.raises(QueryError, match="no estimates to draw"):
+        answer.plot()
 
 
 def test_a_wide_crosstab_is_cut_in_a_notebook(release: cv.Release) -> None:

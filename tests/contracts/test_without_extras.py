@@ -26,6 +26,7 @@ pytestmark = pytest.mark.slow
 
 EXTRAS = {
     "excel": "python_calamine",
+    "models": "formulaic",
     "pandas": "pandas",
     "polars": "polars",
     "postgres": "adbc_driver_postgresql",
@@ -162,6 +163,7 @@ def test_releases_in_a_server(python: Path, release: Path) -> None:
     [
         ("release.sql('SELECT count(*) FROM release').to_pandas()", "pandas"),
         ("release.sql('SELECT count(*) FROM release').to_polars()", "polars"),
+        ("release.regress('age ~ gender')", "models"),
     ],
 )
 def test_answers(python: Path, release: Path, call: str, extra: str) -> None:

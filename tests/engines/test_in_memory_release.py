@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import subprocess
+import sys
 import tempfile
+import threading
+from collections.abc import Iterator
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +20,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from countveil.engines.local import release_table
+from countveil.engines.local.in_memory import many
 from countveil.engines.local.in_memory import release as in_memory
-from countveil.engines.local.in_memory.columns import NotInMemoryError
+from countveil.engines.local.in_memory.columns import NotInMemoryError, batches_of
 from countveil.engines.local.in_memory.release import InMemoryRelease
 from countveil.engines.local.release_table import LocalRelease
 from countveil.release import PublishedColumn
@@ -28,6 +35,7 @@ from countveil.sql.query import (
     parse_question,
     parse_where,
 )
+from countveil.sql.query.expressions import Expression
 from tests.strategies import examples
 
 NOON = dt.datetime(2024, 2, 29, 12, 30)  # noqa: DTZ001 - the release's times have no zone
@@ -64,6 +72,15 @@ CONDITIONS = [
     "fine > '2024-02-29 12:30:00'", "money = 3", "money > 0.25", "money IN (3, 12.34)",
     "CASE WHEN whole > 3 THEN flag ELSE text = 'a' END", "1 = 1", "1 = 2", "nullif(1, 1) = 2",
 ]  # fmt: skip
+SUMMED = [
+    "whole",
+    "whole * 2 + 1",
+    "-whole",
+    "large",
+    "money",
+    "coalesce(ratio, 1)",
+    "whole * money",
+]
 KEYS = ["whole", "text", "flag", "day", "money", "ratio", "odd", "fine", "time", "whole // 10"]
 
 
@@ -101,6 +118,20 @@ def opened(table: pa.Table, folder: str) -> LocalRelease:
     return LocalRelease(Path(folder), ["a.parquet", "b.parquet"], table.column_names)
 
 
+def loaded(files: LocalRelease, sensitive: list[str], *, by_arrow: bool = True) -> InMemoryRelease:
+    """In memory, read from the files directly or through DuckDB."""
+    batches = files._batches() if by_arrow else partial(batches_of, files._connection)
+    assert batches is not None
+    return InMemoryRelease(files._connection, files._internal, sensitive, batches)
+
+
+def argument_of(text: str) -> Expression:
+    question = parse_question(f"SELECT sum({text}) FROM release", COLUMNS)
+    argument = question.measures[0].numerator.argument
+    assert argument is not None
+    return argument
+
+
 def lines(counted: TallyResult) -> dict[Any, float]:
     """Every count that is not zero, under its key, pattern and place."""
     return {
@@ -117,13 +148,21 @@ def lines(counted: TallyResult) -> dict[Any, float]:
     tests=st.lists(conditions(), max_size=2, unique=True),
     keys=st.lists(st.sampled_from(KEYS), max_size=2, unique=True),
     sensitive=st.sampled_from([(), ("job",), ("grade",), ("job", "grade"), ("grade", "job")]),
+    summed=st.lists(st.sampled_from(SUMMED), max_size=2, unique=True),
+    by_arrow=st.booleans(),
 )
 def test_memory_and_files_tell_the_same(
-    table: pa.Table, where: str, tests: list[str], keys: list[str], sensitive: tuple[str, ...]
+    table: pa.Table,
+    where: str,
+    tests: list[str],
+    keys: list[str],
+    sensitive: tuple[str, ...],
+    summed: list[str],
+    by_arrow: bool,
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = opened(table, folder)
-        memory = InMemoryRelease(files._connection, files._internal, ["job", "grade"])
+        memory = loaded(files, ["job", "grade"], by_arrow=by_arrow)
         grouped = ", ".join(keys)
         question = parse_question(
             f"SELECT {grouped + ',' if keys else ''} count(*) FROM release "
@@ -135,7 +174,7 @@ def test_memory_and_files_tell_the_same(
             tuple(key.expression for key in question.keys if key.expression is not None),
             tuple(as_condition(parse_where(test, COLUMNS)) for test in tests),
             sensitive,
-            (),
+            tuple(map(argument_of, summed)),
         )
         domains = [DOMAINS[name] for name in sensitive]
         try:
@@ -146,16 +185,28 @@ def test_memory_and_files_tell_the_same(
         assert lines(found) == lines(expected)
         assert [repr(key) for key in found.keys] == [repr(key) for key in expected.keys]
         assert found.moments.ndim == expected.moments.ndim
+        if found.truths.tolist() == expected.truths.tolist():
+            np.testing.assert_allclose(found.moments, expected.moments, rtol=1e-12)
+        np.testing.assert_array_equal(found.lowest, expected.lowest)
 
 
 @examples(60)
-@given(table=tables(), asked=st.lists(conditions(), min_size=1, max_size=12))
-def test_many_conditions_are_tallied_as_each_alone(table: pa.Table, asked: list[str]) -> None:
-    """Also those that codes cannot decide, and errors are the same."""
-    with tempfile.TemporaryDirectory() as folder:
+@given(
+    table=tables(),
+    asked=st.lists(conditions(), min_size=1, max_size=12),
+    words=st.sampled_from([1, 2, 4096]),
+    leaves=st.sampled_from([1, 1000]),
+)
+def test_many_conditions_are_tallied_as_each_alone(
+    table: pa.Table, asked: list[str], words: int, leaves: int
+) -> None:
+    """Also those that codes cannot decide, in blocks of any length, and errors are the same."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(many, "_BLOCK", words)
+        patched.setattr(many, "_MOST_LEAVES", leaves)
         files = opened(table, folder)
         files._tried_memory = True
-        files._coded = InMemoryRelease(files._connection, files._internal, ["job", "grade"])
+        files._coded = loaded(files, ["job", "grade"])
         expressions = [as_condition(parse_where(text, COLUMNS)) for text in asked]
         domains = [DOMAINS["job"]]
         try:
@@ -181,7 +232,7 @@ def test_what_is_decided_in_memory(condition: str, is_decided: bool, tmp_path: P
         {name: pa.array((values * 8)[:16], kind) for name, (kind, values) in TYPES.items()}
     )
     files = opened(table, str(tmp_path))
-    memory = InMemoryRelease(files._connection, files._internal, ["job"])
+    memory = loaded(files, ["job"])
     expression = as_condition(parse_where(condition, COLUMNS))
     (found,) = memory.tally_each([expression], ["job"], [DOMAINS["job"]])
     assert (found is not None) == is_decided
@@ -198,7 +249,7 @@ def test_stretches_of_one_and_of_two_sensitive_columns(tmp_path: Path) -> None:
         }
     )
     files = opened(table, str(tmp_path))
-    memory = InMemoryRelease(files._connection, files._internal, ["job", "grade"])
+    memory = loaded(files, ["job", "grade"])
     assert memory._ordered == ["job", "grade"]
     expression = as_condition(parse_where("whole = 3 OR text = 'a'", COLUMNS))
     for names in (("job",), ("grade",), ("grade", "job"), ()):
@@ -218,3 +269,62 @@ def test_a_large_release_stays_in_its_files(
     found = table.tally_each([expression] * 9, ["job"], [("cook", "nurse")])
     assert table._coded is None
     assert found.tolist() == [[10, 10]] * 9
+
+
+def jobs(tmp_path: Path) -> LocalRelease:
+    pq.write_table(pa.table({"job": ["cook", "nurse"] * 10}), tmp_path / "a.parquet")
+    return LocalRelease(tmp_path, ["a.parquet"], ["job"], ["job"])
+
+
+def test_no_question_waits_while_a_large_release_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read in the background, and questions go to the files until it is there."""
+    monkeypatch.setattr(release_table, "WAITED_FOR", 10)
+    table, may_read = jobs(tmp_path), threading.Event()
+    batches = table._batches()
+    assert batches is not None
+
+    def late(name: str) -> Iterator[pa.Array[Any]]:
+        may_read.wait()
+        yield from batches(name)
+
+    monkeypatch.setattr(table, "_batches", lambda: late)
+    tally = Tally(as_condition(parse_where("job <> 'x'", COLUMNS)), (), (), ("job",), ())
+    expected = table._tally_files(tally, [("cook", "nurse")]).moments.tolist()
+    for _ in range(6):
+        assert table.tally(tally, [("cook", "nurse")]).moments.tolist() == expected
+    assert (table._coded, table._loading is None) == (None, False)
+    may_read.set()
+    # Many questions at once wait: they are answered sooner so.
+    found = table.tally_each([tally.where] * 9, ["job"], [("cook", "nurse")])
+    assert found.tolist() == [[10, 10]] * 9
+    monkeypatch.setattr(table, "_tally_files", None)
+    assert table.tally(tally, [("cook", "nurse")]).moments.tolist() == expected
+
+
+def test_python_ends_while_a_release_is_read(tmp_path: Path) -> None:
+    """The thread stops at the next batch: nothing hangs, nothing is printed."""
+    jobs(tmp_path)
+    code = """
+import itertools, sys, threading
+from pathlib import Path
+from countveil.engines.local import release_table
+release_table.WAITED_FOR = 1
+table = release_table.LocalRelease(Path(sys.argv[1]), ["a.parquet"], ["job"], ["job"])
+batch, begun = next(table._batches()("c0")), threading.Event()
+def endless(name):
+    for _ in itertools.count():
+        begun.set()
+        yield batch
+table._batches = lambda: endless
+for _ in range(4):
+    table._in_memory(1)
+assert begun.wait(60) and table._loading is not None
+print("asked")
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "asked\n", "")

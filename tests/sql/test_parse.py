@@ -211,6 +211,8 @@ REFUSED = [
     ("SELECT count(*) FROM release UNION SELECT count(*) FROM release", "UNION"),
     ("SELECT count(*) FROM release; SELECT 1", "2 statements"),
     ("", "no statement"),
+    ("SELECT job FROM release GROUP BY job HAVING count(*) > 5", "error"),
+    ("SELECT count(*) FROM release WHERE EXISTS (SELECT 1 FROM release)", "EXISTS"),
     ("SELECT DISTINCT ON (age) count(*) FROM release", "DISTINCT ON"),
     ("SELECT count(*) FROM release TABLESAMPLE 10 PERCENT", "not supported"),
     ("SELECT count(*) FROM release QUALIFY true", "QUALIFY"),

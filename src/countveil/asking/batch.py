@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,19 @@ ChannelsOf = Callable[[TallyPlan], Channels]
 
 # How many numbers are estimated at once; intermediate arrays are about twenty times as large.
 NUMBERS_AT_ONCE = 1 << 19
+_MOST_PLANS = 64
 
 
 def count_question(condition: Formula) -> Question:
     """How many rows meet the condition."""
     output = SelectedItem("measure", 0, "")
     return Question(condition, (), (Measure(Aggregate(None, condition)),), (output,))
+
+
+@lru_cache(_MOST_PLANS)
+def _planned(sensitive: Formula, columns: ReleaseColumns) -> TallyPlan:
+    """Analysts ask in series: the same sensitive condition under many others."""
+    return plan_question(count_question(sensitive), columns)
 
 
 @dataclass
@@ -78,8 +86,7 @@ class CountBatch:
             return False
         plain, sensitive = both
         if sensitive not in self._shared:
-            plan = plan_question(count_question(sensitive), self._columns)
-            self._shared[sensitive] = _SharedCounts(plan)
+            self._shared[sensitive] = _SharedCounts(_planned(sensitive, self._columns))
         shared = self._shared[sensitive]
         shared.numbers.append(number)
         shared.conditions.append(as_condition(plain))

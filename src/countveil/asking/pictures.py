@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from countveil.errors import QueryError
 from countveil.report.bars import Bar, BarChart, Picture, bar_picture
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ MOST_BARS, MOST_PANELS = 60, 12
 
 def answer_picture(answer: Answer) -> Picture:
     """A panel per measure; of one measure by two columns, a panel per value of the second."""
+    if not answer.blocks:
+        raise QueryError("The answer has no estimates to draw. Ask for count(*), sum(x) or avg(x).")
     two = len(answer.group_columns) == 2 and len(answer.blocks) == 1
     panels = _by_second_column(answer) if two else _by_measure(answer)
     shown = {name: bars[:MOST_BARS] for name, bars in list(panels.items())[:MOST_PANELS]}

@@ -24,6 +24,8 @@ from countveil.asking.answer import (
 from countveil.asking.batch import CountBatch, count_question
 from countveil.asking.crosstab import Crosstab
 from countveil.asking.further_methods import FurtherMethods
+from countveil.asking.merging import merged_channels
+from countveil.asking.models.asked import MOMENTS, Modelled
 from countveil.asking.result import Answer, Block, Cells
 from countveil.display import Part, html_of, text_of
 from countveil.engines.choice import EMBEDDED, open_release
@@ -40,7 +42,6 @@ from countveil.sql.query import (
     ReleaseColumns,
     Tally,
     TallyPlan,
-    plan_question,
 )
 from countveil.sql.query.expressions import AllOf, Constant, Formula, as_condition
 from countveil.sql.query.parse import QuestionReader
@@ -50,10 +51,11 @@ if TYPE_CHECKING:
     from countveil.asking.batch_channels import BatchedRelease
     from countveil.asking.together import TogetherChannels
 
+Place = str | os.PathLike[str]
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
 
-class Release(FurtherMethods):
+class Release(FurtherMethods, Modelled):
     """A published release, opened for questions: a folder, or a table in a database.
 
     `release.place` is what was opened. In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB
@@ -61,17 +63,11 @@ class Release(FurtherMethods):
     any file system that it reads.
     """
 
-    def __init__(
-        self,
-        folder: str | os.PathLike[str],
-        *,
-        engine: str = EMBEDDED,
-        master: str | None = None,
-    ) -> None:
+    def __init__(self, folder: Place, *, engine: str = EMBEDDED, master: str | None = None) -> None:
         self._open(folder, open_release(os.fspath(folder), engine, master))
 
     @classmethod
-    def planned(cls, folder: str | os.PathLike[str], manifest: Manifest) -> Release:
+    def planned(cls, folder: Place, manifest: Manifest) -> Release:
         """What a dry run would publish: it says what it would hold, and answers nothing."""
 
         def refuse() -> NoReturn:
@@ -80,13 +76,13 @@ class Release(FurtherMethods):
         return cls.over(folder, OpenedRelease(manifest, refuse))
 
     @classmethod
-    def over(cls, place: str | os.PathLike[str], opened: OpenedRelease) -> Release:
+    def over(cls, place: Place, opened: OpenedRelease) -> Release:
         """A release that is opened already, such as one in memory; `place` is what it is called."""
         release = cls.__new__(cls)
         release._open(place, opened)  # noqa: SLF001 - one of our own
         return release
 
-    def _open(self, folder: str | os.PathLike[str], opened: OpenedRelease) -> None:
+    def _open(self, folder: Place, opened: OpenedRelease) -> None:
         self.folder = Path(folder)
         self.place = os.fspath(folder)
         self._opened = opened
@@ -155,8 +151,11 @@ class Release(FurtherMethods):
 
             if describes(query):
                 return described(self)
-        question = self._question(query, weighted, params, tables)
-        return self._answer(question, EstimationSettings(method, channel, level, within))
+        settings = EstimationSettings(method, channel, level, within)
+        ask = partial(self._question, weighted=weighted, params=params, tables=tables)
+        if MOMENTS.search(query) and (answer := self._moments(query, ask, settings, weighted)):
+            return answer[0]
+        return self._answer(ask(query), settings)
 
     def count(
         self,
@@ -254,12 +253,15 @@ class Release(FurtherMethods):
         """Tally, estimate, answer."""
         if is_composed(question):
             return self._composed(question, settings)
-        plan = plan_question(question, self._columns)
         estimator = settings.estimator()
-        channels = self._channels(plan, estimator)
+        plan, channels = self._planned(question, estimator)
         tallied = self.table.tally(*channels.counted(plan))
         answer = answer_question(question, plan, tallied, channels, estimator, settings.within)
         return replace(answer, warnings=self._remarks(question, [plan], estimator))
+
+    def _planned(self, question: Question, estimator: Estimator) -> tuple[TallyPlan, Channels]:
+        plan = self._reader.plan(question)
+        return plan, self._channels(plan, estimator)
 
     def _remarks(
         self, question: Question, plans: Sequence[TallyPlan], estimator: Estimator
@@ -277,12 +279,8 @@ class Release(FurtherMethods):
         from countveil.asking.questions.assembly import Assembly
 
         estimator = settings.estimator()
-
-        def channels_of(simple: Question) -> tuple[TallyPlan, Channels]:
-            plan = plan_question(simple, self._columns)
-            return plan, self._channels(plan, estimator)
-
-        rows = Assembly(channels_of, self.table, estimator, settings.within).rows(question)
+        planned = partial(self._planned, estimator=estimator)
+        rows = Assembly(planned, self.table, estimator, settings.within).rows(question)
         remarks = self._remarks(question, rows.plans, estimator)
         return labelled(question, rows.plan, (rows.keys, rows.columns), remarks)
 
@@ -326,6 +324,8 @@ class Release(FurtherMethods):
             if channels.joined:
                 return channels
         views = [self._view(*pair) for pair in zip(names, domains, strict=True)]
+        if plan.tally.axes:
+            return merged_channels(plan, views, estimator)
         if estimator is None or not estimator.needs_joint_counts or len(names) < 2:
             return Channels(views)
         return Channels(views, self._published_counts(names, domains))
@@ -333,7 +333,6 @@ class Release(FurtherMethods):
     @cached_property
     def _batches(self) -> BatchedRelease:
         """The columns that were drawn in batches."""
-        # Loaded only where there are any.
         from countveil.asking.batch_channels import BatchedRelease
 
         return BatchedRelease(self.manifest, lambda: self.table, self._view)
@@ -341,7 +340,6 @@ class Release(FurtherMethods):
     @cached_property
     def _together(self) -> TogetherChannels:
         """The columns that were published together."""
-        # Loaded only where there are any.
         from countveil.asking.together import TogetherChannels
 
         return TogetherChannels(self.manifest, lambda: self.table)
@@ -362,7 +360,6 @@ class Release(FurtherMethods):
         entry = self.manifest.sensitive[name]
         common = tuple(entry.domain.index(value) for value in entry.common)
         if entry.cases is not None:
-            # Loaded only where persons have several rows.
             from countveil.maths.channel.case_view import view_of_cases
 
             return view_of_cases(

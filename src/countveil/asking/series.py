@@ -7,7 +7,7 @@ Theory: docs/theory/cases.md, "Changes".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -60,6 +60,8 @@ class ReleaseSeries:
         level: float = DEFAULT_LEVEL,
         within: float = DEFAULT_WITHIN,
         weighted: bool = False,
+        params: Sequence[Any] | Mapping[str, Any] = (),
+        tables: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Answer a query for every release; the first column has the number of the release.
 
@@ -67,7 +69,14 @@ class ReleaseSeries:
         """
         answers = [
             release.sql(
-                query, method=method, channel=channel, level=level, within=within, weighted=weighted
+                query,
+                method=method,
+                channel=channel,
+                level=level,
+                within=within,
+                weighted=weighted,
+                params=params,
+                tables=tables,
             )
             for release in self.releases
         ]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.asking.answer import Channels
+from countveil.asking.merging import merged_along
 from countveil.engines.contract import ReleaseTable
 from countveil.engines.pivot import places_in
 from countveil.maths.channel import ChannelView
@@ -78,7 +79,7 @@ class TogetherChannels:
             axes = tuple(axis for axis, name in enumerate(names) if name in columns)
             if len(axes) > 1:
                 chosen = tuple(names[axis] for axis in axes), tuple(domains[axis] for axis in axes)
-                joined.append(Joined(axes, self._grid(*chosen)))
+                joined.append(Joined(axes, self.grid(*chosen)))
         return Channels(
             [view_of(*pair) for pair in zip(names, domains, strict=True)], joined=joined
         )
@@ -102,10 +103,11 @@ class TogetherChannels:
                 views[number] = view.margin((place,))
         for number, axis in enumerate(axes):
             if number not in views:
-                views[number] = view_of(names[axis.columns[0]], domains[axis.columns[0]])
+                alone = view_of(names[axis.columns[0]], domains[axis.columns[0]])
+                views[number] = merged_along(axis, alone)
         return Channels([views[number] for number in range(len(axes))], joined=joined)
 
-    def _grid(self, names: tuple[str, ...], domains: tuple[tuple[Any, ...], ...]) -> RandomView:
+    def grid(self, names: tuple[str, ...], domains: tuple[tuple[Any, ...], ...]) -> RandomView:
         """The channel of all combinations of values."""
         if (names, domains) not in self._known:
             vectors = self._vectors(names, domains)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -58,8 +58,9 @@ def ask(
     options: QueryOptions,
     engine: str = "embedded",
     master: str | None = None,
+    inputs: Mapping[str, Any] | None = None,
 ) -> None:
-    """Ask a release and print its answer."""
+    """Ask a release and print its answer; `inputs` are parameters and lookup tables."""
     from countveil.asking.release import Release
 
     answer = Release(folder, engine=engine, master=master).sql(
@@ -69,6 +70,7 @@ def ask(
         level=options.level,
         within=options.within,
         weighted=options.weighted,
+        **(inputs or {}),
     )
     print_answer(answer, options.style)
 

@@ -193,15 +193,17 @@ class _Frame:
 
 
 def _key(line: Line, number: int, x: float, y: float) -> str:
-    if line.joined:
-        return f'<path {_stroke(line, number)} d="M{x:.1f} {y}H{x + 29:.1f}"/>'
-    return _mark(line, number, x + 14, y)
+    if not line.joined:
+        return _mark(line, number, x + 14, y)
+    # A line of a single point is nothing but its mark.
+    marked = _mark(line, number, x + 14.5, y) if len(line.low) else ""
+    return f'<path {_stroke(line, number)} d="M{x:.1f} {y}H{x + 29:.1f}"/>{marked}'
 
 
 def _mark(line: Line, number: int, x: float, y: float) -> str:
     """A point: a circle, or for points of another dash a square, a diamond, a triangle."""
     hue = _hue(line, number)
-    if line.joined or line.dash in (None, "solid"):
+    if line.dash in (None, "solid"):
         return (
             f'<circle class="dot {hue}" cx="{x:.1f}" cy="{y:.1f}" r="{3 if line.joined else 4}"/>'
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -16,6 +17,7 @@ from countveil.cli.options import (
 )
 from countveil.cli.output import Format
 from countveil.cli.quick_query import ChannelName, MethodName, QueryOptions, ask, print_answer
+from countveil.errors import SettingsError, option
 
 
 def command(
@@ -62,25 +64,55 @@ def command(
             "since then. Groups without a change are left out.",
         ),
     ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="The value of $NAME in the query. Several times for several parameters.",
+        ),
+    ] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE.csv",
+            help="A small lookup table that the query may join with the release, by this name.",
+        ),
+    ] = None,
     engine: EngineOption = EngineName.EMBEDDED,
     master: MasterOption = None,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Count rows of a release, with honest errors.
 
-    SELECT [columns,] count(*), sum(x), avg(x) FROM release [WHERE ...] [GROUP BY ...]
-    [HAVING ...] [ORDER BY ...] [LIMIT n]. Every answer is an estimate of the true number with its
-    standard error, an interval and a verdict: reliable, indicative or hidden (too uncertain
-    to be used as a number).
+    SELECT [columns,] count(*), sum(x), avg(x) FROM release [JOIN lookup ...] [WHERE ...] [GROUP
+    BY ...] [HAVING ...] [ORDER BY ...] [LIMIT n], with WITH, subqueries, CASE and FILTER. Every
+    answer is an estimate of the true number with its standard error, an interval and a verdict:
+    reliable, indicative or hidden (too uncertain to be used as a number). DESCRIBE release lists
+    the columns.
 
     Example: countveil query census-release "SELECT gender, count(*) FROM release WHERE age >= 60
     AND occupation = 'nurse' GROUP BY gender"
     """
     options = QueryOptions(method, channel, level, within, style, weighted)
+    inputs = _inputs(param or [], table or [])
     if since is None:
-        ask(folder, sql, options, engine, master)
+        ask(folder, sql, options, engine, master, inputs)
     else:
+        if inputs:
+            raise SettingsError(
+                f"Changes take no {option('params')} and no {option('tables')}. Write the values "
+                f"into the query."
+            )
         _ask_since(folder, since, sql, options, (engine, master))
+
+
+def _inputs(params: Sequence[str], tables: Sequence[str]) -> dict[str, Any]:
+    """Parameters and lookup tables, read."""
+    if not params and not tables:
+        return {}
+    from countveil.asking.questions.inputs import read_lookups, read_parameters
+
+    return {"params": read_parameters(params), "tables": read_lookups(tables)}
 
 
 def _ask_since(
@@ -88,7 +120,6 @@ def _ask_since(
 ) -> None:
     """Print by how much answers changed."""
     from countveil.asking.opening import open as open_releases
-    from countveil.errors import SettingsError, option
 
     if options.channel is not ChannelName.EXACT:
         raise SettingsError(f"Changes have no {option('channel', 'printed')}: it gives no errors.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
 
 if TYPE_CHECKING:
+    from countveil.engines.local.in_memory.columns import Batches
+    from countveil.engines.local.in_memory.loading import Loading
     from countveil.engines.local.in_memory.release import InMemoryRelease
     from countveil.sql.query.axes import Axis
 
@@ -34,6 +37,8 @@ Floats = NDArray[np.float64]
 
 # How many questions are answered from the files first; reading a column costs as much as a few.
 FROM_FILES = 3
+# Rows that are read into memory while a question waits: half a second on a usual machine.
+WAITED_FOR = 2_000_000
 
 
 class LocalRelease:
@@ -54,10 +59,12 @@ class LocalRelease:
         self._sensitive = sensitive
         self._asked, self._tried_memory = 0, not sensitive
         self._coded: InMemoryRelease | None = None
+        self._loading: Loading | None = None
         self._internal = {name: f"c{i}" for i, name in enumerate(columns)}
         paths = [(folder / file).resolve() for file in files]
         self._folder = folder
         self._connection = connect(sorted({path.parent for path in paths}))
+        self._parquet = paths if rows is None else []
         if rows is not None:
             self._load(rows)
             return
@@ -112,15 +119,47 @@ class LocalRelease:
         return self._run(f"SELECT {names} FROM release", ())
 
     def _in_memory(self, questions: int) -> InMemoryRelease | None:
-        """The release in memory, once there are so many questions that reading it pays."""
+        """The release in memory, once there are so many questions that reading it pays.
+
+        A large one is read in the background, so that no question waits for it; many questions at
+        once wait, for they are answered sooner so.
+        """
         self._asked += questions
+        many = questions > FROM_FILES
         if self._asked > FROM_FILES and not self._tried_memory:
             self._tried_memory = True
-            from countveil.engines.local.in_memory.release import InMemoryRelease
-
             with contextlib.suppress(NotInMemoryError):
-                self._coded = InMemoryRelease(self._connection, self._internal, self._sensitive)
+                self._read_into_memory(in_background=not many)
+        if self._loading is not None and self._loading.finished(wait=many):
+            self._coded, self._loading = self._loading.release, None
         return self._coded
+
+    def _read_into_memory(self, *, in_background: bool) -> None:
+        from countveil.engines.local.in_memory.columns import batches_of
+        from countveil.engines.local.in_memory.loading import Loading
+        from countveil.engines.local.in_memory.release import InMemoryRelease
+
+        # A cursor of its own: two threads do not share one.
+        connection = self._connection.cursor()
+        batches = self._batches() or partial(batches_of, connection)
+
+        def read(batches: Batches) -> InMemoryRelease:
+            return InMemoryRelease(connection, self._internal, self._sensitive, batches)
+
+        ((rows,),) = connection.sql("SELECT count(*) FROM release").fetchall()
+        if in_background and rows > WAITED_FOR:
+            self._loading = Loading(read, batches)
+        else:
+            self._coded = read(batches)
+
+    def _batches(self) -> Batches | None:
+        """How columns are read from the files directly; None if there is nothing but DuckDB."""
+        if not self._parquet:
+            return None
+        from countveil.engines.local.in_memory.columns import parquet_batches
+
+        places = {name: place for place, name in enumerate(self._internal.values())}
+        return lambda name: parquet_batches(self._parquet, places[name])
 
     def _tally_files(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """One pass over the data, whatever the number of cells."""

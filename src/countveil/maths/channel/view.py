@@ -238,7 +238,7 @@ class ChannelView:
 
 
 def mixed_variance(
-    having: Sums, lacking: Sums, published: Floats, rows: float, keep: float
+    having: Sums, lacking: Sums, published: Floats, rows: float, keep: float | Floats
 ) -> Floats:
     """The variance of a sum in a predicate, where groups hold different values."""
     (x, q), (others_sum, r) = having, lacking

@@ -29,7 +29,14 @@ from countveil.maths.channel.batch_views import BatchViews
 from countveil.maths.channel.skewed_views import JointView
 from countveil.maths.estimate.estimates import Likelihood
 from countveil.maths.estimate.products import product_likelihood
-from countveil.maths.estimate.shrunk import CombinedColumn, adding_up, fitted, margin, shrink
+from countveil.maths.estimate.shrunk import (
+    CombinedColumn,
+    adding_up,
+    beside_frequent,
+    by_margins,
+    margin,
+    shrink,
+)
 from countveil.maths.estimate.sums import PublishedSums, departures, drawn_to_zero, sum_likelihood
 from countveil.maths.estimate.unbiased import misfits, unbiased_likelihood
 
@@ -47,8 +54,9 @@ def pooled_likelihood(y: Floats, columns: Sequence[BatchViews]) -> tuple[Likelih
     (views,) = columns
     centre = np.tensordot(y.sum(axis=2), views.shares, (0, 0))
     if isinstance(views.views[0], JointView):
-        return _one_by_one(y, views), _by_margins(y, centre, views)
-    return (_side_by_side if views.side_by_side else _one_by_one)(y, views), centre
+        return _one_by_one(y, views), _of_combinations(y, centre, views)
+    likelihood = (_side_by_side if views.side_by_side else _one_by_one)(y, views)
+    return likelihood, beside_frequent(likelihood, centre, y.sum(axis=(0, 2))[:, None])
 
 
 def pooled_shrunk(
@@ -57,12 +65,13 @@ def pooled_shrunk(
     """Shrunk estimates of all batches together."""
     cells = tuple(range(2, y.ndim))
     n = y.sum(axis=(0, *cells)).reshape(-1, *(1 for _ in cells))
-    means = adding_up(shrink(likelihood, centre), n, likelihood)
+    joint = len(columns) == 1 and isinstance(columns[0].views[0], JointView)
+    means = adding_up(shrink(likelihood, centre, by_size=joint), n, likelihood)
     if len(columns) > 1:
         return _consistent(means, y, columns)
     (views,) = columns
     consistent = means
-    if not isinstance(views.views[0], JointView):
+    if not joint:
         one = _consistent_side_by_side if views.side_by_side else _consistent
         consistent = one(means, y, columns)
     # The published histogram is the best estimate of whole batches.
@@ -203,16 +212,16 @@ def _several_columns(y: Floats, columns: Sequence[BatchViews]) -> tuple[Likeliho
     return added(parts, y.shape[1:]), centre
 
 
-def _by_margins(y: Floats, centre: Floats, views: BatchViews) -> Floats:
-    """Combinations of columns together: as in the table, fitted to what P has of each column."""
+def _of_combinations(y: Floats, centre: Floats, views: BatchViews) -> Floats:
+    """What is expected of columns together, with the margins of P."""
     joint = [view for view in views.views if isinstance(view, JointView)]
     columns = [CombinedColumn.of(numbers) for numbers in joint[0].columns]
-    wanted = []
+    likelihoods = []
     for number, column in enumerate(columns):
         alone = BatchViews(tuple(view.alone(number) for view in joint))
         counts = np.stack([column.summed(rows) for rows in y])
-        wanted.append(shrunk_in_batches(counts, [alone]))
-    return fitted(centre, y.sum(axis=(0, 2))[:, None], columns, wanted)
+        likelihoods.append(pooled_likelihood(counts, [alone])[0])
+    return by_margins(centre, y.sum(axis=(0, 2))[:, None], columns, likelihoods)
 
 
 def _expected(n: Floats, columns: Sequence[BatchViews]) -> Floats:

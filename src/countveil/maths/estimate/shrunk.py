@@ -21,8 +21,15 @@ posterior mean is the estimate; cells share what they lack of n as far as each i
 Finally, one step of EM with the fitted channel of the whole domain makes the values of P consistent
 with each other and with n. More steps would bring the noise back.
 
+Where a value has much of the table, most of what P departs from independence is that it has more or
+fewer rows of that value, and all others share what is left: their e is scaled to it
+(`beside_frequent`).
+
 Columns that were published together have one channel for their combinations. Their centre is the
-table's own shares of combinations, fitted to the shrunk counts that P has of each column.
+table's own shares of combinations, times a departure for every value of each column: the one that P
+shows beyond what the departures of the other columns imply through the table (`by_margins`).
+Combinations are many, and the rare ones depart further: those that stand out from their own noise
+have weights of their own (`shrink`).
 """
 
 from __future__ import annotations
@@ -44,11 +51,17 @@ Floats = NDArray[np.float64]
 # Every width is twice the one before: one exponential serves all (`_integrals`).
 _WIDTHS = (0.1, 0.2, 0.4, 0.8, 1.6)
 # The Dirichlet prior of the mixture, in values: independent, absent, then the widths. It weighs as
-# much as a few values of P, and little of that on wide departures; validated on tables of 15 to 556
+# much as one value of P, and little of that on wide departures; validated on tables of 15 to 556
 # values (benchmarks/estimators.py).
-_PRIOR = np.array([0.5, 0.05, 1.0, 0.5, 0.25, 0.1, 0.05])
+_PRIOR = np.array([0.2, 0.02, 0.4, 0.2, 0.1, 0.04, 0.02])
+# A value with this share of the table tells by itself how many rows of P are left for the others.
+# Chance alone moves it by less than so many standard errors.
+_FREQUENT, _BY_CHANCE = 0.2, 2.0
 _EM_STEPS = 20
-_FITTING_STEPS = 3
+# Rounds over the columns of combinations; one more changes nothing (benchmarks/together.py).
+_ROUNDS = 2
+# A combination stands out if it is expected to be so many times its standard error.
+_STANDS_OUT, _STEPS_OUT = 2.0, 60
 _SHARING_STEPS, _UNCERTAIN = 3, 0.2
 
 _POINTS = 32
@@ -69,10 +82,10 @@ def likelihood_and_centre(y: Floats, views: Sequence[ChannelView]) -> tuple[Like
     n = y.sum(axis=tuple(range(1, y.ndim)), keepdims=True)
     if len(views) == 1:
         view = views[0]
-        centre = n * view.shares
+        likelihood = unbiased_likelihood(y, n[:, 0], view)
         if isinstance(view, JointView):
-            centre = _by_margins(y, n, view)
-        return unbiased_likelihood(y, n[:, 0], view), centre
+            return likelihood, _of_combinations(y, n, view)
+        return likelihood, beside_frequent(likelihood, n * view.shares, n)
     margins = [shrunk_counts(margin(y, axis), [view]) for axis, view in enumerate(views)]
     centre = n + 0 * y
     for axis, counts in enumerate(margins):
@@ -82,29 +95,58 @@ def likelihood_and_centre(y: Floats, views: Sequence[ChannelView]) -> tuple[Like
     return product_likelihood(y, views, margins), centre
 
 
-def _by_margins(y: Floats, n: Floats, view: JointView) -> Floats:
-    """Combinations of columns together: as in the table, fitted to what P has of each column.
+def beside_frequent(likelihood: Likelihood, centre: Floats, n: Floats) -> Floats:
+    """The counts expected beside frequent values, of which P may have more or fewer than others.
 
-    The shares of the table are scaled until they have the shrunk counts of every column in P
-    (iterative proportional fitting): the associations of the table, and the margins of P.
+    What they depart from independence counts as far as it exceeds what chance may do.
     """
+    frequent = (centre > _FREQUENT * n) & np.isfinite(likelihood.estimate)
+    if not frequent.any():
+        return centre
+    counts = np.clip(likelihood.estimate, 0.0, n)
+    departure = counts - centre
+    with np.errstate(divide="ignore", invalid="ignore"):
+        beyond = 1 - _BY_CHANCE**2 * likelihood.variance(counts) / departure**2
+        moved = np.where(frequent & (beyond > 0), beyond * departure, 0.0)
+    others = np.where(frequent, 0.0, centre).sum(axis=1, keepdims=True)
+    left = np.maximum(others - moved.sum(axis=1, keepdims=True), 0.0)
+    return np.where(frequent, centre, centre * left / np.maximum(others, 1e-300))
+
+
+def _of_combinations(y: Floats, n: Floats, view: JointView) -> Floats:
     columns = [CombinedColumn.of(column) for column in view.columns]
-    wanted = [
-        shrunk_counts(column.summed(y), [view.alone(number)])
+    likelihoods = [
+        unbiased_likelihood(column.summed(y), n[:, 0], view.alone(number))
         for number, column in enumerate(columns)
     ]
-    return fitted(n * view.shares, n, columns, wanted)
+    return by_margins(n * view.shares, n, columns, likelihoods)
 
 
-def fitted(
-    centre: Floats, n: Floats, columns: Sequence[CombinedColumn], wanted: Sequence[Floats]
+def by_margins(
+    centre: Floats, n: Floats, columns: Sequence[CombinedColumn], likelihoods: Sequence[Likelihood]
 ) -> Floats:
-    """Counts of combinations, scaled until they have the wanted counts of every column."""
-    for _ in range(_FITTING_STEPS):
-        for column, counts in zip(columns, wanted, strict=True):
-            ratio = counts / np.maximum(column.summed(centre), 1e-300)
-            centre = centre * ratio[:, column.numbers]
-    normed: Floats = centre * n / np.maximum(centre.sum(axis=1, keepdims=True), 1e-300)
+    """Combinations of columns together: the associations of the table, and the margins of P.
+
+    `centre` is what the shares of the table predict. What P shows of one column tells about the
+    others through these associations, so each is shrunk towards what the others imply, in turn.
+    """
+    departures = [np.ones_like(likelihood.estimate) for likelihood in likelihoods]
+    for _ in range(_ROUNDS):
+        for place, (column, likelihood) in enumerate(zip(columns, likelihoods, strict=True)):
+            others = centre
+            for other, departure in enumerate(departures):
+                if other != place:
+                    others = others * departure[:, columns[other].numbers]
+            expected = column.summed(_normed(others, n))
+            counts = adding_up(shrink(likelihood, expected), n, likelihood)
+            departures[place] = counts / np.maximum(expected, 1e-300)
+    for column, departure in zip(columns, departures, strict=True):
+        centre = centre * departure[:, column.numbers]
+    return _normed(centre, n)
+
+
+def _normed(counts: Floats, n: Floats) -> Floats:
+    normed: Floats = counts * n / np.maximum(counts.sum(axis=1, keepdims=True), 1e-300)
     return normed
 
 
@@ -136,9 +178,9 @@ def shrunk_from(
     """Shrunk estimates from the likelihood of every cell."""
     cells = tuple(range(1, y.ndim))
     n = y.sum(axis=cells, keepdims=True)
-    means = adding_up(shrink(likelihood, centre), n, likelihood)
-    # Columns together: the centre has the margins of P already, and the step would add noise.
     joint = len(views) == 1 and isinstance(views[0], JointView)
+    means = adding_up(shrink(likelihood, centre, by_size=joint), n, likelihood)
+    # Columns together: the centre has the margins of P already, and the step would add noise.
     consistent = means if joint else _consistent(means, y, views)
     if len(views) == 1:
         # The published histogram is the best estimate of the whole table.
@@ -166,8 +208,11 @@ def adding_up(means: Floats, n: Floats, likelihood: Likelihood) -> Floats:
     return scaled
 
 
-def shrink(likelihood: Likelihood, centre: Floats) -> Floats:
-    """Posterior means of the counts of every predicate (first axis), given their centres."""
+def shrink(likelihood: Likelihood, centre: Floats, *, by_size: bool = False) -> Floats:
+    """Posterior means of the counts of every predicate (first axis), given their centres.
+
+    `by_size`: cells that stand out from their noise have weights of their own.
+    """
     shape = (centre.shape[0], -1)
     arrays = [*likelihood.arrays()[:5], centre]
     cells = [np.ascontiguousarray(array.reshape(shape)) for array in arrays]
@@ -182,10 +227,25 @@ def shrink(likelihood: Likelihood, centre: Floats) -> Floats:
     if integrals:
         evidence[known] = np.concatenate([masses for masses, _ in integrals])
         moment[known] = np.concatenate([moments for _, moments in integrals])
-    weights = _mixture(evidence, known)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = (moment @ weights)[..., 0] / (evidence @ weights)[..., 0]
+    if not by_size:
+        mean = _posterior(evidence, moment, known, _EM_STEPS)
+    else:
+        variance = likelihood.variance(centre).reshape(shape)
+        large = known & (cells[5] ** 2 > _STANDS_OUT**2 * variance)
+        mean = _posterior(evidence, moment, known & ~large, _EM_STEPS)
+        # Few cells are large in any predicate: more steps are cheap, and they need them.
+        some = np.flatnonzero(large.any(axis=0))
+        out = _posterior(evidence[:, some], moment[:, some], large[:, some], _STEPS_OUT)
+        mean[:, some] = np.where(large[:, some], out, mean[:, some])
     return np.where(known, mean, cells[5]).reshape(centre.shape)
+
+
+def _posterior(evidence: Floats, moment: Floats, among: NDArray[np.bool_], steps: int) -> Floats:
+    """Means with the weights that these cells have."""
+    weights = _mixture(evidence, among, steps)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean: Floats = (moment @ weights)[..., 0] / (evidence @ weights)[..., 0]
+    return mean
 
 
 def _integrals(
@@ -234,7 +294,7 @@ def _integrals(
     return masses.T, moments.T
 
 
-def _mixture(evidence: Floats, known: NDArray[np.bool_]) -> Floats:
+def _mixture(evidence: Floats, known: NDArray[np.bool_], steps: int) -> Floats:
     """Weights of the components for every predicate, by EM over its cells."""
     weights = np.tile((_PRIOR / _PRIOR.sum())[:, None], (known.shape[0], 1, 1))
     turned = np.ascontiguousarray(np.swapaxes(evidence, 1, 2))
@@ -242,7 +302,7 @@ def _mixture(evidence: Floats, known: NDArray[np.bool_]) -> Floats:
     total = counted.sum(axis=1, keepdims=True) + _PRIOR.sum()
     prior = _PRIOR[:, None]
     # Every cell is likely under some component, and no weight is ever 0: the division is safe.
-    for _ in range(_EM_STEPS):
+    for _ in range(steps):
         weights *= turned @ (counted / (evidence @ weights))
         weights += prior
         weights /= total

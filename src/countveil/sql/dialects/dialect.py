@@ -8,7 +8,7 @@ operation means; a dialect that differs overrides the text, or refuses.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from countveil.sql.query import Tally
@@ -70,7 +70,7 @@ class Dialect(ABC):
         """One GROUP BY: keys, conditions, published values, then the count and the sums."""
         keys = [self.text(key) for key in tally.keys]
         bits = [f"coalesce({self.text(condition)}, false)" for condition in tally.conditions]
-        by = [*keys, *bits, *(self._names[name] for name in tally.sensitive)]
+        by = [*keys, *bits, *map(self._published(tally), tally.sensitive)]
         sums = []
         for argument in tally.arguments:
             number = f"CAST(coalesce({self.text(argument)}, 0) AS {self.double})"
@@ -81,6 +81,23 @@ class Dialect(ABC):
         text = f"SELECT {listed} FROM {table} WHERE {self.text(tally.where)}"
         text += f" GROUP BY {places}" if by else ""
         return text + (f" ORDER BY {order}" if keys else "")
+
+    def _published(self, tally: Tally) -> Callable[[str], str]:
+        """The text of a sensitive column; values that are not told apart are one of them."""
+        merged = {name: (kept, other) for name, kept, other in tally.merged}
+
+        def text(name: str) -> str:
+            column = self._names[name]
+            if name not in merged:
+                return column
+            kept, other = merged[name]
+            known = ", ".join(self.constant(c) for c in kept if c.value is not None)
+            whens = f" WHEN {column} IN ({known}) THEN {column}" if known else ""
+            if any(constant.value is None for constant in kept):
+                whens += f" WHEN {column} IS NULL THEN {column}"
+            return f"CASE{whens} ELSE {self.constant(other)} END" if whens else self.constant(other)
+
+        return text
 
     def text(self, expression: Expression) -> str:
         """An expression as text."""

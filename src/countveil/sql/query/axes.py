@@ -96,25 +96,50 @@ def axes_of(
     grouped: Sequence[bool],
     classes: Sequence[Numbers],
     together: Sequence[Sequence[str]],
-    occurring: Occurring,
+    occurring: Occurring | None,
+    apart: Sequence[Numbers],
 ) -> tuple[Axis, ...]:
-    """The axes of a question; `classes[i]`: the class of each value of column i."""
+    """The axes of a question; `classes[i]`: the class of each value of column i.
+
+    `apart[i]` is the same for a column that was published apart from all others.
+    """
     axes: list[Axis] = []
     for columns in _blocks(names, together):
         by_group = tuple(column for column in columns if grouped[column])
         tested = tuple(column for column in columns if not grouped[column])
         alone = len(columns) == 1
+        if alone:
+            (column,) = columns
+            axes.append(Axis((column,), (apart[column],), grouped=grouped[column]))
+            continue
         if by_group:
             whole = tuple(np.arange(len(domains[column])) for column in by_group)
             kept = None
-            if len(by_group) > 1:
+            if len(by_group) > 1 and occurring is not None:
                 asked = [names[c] for c in by_group], [domains[c] for c in by_group]
                 kept = occurring(*asked)
             axes.append(Axis(by_group, whole, grouped=True, occurring=kept))
         if tested:
-            coarse = tuple(np.arange(len(domains[c])) if alone else classes[c] for c in tested)
+            coarse = tuple(classes[c] for c in tested)
             axes.append(Axis(tested, coarse, grouped=False))
     return tuple(axes)
+
+
+def merged_classes(classes: Numbers, excluded: NDArray[np.bool_], *, grouped: bool) -> Numbers:
+    """Values of a column that was published apart: alone if they are asked about, else as one.
+
+    As one: the values that are most among those about which all tests agree, or, if the column is
+    grouped by, those that no row of the answer has.
+    """
+    together = excluded if grouped else classes == np.bincount(classes).argmax()
+    if not grouped and together.any():
+        # One of them stays alone: a set that has them all is then a sum of several values, whose
+        # variance is that of its row weights, and not that of one value.
+        together[int(together.argmax())] = False
+    if together.sum() < 2:
+        return np.arange(classes.size)
+    numbers = np.cumsum(~together) - 1
+    return np.where(together, int((~together).sum()), numbers)
 
 
 def _blocks(names: Sequence[str], together: Sequence[Sequence[str]]) -> list[list[int]]:

@@ -329,6 +329,17 @@ class Reducer:
             reduced.append(as_filter(reduce(formula, results)))
         return reduced
 
+    def excluded(self, formula: Formula) -> list[NDArray[np.bool_]]:
+        """Which values of each column never meet the formula, whatever the other columns have."""
+        false = np.array([reduced == FALSE for reduced in self.reduced(formula)], bool)
+        shaped = false.reshape([len(truths) for truths in self._truths])
+        columns = range(shaped.ndim)
+        never = []
+        for column, class_of in enumerate(self._class_of):
+            others = tuple(other for other in columns if other != column)
+            never.append(np.asarray(shaped.all(axis=others))[class_of])
+        return never
+
     def conditions(
         self, formula: Formula, numbering: Callable[[Formula], int]
     ) -> NDArray[np.int64]:

@@ -22,6 +22,7 @@ from countveil.sql.query.expressions import (
     Formula,
 )
 from countveil.sql.query.functions import FUNCTIONS, SUPPORTED
+from countveil.sql.query.plan import TallyPlan, plan_question
 from countveil.sql.query.question import GroupKey, Having, Ordering, Question, SelectedItem
 from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.sql.query.scalars import ScalarReader, excerpt, refuse
@@ -38,7 +39,7 @@ _CLAUSES = {
 # With one of these a query is rewritten first.
 _REWRITTEN = {
     "Subquery", "With", "Join", "Placeholder", "Parameter", "Having", "CountIf", "Case", "If",
-    "Sum", "Avg", "Tuple",
+    "Sum", "Avg", "Tuple", "Any", "Exists",
 }  # fmt: skip
 _CONDITION = {"expressions", "from_", "from", "where", "kind"}
 CONDITIONS = (
@@ -66,6 +67,7 @@ class Inputs:
 
 _NOTHING = Inputs()
 _MOST_REMEMBERED = 512
+_MOST_CELLS_REMEMBERED = 4096
 
 
 def parse_question(text: str, columns: ReleaseColumns, inputs: Inputs = _NOTHING) -> Question:
@@ -82,6 +84,20 @@ class QuestionReader:
     def __init__(self, columns: ReleaseColumns, exact: Callable[[Question], Any]) -> None:
         self._columns, self._exact = columns, exact
         self._known: OrderedDict[Any, Question] = OrderedDict()
+        self._plans: OrderedDict[int, tuple[Question, TallyPlan]] = OrderedDict()
+
+    def plan(self, question: Question) -> TallyPlan:
+        """What to tally for a question; planned once for one that is remembered."""
+        known = self._plans.get(id(question))
+        if known is not None and known[0] is question:
+            return known[1]
+        plan = plan_question(question, self._columns)
+        if plan.where_of.size <= _MOST_CELLS_REMEMBERED:
+            # With the question itself, so that its id stays its own.
+            self._plans[id(question)] = question, plan
+            if len(self._plans) > _MOST_REMEMBERED:
+                self._plans.popitem(last=False)
+        return plan
 
     def question(
         self,
@@ -246,7 +262,7 @@ class _Reader:
 
         if not self._keys:
             refuse("The query needs an aggregate such as count(*).")
-        check_listed(self._where, self._keys)
+        check_listed(self._where, self._keys, chosen=bool(self._select.args.get("having")))
         self._measures.number(exp.Count(this=exp.Star()))
 
     def _output(self, item: exp.Expr) -> SelectedItem:

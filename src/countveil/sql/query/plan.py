@@ -30,6 +30,7 @@ from countveil.sql.query.expressions import (
     TRUE,
     AllOf,
     AnyOf,
+    Constant,
     Expression,
     Formula,
     Operation,
@@ -67,8 +68,11 @@ class Tally:
     conditions: tuple[Expression, ...]
     sensitive: tuple[str, ...]
     arguments: tuple[Expression, ...]
-    # Of columns that were published together; without them every sensitive column is an axis.
+    # Of columns that were published together, or have many values; without them every sensitive
+    # column is an axis.
     axes: tuple[Axis, ...] = ()
+    # The columns of which only some values are told apart: these, and one for all others.
+    merged: tuple[tuple[str, tuple[Constant, ...], Constant], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +154,9 @@ def plan_question(
     by_group = tuple(name in grouped for name in names)
     reducer = Reducer(names, domains, tests)
     classes = reducer.classes(_measured(question))
-    axes = _axes(names, domains, by_group, classes, columns, 0 if only_asked else MOST_CELLS)
+    excluded = reducer.excluded(question.where)
+    few = 0 if only_asked else MOST_CELLS
+    axes = _axes((names, domains, by_group), classes, excluded, columns, few)
     reducer.lay(axes)
     numbering = _Numbering()
     arguments, products = _arguments(question)
@@ -168,6 +174,7 @@ def plan_question(
         names,
         arguments,
         axes,
+        _merged(names, domains, axes, columns),
     )
     by_group = tuple(axis.grouped for axis in axes) or by_group
     return TallyPlan(tally, domains, by_group, where_of, aggregates, products)
@@ -221,23 +228,27 @@ def is_share(measure: Measure) -> bool:
 
 
 def _axes(
-    names: Sequence[str],
-    domains: Sequence[tuple[Any, ...]],
-    grouped: Sequence[bool],
+    of: tuple[Sequence[str], Sequence[tuple[Any, ...]], Sequence[bool]],
     classes: Sequence[NDArray[np.int64]],
+    excluded: Sequence[NDArray[np.bool_]],
     columns: ReleaseColumns,
     few: int,
 ) -> tuple[Axis, ...]:
     """None where all combinations are so few that they are cells; else what is asked about."""
+    names, domains, grouped = of
     sizes = [len(domain) for domain in domains]
     if math.prod(sizes) <= few:
         return ()
     axes: tuple[Axis, ...] = ()
     most = MOST_CELLS
-    if columns.occurring is not None:
-        from countveil.sql.query.axes import axes_of
+    if columns.occurring is not None or columns.mergeable:
+        from countveil.sql.query.axes import axes_of, merged_classes
 
-        axes = axes_of(names, domains, grouped, classes, columns.together, columns.occurring)
+        apart: list[NDArray[np.int64]] = [np.arange(len(domain)) for domain in domains]
+        if columns.mergeable and math.prod(sizes) > MOST_CELLS:
+            each = zip(classes, excluded, grouped, strict=True)
+            apart = [merged_classes(c, never, grouped=by) for c, never, by in each]
+        axes = axes_of(*of, classes, columns.together, columns.occurring, apart)
         sizes = [axis.size for axis in axes]
         if any(axis.occurring is not None for axis in axes):
             most = MOST_OCCURRING
@@ -246,9 +257,32 @@ def _axes(
         raise QueryError(
             f"The sensitive columns of this query have {listed} combinations of values, of which "
             f"{math.prod(sizes):,} are asked about; at most {most:,} are evaluated. Use fewer "
-            f"sensitive columns."
+            f"sensitive columns, or choose some of their values with WHERE."
         )
     return axes
+
+
+def _merged(
+    names: Sequence[str],
+    domains: Sequence[tuple[Any, ...]],
+    axes: Sequence[Axis],
+    columns: ReleaseColumns,
+) -> tuple[tuple[str, tuple[Constant, ...], Constant], ...]:
+    """The columns of which some values are one, with the values that stay alone."""
+    merged = []
+    for axis in axes:
+        column = axis.columns[0]
+        classes, domain = axis.classes[0], domains[column]
+        sizes = np.bincount(classes)
+        if len(axis.columns) > 1 or axis.occurring is not None or sizes.max(initial=0) < 2:
+            continue
+        if (sizes > 1).sum() > 1:
+            continue
+        kind = columns.kind(columns.find(names[column]))
+        alone = sizes[classes] == 1
+        kept = tuple(Constant(domain[place], kind) for place in np.flatnonzero(alone).tolist())
+        merged.append((names[column], kept, Constant(domain[int(np.argmin(alone))], kind)))
+    return tuple(merged)
 
 
 def _measured(question: Question) -> list[str]:

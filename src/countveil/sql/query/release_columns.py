@@ -37,13 +37,16 @@ class ReleaseColumns:
         together: Sequence[Sequence[str]] = (),
         occurring: Callable[..., Any] | None = None,
         evaluate: Evaluate | None = None,
+        mergeable: bool = False,
     ) -> None:
         """`occurs` says whether a row publishes a value of a plain column.
 
         `together` has the columns that were published together, and `occurring` gives the
         combinations of some of them that a row publishes (`axes.Occurring`). `evaluate` computes
-        expressions of columns whose values are given.
+        expressions of columns whose values are given. `mergeable`: values that a question does not
+        tell apart may be one.
         """
+        self.mergeable = mergeable
         self._evaluate = evaluate
         self.together, self.occurring = together, occurring
         self._where = where
@@ -74,6 +77,7 @@ class ReleaseColumns:
             together=manifest.together,
             occurring=occurring if manifest.together else None,
             evaluate=evaluate,
+            mergeable=not manifest.batches,
         )
 
     def find(self, name: str) -> PublishedColumn:

@@ -9,9 +9,10 @@ a condition holds, whatever the condition, and no rule of SQL is written a secon
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -24,6 +25,8 @@ from countveil.release.values import python_values
 MOST_VALUES = 1 << 16
 _BATCH = 1 << 20
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
+# The values of a column by its internal name, in the order of rows.
+Batches = Callable[[str], "Iterator[pa.Array[Any]]"]
 
 
 class NotInMemoryError(Exception):
@@ -56,10 +59,12 @@ class InMemoryColumn:
         return len(self.values) - (self.values[-1:] == [None])
 
 
-def read_column(connection: duckdb.DuckDBPyConnection, name: str) -> InMemoryColumn:
+def read_column(
+    connection: duckdb.DuckDBPyConnection, name: str, batches: Iterator[pa.Array[Any]]
+) -> InMemoryColumn:
     """Read a column. NotInMemoryError if its type does not allow it, or it has too many values."""
     try:
-        return _read(connection, name)
+        return _read(connection, name, batches)
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except (duckdb.Error, pa.ArrowException, OSError, OverflowError) as error:
@@ -67,8 +72,10 @@ def read_column(connection: duckdb.DuckDBPyConnection, name: str) -> InMemoryCol
         raise NotInMemoryError from error
 
 
-def _read(connection: duckdb.DuckDBPyConnection, name: str) -> InMemoryColumn:
-    places, values = _encoded(_batches(connection, name))
+def _read(
+    connection: duckdb.DuckDBPyConnection, name: str, batches: Iterator[pa.Array[Any]]
+) -> InMemoryColumn:
+    places, values = _encoded(map(_checked, batches))
     table = f"values_of_{name}"
     connection.register("incoming", pa.table({"place": np.arange(len(values)), "v": values}))
     connection.execute(
@@ -90,7 +97,7 @@ def _encoded(batches: Iterable[pa.Array[Any]]) -> tuple[NDArray[np.uint32], pa.A
 
     chunks, values = [], None
     for batch in batches:
-        coded = batch.dictionary_encode()
+        coded = batch if isinstance(batch, pa.DictionaryArray) else batch.dictionary_encode()
         values = _with_new(values, coded.dictionary)
         places = _numpy(pc.index_in(coded.dictionary, values))
         # Behind all places, one for missing, whatever the number of values will be.
@@ -106,19 +113,36 @@ def _encoded(batches: Iterable[pa.Array[Any]]) -> tuple[NDArray[np.uint32], pa.A
     return codes, values
 
 
-def _batches(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[pa.Array[Any]]:
+def batches_of(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[pa.Array[Any]]:
+    """A column of the view `release`, from DuckDB."""
     reader = connection.sql(f"SELECT {name} FROM release").to_arrow_reader(_BATCH)
-    kind = reader.schema.field(0).type
-    if not _can_be_read(kind):
+    return (batch.column(0) for batch in reader)
+
+
+def parquet_batches(files: Sequence[Path], place: int) -> Iterator[pa.Array[Any]]:
+    """The column at a place of Parquet files: text as the codes that the files hold already."""
+    import pyarrow.parquet as pq
+
+    for path in files:
+        with pq.ParquetFile(path) as file:
+            name = file.schema_arrow.names[place]
+        with pq.ParquetFile(path, read_dictionary=[name]) as file:
+            for group in range(file.num_row_groups):
+                yield from file.read_row_group(group, [name], use_threads=False).column(0).chunks
+
+
+def _checked(column: pa.Array[Any]) -> pa.Array[Any]:
+    """The column as it is, if codes can stand for its values."""
+    values = column.dictionary if isinstance(column, pa.DictionaryArray) else column
+    missing = values is not column and values.null_count
+    if not _can_be_read(values.type) or missing:
         raise NotInMemoryError
-    for batch in reader:
-        column = batch.column(0)
-        if pa.types.is_floating(kind):
-            numbers = _numpy(column.fill_null(0.0))
-            # Equal and yet not the same: -0.0 and 0.0, and NaN.
-            if np.isnan(numbers).any() or ((numbers == 0) & np.signbit(numbers)).any():
-                raise NotInMemoryError
-        yield column
+    if pa.types.is_floating(values.type):
+        numbers = _numpy(values.fill_null(0.0))
+        # Equal and yet not the same: -0.0 and 0.0, and NaN.
+        if np.isnan(numbers).any() or ((numbers == 0) & np.signbit(numbers)).any():
+            raise NotInMemoryError
+    return column
 
 
 def _can_be_read(kind: pa.DataType) -> bool:

@@ -33,24 +33,54 @@ Words = NDArray[np.uint64]
 Truths = NDArray[np.int8]
 
 _MOST_REMEMBERED = 64 << 20
-_MOST_RUNS = 4
+_MOST_TABLES = 20_000
+_MOST_RUNS = 16
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "equal": np.equal, "unequal": np.not_equal, "less": np.less, "at_most": np.less_equal,
     "greater": np.greater, "at_least": np.greater_equal,
 }  # fmt: skip
 
 
-class Masks:
-    """Bits of conditions; those on a single column are remembered."""
+class TruthTables:
+    """For which values of a column a condition on it holds; each is decided once."""
 
     def __init__(
         self,
-        real: NDArray[np.bool_],
         column: Callable[[str], InMemoryColumn],
         asked: Callable[[InMemoryColumn, str, Expression], Truths],
     ) -> None:
+        self.column, self._asked = column, asked
+        self._known: OrderedDict[Expression, Truths] = OrderedDict()
+
+    def of(self, name: str, expression: Expression) -> Truths:
+        """What a condition on this column is for each of its values."""
+        if expression not in self._known:
+            self._known[expression] = self._decided(self.column(name), name, expression)
+            if len(self._known) > _MOST_TABLES:
+                self._known.popitem(last=False)
+        return self._known[expression]
+
+    def _decided(self, column: InMemoryColumn, name: str, expression: Expression) -> Truths:
+        if isinstance(expression, Operation):
+            operands = expression.operands
+            if expression.name in ("and", "or") and all(map(columns_named, operands)):
+                each = np.stack([self._decided(column, name, operand) for operand in operands])
+                decisive = expression.name == "or"
+                settled, unknown = (each == decisive).any(axis=0), (each < 0).any(axis=0)
+                truths = np.where(settled, decisive, np.where(unknown, -1, not decisive))
+                return truths.astype(np.int8)
+            simple = _simple_truths(column, expression)
+            if simple is not None:
+                return simple
+        return self._asked(column, name, expression)
+
+
+class Masks:
+    """Bits of conditions; those on a single column are remembered."""
+
+    def __init__(self, tables: TruthTables, real: NDArray[np.bool_]) -> None:
         self.real = packed(real)
-        self._column, self._asked = column, asked
+        self._tables = tables
         self._known: OrderedDict[tuple[Expression, int], Words] = OrderedDict()
 
     def holds(self, expression: Expression) -> Words:
@@ -85,23 +115,9 @@ class Masks:
             self._known.popitem(last=False)
 
     def _decided(self, name: str, expression: Expression, truth: int) -> Words:
-        column = self._column(name)
-        wanted = self._truths(column, name, expression) == truth
-        return packed(_selected(column.codes, wanted)) & self.real
-
-    def _truths(self, column: InMemoryColumn, name: str, expression: Expression) -> Truths:
-        if isinstance(expression, Operation):
-            operands = expression.operands
-            if expression.name in ("and", "or") and all(map(columns_named, operands)):
-                each = np.stack([self._truths(column, name, operand) for operand in operands])
-                decisive = expression.name == "or"
-                settled, unknown = (each == decisive).any(axis=0), (each < 0).any(axis=0)
-                truths = np.where(settled, decisive, np.where(unknown, -1, not decisive))
-                return truths.astype(np.int8)
-            simple = _simple_truths(column, expression)
-            if simple is not None:
-                return simple
-        return self._asked(column, name, expression)
+        wanted = self._tables.of(name, expression) == truth
+        codes = self._tables.column(name).codes
+        return packed(selected(codes, wanted, runs_of(wanted))) & self.real
 
 
 def packed(rows: NDArray[np.bool_]) -> Words:
@@ -159,14 +175,22 @@ def _fits(value: Any) -> bool:
     return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
-def _selected(codes: Codes, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def runs_of(wanted: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Where wanted codes follow each other: the first of them, and the one after the last."""
+    steps = np.flatnonzero(np.diff(wanted, prepend=False, append=False)).tolist()
+    return list(zip(steps[::2], steps[1::2], strict=True))
+
+
+def selected(
+    codes: Codes, wanted: NDArray[np.bool_], runs: Sequence[tuple[int, int]]
+) -> NDArray[np.bool_]:
     """The rows whose code is wanted: few runs of codes are compared, many looked up."""
-    steps = np.flatnonzero(np.diff(wanted, prepend=False, append=False))
-    runs = steps.reshape(-1, 2)
     if len(runs) > _MOST_RUNS:
         return wanted[codes]
-    rows = np.zeros(codes.size, bool)
-    for first, after in runs.tolist():
+    rows: NDArray[np.bool_] | None = None
+    for first, after in runs:
         # Unsigned, so that codes below the first become larger than the last.
-        rows |= (codes - codes.dtype.type(first)) <= codes.dtype.type(after - 1 - first)
-    return rows
+        last = codes.dtype.type(after - 1 - first)
+        run = codes == first if after - first == 1 else (codes - codes.dtype.type(first)) <= last
+        rows = run if rows is None else np.logical_or(rows, run, out=rows)
+    return np.zeros(codes.size, bool) if rows is None else rows

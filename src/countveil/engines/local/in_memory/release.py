@@ -12,19 +12,26 @@ meet a condition is then a count of bits: some ten microseconds for 100,000 rows
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.local.in_memory.columns import InMemoryColumn, NotInMemoryError, read_column
-from countveil.engines.local.in_memory.masks import Masks, Truths, Words, unpacked
+from countveil.engines.local.in_memory.columns import (
+    Batches,
+    InMemoryColumn,
+    NotInMemoryError,
+    read_column,
+)
+from countveil.engines.local.in_memory.many import count_stretches
+from countveil.engines.local.in_memory.masks import Masks, Truths, TruthTables, Words, unpacked
 from countveil.engines.pivot import axis_sizes, check_size, places_in
 from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query import Tally, TallyResult
-from countveil.sql.query.expressions import ColumnReference, Expression
+from countveil.sql.query.expressions import ColumnReference, Expression, columns_named
 from countveil.tables.storage.memory import memory_limit
 
 if TYPE_CHECKING:
@@ -40,6 +47,33 @@ _BYTES_PER_ROW = 64
 _WORD = 64
 _MOST_PATTERNS = 64
 _MOST_CELLS = 1 << 22
+_MOST_STRETCHES = 1 << 12
+
+
+@dataclass(frozen=True)
+class _Counter:
+    """Counts the rows of a mask by cell: stretches are counted if `first_word` is given."""
+
+    shape: tuple[int, ...]
+    cell: NDArray[np.uint32]
+    first_word: Numbers | None
+
+    def count(self, mask: Words) -> Floats:
+        size = math.prod(self.shape)
+        if self.first_word is None:
+            counts = np.bincount(self.cell[unpacked(mask)], minlength=size)
+        else:
+            bits = np.add.reduceat(np.bitwise_count(mask), self.first_word, dtype=np.int64)
+            counts = np.bincount(self.cell, bits, size)
+        return counts.astype(np.float64).reshape(self.shape)
+
+
+@dataclass(frozen=True)
+class _Argument:
+    """What is summed: a number for every value of a column."""
+
+    name: str
+    numbers: Floats
 
 
 class InMemoryRelease:
@@ -50,6 +84,7 @@ class InMemoryRelease:
         connection: duckdb.DuckDBPyConnection,
         internal: Mapping[str, str],
         sensitive: Sequence[str],
+        batches: Batches,
     ) -> None:
         ((rows,),) = connection.sql("SELECT count(*) FROM release").fetchall()
         self._most_bytes = memory_limit(None)
@@ -58,12 +93,15 @@ class InMemoryRelease:
         self._connection, self._internal = connection, internal
         self._columns: dict[str, InMemoryColumn | None] = {}
         self._bytes = 0
-        read = {name: read_column(connection, internal[name]) for name in sensitive}
+        self._batches = batches
+        read = {name: self._read(name) for name in sensitive}
         self._ordered, self._stretch_codes, stretch = _stretches(read)
         sizes = np.bincount(stretch)
         words = -(-sizes // _WORD)
         self._first_word: Numbers = np.cumsum(words) - words
-        order = np.argsort(stretch, kind="stable")
+        # Of two bytes at most, they are put into order by counting.
+        narrow = stretch.astype(np.uint16) if sizes.size <= 1 << 16 else stretch
+        order = np.argsort(narrow, kind="stable")
         # A row's place is its rank among all rows in order, shifted by the padding of the
         # stretches.
         moved = (self._first_word * _WORD - (np.cumsum(sizes) - sizes)).astype(np.uint32)
@@ -72,25 +110,33 @@ class InMemoryRelease:
         self._size = int(words.sum()) * _WORD
         real = np.zeros(self._size, bool)
         real[self._place] = True
-        self._masks = Masks(real, self._column, self._ask)
+        self._tables = TruthTables(self._column, self._ask)
+        self._masks = Masks(self._tables, real)
         for name, column in read.items():
             self._columns[name] = self._placed(column)
 
     def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """Count what a tally asks for, if codes decide it."""
-        if tally.arguments:
-            raise NotInMemoryError
+        arguments = [self._argument(argument) for argument in tally.arguments]
         patterns = self._patterns(tally)
         masks = [rows for _, rows in patterns]
         if tally.keys:
-            keys, counts = self._by_keys(tally, masks, domains)
+            keys, counts, occurs = self._by_keys(tally, masks, domains)
         else:
             check_size(len(masks) * math.prod(axis_sizes(tally.axes, domains)), 1)
-            count = self._counter(tally.sensitive, domains, tally.axes)
-            keys, counts = [()], np.stack([count(mask) for mask in masks])[None]
+            counter = self._counter(tally.sensitive, domains, tally.axes)
+            keys, counts = [()], np.stack([counter.count(mask) for mask in masks])[None]
+            occurs = np.zeros(1, np.int64)
+        check_size(counts.size, 1 + 2 * len(arguments))
+        moments, lowest = [counts], np.zeros(len(arguments))
+        for number, argument in enumerate(arguments):
+            by_value = self._by_value(tally, masks, domains, argument.name, occurs)
+            moments += [by_value @ argument.numbers, by_value @ argument.numbers**2]
+            shown = by_value.reshape(-1, argument.numbers.size).any(axis=0)
+            lowest[number] = min(0.0, argument.numbers[shown].min(initial=0.0))
         truths = np.array([truths for truths, _ in patterns], bool)
         truths = truths.reshape(len(patterns), len(tally.conditions))
-        return TallyResult(keys, truths, counts[None], np.zeros(0))
+        return TallyResult(keys, truths, np.stack(moments), lowest)
 
     def tally_each(
         self,
@@ -100,11 +146,19 @@ class InMemoryRelease:
         axes: Sequence[Axis] = (),
     ) -> list[Floats | None]:
         """The published values under each condition; None where codes do not decide it."""
-        count = self._counter(names, domains, axes)
+        counter = self._counter(names, domains, axes)
+        if counter.first_word is not None:
+            counted, undecided = count_stretches(
+                conditions, self._tables, self._masks.real,
+                counter.first_word, counter.cell, math.prod(counter.shape),
+            )  # fmt: skip
+            left = set(undecided)
+            shaped = counted.reshape(len(conditions), *counter.shape)
+            return [None if n in left else each for n, each in enumerate(shaped)]
         counts: list[Floats | None] = []
         for condition in conditions:
             try:
-                counts.append(count(self._masks.holds(condition)))
+                counts.append(counter.count(self._masks.holds(condition)))
             except NotInMemoryError:
                 counts.append(None)
         return counts
@@ -127,18 +181,16 @@ class InMemoryRelease:
 
     def _by_keys(
         self, tally: Tally, masks: Sequence[Words], domains: Sequence[Sequence[Any]]
-    ) -> tuple[list[tuple[Any, ...]], Floats]:
-        """Counts by plain keys as well, in the order of the keys."""
-        names = [key.name for key in tally.keys if isinstance(key, ColumnReference)]
-        if len(names) < len(tally.keys):
-            raise NotInMemoryError
-        values = [self._column(name).values for name in names]
-        lengths = [len(known) for known in values]
+    ) -> tuple[list[tuple[Any, ...]], Floats, Numbers]:
+        """Counts by plain keys as well, in the order of the keys, and which keys occur."""
         if tally.axes:
             # Plain keys beside them are left to the files, which count only what occurs.
             raise NotInMemoryError
-        count = self._counter([*names, *tally.sensitive], [*values, *domains])
-        counts = np.stack([count(mask) for mask in masks])
+        names = self._key_names(tally)
+        values = [self._column(name).values for name in names]
+        lengths = [len(known) for known in values]
+        counter = self._counter([*names, *tally.sensitive], [*values, *domains])
+        counts = np.stack([counter.count(mask) for mask in masks])
         counts = counts.reshape(len(masks), math.prod(lengths), *counts.shape[1 + len(names) :])
         occurs = np.flatnonzero(counts.sum(axis=(0, *range(2, counts.ndim))))
         check_size(occurs.size * counts[:, 0].size, 1)
@@ -146,19 +198,76 @@ class InMemoryRelease:
             [known[place] for place in places.tolist()]
             for known, places in zip(values, np.unravel_index(occurs, lengths), strict=True)
         ]
-        return list(zip(*listed, strict=True)), np.moveaxis(counts[:, occurs], 1, 0)
+        keys = list(zip(*listed, strict=True))
+        return keys, np.moveaxis(counts[:, occurs], 1, 0), occurs
+
+    def _by_value(
+        self,
+        tally: Tally,
+        masks: Sequence[Words],
+        domains: Sequence[Sequence[Any]],
+        name: str,
+        occurs: Numbers,
+    ) -> Floats:
+        """The same counts as those of the tally, and by the values of one more column."""
+        column, names = self._column(name), self._key_names(tally)
+        if not names and set(tally.sensitive) <= set(self._ordered):
+            counter = self._counter(tally.sensitive, domains, tally.axes)
+            if len(self._first_word) <= _MOST_STRETCHES:
+                by_value = [self._stretch_values(mask, column, counter) for mask in masks]
+                return np.stack(by_value)[None]
+        if tally.axes:
+            raise NotInMemoryError
+        values = [self._column(each).values for each in names]
+        every = self._counter([*names, *tally.sensitive, name], [*values, *domains, column.values])
+        counts = np.stack([every.count(mask) for mask in masks])
+        keys = math.prod(map(len, values))
+        counts = counts.reshape(len(masks), keys, *counts.shape[1 + len(names) :])
+        return np.moveaxis(counts[:, occurs], 1, 0)
+
+    def _stretch_values(self, mask: Words, column: InMemoryColumn, counter: _Counter) -> Floats:
+        """Rows by cell and by the value of a column: stretch by stretch, in the order of rows."""
+        rows = unpacked(mask)
+        counts = np.zeros((math.prod(counter.shape), len(column.values)))
+        ends = [*(self._first_word[1:] * _WORD).tolist(), self._size]
+        for cell, first, after in zip(
+            counter.cell.tolist(), (self._first_word * _WORD).tolist(), ends, strict=True
+        ):
+            codes = column.codes[first:after][rows[first:after]]
+            counts[cell] += np.bincount(codes, minlength=len(column.values))
+        return counts.reshape(*counter.shape, len(column.values))
+
+    def _key_names(self, tally: Tally) -> list[str]:
+        names = [key.name for key in tally.keys if isinstance(key, ColumnReference)]
+        if len(names) < len(tally.keys):
+            raise NotInMemoryError
+        return names
+
+    def _argument(self, expression: Expression) -> _Argument:
+        """What is summed, for every value of the one column that it is computed from."""
+        names = columns_named(expression)
+        if len(names) != 1:
+            raise NotInMemoryError
+        name = names.pop()
+        statement = DuckDB({name: "v"})
+        number = f"CAST(coalesce({statement.text(expression)}, 0) AS DOUBLE)"
+        column = self._column(name)
+        answers = self._asked(f"SELECT {number} FROM {column.table} ORDER BY rank", statement)
+        numbers = np.array(answers, np.float64)
+        if not np.isfinite(numbers).all():
+            raise NotInMemoryError
+        return _Argument(name, numbers)
 
     def _counter(
         self,
         names: Sequence[str],
         orders: Sequence[Sequence[Any]],
         axes: Sequence[Axis] = (),
-    ) -> Callable[[Words], Floats]:
+    ) -> _Counter:
         """What counts the rows of a mask by the values of columns, in the order given for each."""
         columns = [self._column(name) for name in names]
-        shape = axis_sizes(axes, orders)
-        size = math.prod(shape)
-        if size > _MOST_CELLS:
+        shape = tuple(axis_sizes(axes, orders))
+        if math.prod(shape) > _MOST_CELLS:
             raise NotInMemoryError
         by_stretch = set(names) <= set(self._ordered)
         places: list[NDArray[Any]] = []
@@ -169,28 +278,22 @@ class InMemoryRelease:
         if axes:
             places = [axis.places(places) for axis in axes]
         cell = _together(places, shape, len(self._stretch_codes) if by_stretch else self._size)
-
-        def count(mask: Words) -> Floats:
-            if by_stretch:
-                bits = np.add.reduceat(np.bitwise_count(mask), self._first_word, dtype=np.int64)
-                counts = np.bincount(cell, bits, size)
-            else:
-                counts = np.bincount(cell[unpacked(mask)], minlength=size)
-            return counts.astype(np.float64).reshape(shape)
-
-        return count
+        return _Counter(shape, cell, self._first_word if by_stretch else None)
 
     def _column(self, name: str) -> InMemoryColumn:
         if name not in self._columns:
             # Whatever happens, it is read once only.
             self._columns[name] = None
             if self._bytes < self._most_bytes // 4:
-                read = read_column(self._connection, self._internal[name])
-                self._columns[name] = self._placed(read)
+                self._columns[name] = self._placed(self._read(name))
         column = self._columns[name]
         if column is None:
             raise NotInMemoryError
         return column
+
+    def _read(self, name: str) -> InMemoryColumn:
+        internal = self._internal[name]
+        return read_column(self._connection, internal, self._batches(internal))
 
     def _placed(self, column: InMemoryColumn) -> InMemoryColumn:
         """The column in the common order of rows."""
@@ -203,16 +306,19 @@ class InMemoryRelease:
         """What DuckDB says of each value of a column."""
         statement = DuckDB({name: "v"})
         text = f"SELECT {statement.text(expression)} FROM {column.table} ORDER BY rank"
+        answers = self._asked(text, statement)
+        return np.array([-1 if value is None else int(value) for value in answers], np.int8)
+
+    def _asked(self, text: str, statement: DuckDB) -> list[Any]:
         try:
             relation = self._connection.sql(text, params=statement.parameters)
-            answers = relation.to_arrow_table().column(0)
+            answers: list[Any] = relation.to_arrow_table().column(0).to_pylist()
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
             # A question to the files explains it.
             raise NotInMemoryError from error
-        truths = [-1 if value is None else int(value) for value in answers.to_pylist()]
-        return np.array(truths, np.int8)
+        return answers
 
 
 def _together(codes: Iterable[NDArray[Any]], lengths: Sequence[int], size: int) -> NDArray[Any]:

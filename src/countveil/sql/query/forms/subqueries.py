@@ -79,14 +79,12 @@ class _Merge:
     """One query put into the query around it."""
 
     def __init__(self, outer: exp.Expr, inner: exp.Expr, name: str) -> None:
-        from sqlglot import exp
-
         self._outer, self._inner, self._name = outer, inner, name.lower()
-        self._everything = any(isinstance(i.unalias(), exp.Star) for i in inner.expressions)
+        self._everything = any(_is_star(item) for item in inner.expressions)
         self._columns = {
             item.alias_or_name.lower(): item.unalias()
             for item in inner.expressions
-            if not isinstance(item.unalias(), exp.Star)
+            if not _is_star(item)
         }
 
     def select(self) -> exp.Expr:
@@ -104,22 +102,24 @@ class _Merge:
             if self._inner.args.get(part):
                 refuse(f"{part.upper()} in a subquery that lists rows is not supported.", _HINT)
         self._replace()
+        self._outer.set("expressions", self._without_star())
         self._take_source()
         _and(self._outer, "where", self._inner.args.get("where"))
         return self._outer
 
+    def _without_star(self) -> list[exp.Expr]:
+        """What is selected; * is all columns of the subquery."""
+        items: list[exp.Expr] = []
+        for item in self._outer.expressions:
+            items += self._inner.expressions if _is_star(item) else [item]
+        return [item.copy() for item in items]
+
     def _over_counts(self) -> exp.Expr:
         """The inner query counts; the outer one chooses, filters and orders."""
-        from sqlglot import exp
-
         if self._outer.args.get("joins"):
             refuse("A join with a subquery that counts is not supported.", _HINT)
         self._replace()
-        items = []
-        for item in self._outer.expressions:
-            all_of_them = isinstance(item.unalias(), exp.Star)
-            items += self._inner.expressions if all_of_them else [item]
-        items = [item.copy() for item in items]
+        items = self._without_star()
         limited = self._inner.args.get("limit") or self._inner.args.get("offset")
         changed = any(self._outer.args.get(part) for part in ("where", "order", "limit", "offset"))
         if limited and changed:
@@ -139,13 +139,16 @@ class _Merge:
         for part in ("limit", "offset", "having"):
             if self._inner.args.get(part):
                 refuse(f"{part.upper()} in a subquery that is summed up is not supported.")
-        for aggregate in list(self._outer.find_all(exp.AggFunc)):
+        totals = []
+        for aggregate in self._outer.find_all(exp.AggFunc):
             column = aggregate.this
             counted = self._columns.get(column.name.lower()) if _is_column(column) else None
             if not isinstance(aggregate, exp.Sum) or counted is None or not _is_total(counted):
                 refuse(f"{excerpt(aggregate)} is an aggregate of aggregates.", _OVER_COUNTS)
-            aggregate.replace(counted.copy())
+            totals.append((aggregate, counted.copy()))
         self._replace()
+        for aggregate, total in totals:
+            aggregate.replace(total)
         where = self._outer.args.get("where")
         if where is not None and where.find(exp.AggFunc):
             refuse("Counts of a subquery are filtered before they are summed.", _OVER_COUNTS)
@@ -165,9 +168,16 @@ class _Merge:
         aliases = {item.alias.lower() for item in self._outer.expressions if item.alias}
         for column in list(self._outer.find_all(exp.Column)):
             name, table = column.name.lower(), column.text("table").lower()
-            if table and table != self._name:
+            if (table and table != self._name) or _is_star(column):
                 continue
             meaning = self._columns.get(name)
+            if (
+                meaning is not None
+                and isinstance(column.parent, exp.Sum)
+                and meaning.find(exp.AggFunc)
+            ):
+                # Summed over groups: replaced together with the sum.
+                continue
             if meaning is not None:
                 _put(column, meaning)
             elif self._everything:
@@ -186,6 +196,14 @@ def _put(column: exp.Expr, meaning: exp.Expr) -> None:
     if selected:
         new = exp.Alias(this=new.unnest(), alias=exp.to_identifier(column.name, quoted=True))
     column.replace(new)
+
+
+def _is_star(item: exp.Expr) -> bool:
+    """Whether it is * or table.*."""
+    from sqlglot import exp
+
+    inner = item.unalias()
+    return isinstance(inner.this if isinstance(inner, exp.Column) else inner, exp.Star)
 
 
 def _is_column(node: exp.Expr) -> bool:

@@ -1,0 +1,190 @@
+"""Many conditions at once: the rows that meet each, counted by stretch of rows.
+
+Enters: conditions, columns as codes, where stretches of rows begin. Leaves: counts by condition and
+stretch, or by what stretches are added up to. Must not know: sensitive columns, tallies.
+
+Bits of all conditions do not fit into memory, and those of one do not fit into a processor's cache
+where a release has millions of rows. So rows are taken in short blocks, and for each block the bits
+of every *leaf* (a condition on one column) are made once for all conditions that it occurs in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from countveil.engines.local.in_memory.columns import Codes, NotInMemoryError
+from countveil.engines.local.in_memory.masks import (
+    TruthTables,
+    Words,
+    packed,
+    runs_of,
+    selected,
+)
+from countveil.sql.query.expressions import Constant, Expression, Operation, columns_named
+
+Numbers = NDArray[np.int64]
+
+_WORD = 64
+# 8,192 words of bits are 64 KiB: a few of them fit into a fast cache.
+_BLOCK = 1 << 13
+_MOST_LEAVES = 1 << 10
+_AT_ONCE = 64
+_MOST_THREADS = 4
+
+# A leaf by its number, a constant, or parts that are joined by AND or OR.
+Node = int | bool | tuple[str, tuple["Node", ...]]
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """A condition on one column: the values for which it holds, and in which runs these are."""
+
+    name: str
+    wanted: NDArray[np.bool_]
+    runs: Sequence[tuple[int, int]]
+
+    def mask(self, codes: Codes, real: Words) -> Words:
+        """The bits of the rows with these codes that meet it."""
+        return packed(selected(codes, self.wanted, self.runs)) & real
+
+
+@dataclass
+class _Compiled:
+    """Conditions that share their leaves; `numbers` are their places among all."""
+
+    numbers: list[int] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    leaves: list[_Leaf] = field(default_factory=list)
+    leaf_of: dict[tuple[Expression, int], int] = field(default_factory=dict)
+
+
+def count_stretches(
+    conditions: Sequence[Expression],
+    tables: TruthTables,
+    real: Words,
+    first_word: Numbers,
+    cell: NDArray[np.uint32],
+    cells: int,
+) -> tuple[NDArray[np.float64], list[int]]:
+    """Counts by condition and cell, and the conditions that codes do not decide.
+
+    `first_word` is where each stretch begins, `cell` to which cell its rows are added.
+    """
+    counts = np.zeros((len(conditions), cells))
+    undecided: list[int] = []
+    starts = range(0, real.size, _BLOCK)
+    with ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1)) as threads:
+        for compiled in _compiled(conditions, tables, undecided):
+            numbers = np.array(compiled.numbers, np.int64)
+            count = partial(_count_block, compiled, tables, real, first_word)
+            for places, counted in threads.map(count, starts):
+                for stretch, place in enumerate(cell[places].tolist()):
+                    counts[numbers, place] += counted[:, stretch]
+    return counts, undecided
+
+
+def _count_block(
+    compiled: _Compiled, tables: TruthTables, real: Words, first_word: Numbers, start: int
+) -> tuple[slice, Numbers]:
+    """The stretches of a block, and the counts in them by condition."""
+    block = slice(start, min(start + _BLOCK, real.size))
+    rows = slice(block.start * _WORD, block.stop * _WORD)
+    masks = [
+        leaf.mask(tables.column(leaf.name).codes[rows], real[block]) for leaf in compiled.leaves
+    ]
+    places, offsets = _stretches_in(block, first_word)
+    counted = np.empty((len(compiled.nodes), offsets.size), np.int64)
+    met = np.empty((_AT_ONCE, block.stop - block.start), np.uint64)
+    for first in range(0, len(compiled.nodes), _AT_ONCE):
+        nodes = compiled.nodes[first : first + _AT_ONCE]
+        for node, bits in zip(nodes, met, strict=False):
+            _fill(bits, node, masks, real[block])
+        ones = np.bitwise_count(met[: len(nodes)])
+        np.add.reduceat(
+            ones, offsets, axis=1, dtype=np.int64, out=counted[first : first + len(nodes)]
+        )
+    return places, counted
+
+
+def _compiled(
+    conditions: Sequence[Expression], tables: TruthTables, undecided: list[int]
+) -> Iterator[_Compiled]:
+    """The conditions in parts that have few enough leaves; the undecided ones are listed."""
+    part = _Compiled()
+    for number, condition in enumerate(conditions):
+        try:
+            node = _node(condition, 1, tables, part)
+        except NotInMemoryError:
+            undecided.append(number)
+            continue
+        part.numbers.append(number)
+        part.nodes.append(node)
+        if len(part.leaves) > _MOST_LEAVES:
+            yield part
+            part = _Compiled()
+    if part.numbers:
+        yield part
+
+
+def _node(expression: Expression, truth: int, tables: TruthTables, part: _Compiled) -> Node:
+    """Where a condition is true (or false, by `truth`), from leaves."""
+    if isinstance(expression, Constant):
+        return expression.value is bool(truth)
+    names = columns_named(expression)
+    if len(names) == 1:
+        key = (expression, truth)
+        if key not in part.leaf_of:
+            name = names.pop()
+            wanted = tables.of(name, expression) == truth
+            part.leaf_of[key] = len(part.leaves)
+            part.leaves.append(_Leaf(name, wanted, runs_of(wanted)))
+        return part.leaf_of[key]
+    if not isinstance(expression, Operation) or expression.name not in ("and", "or", "not"):
+        raise NotInMemoryError
+    if expression.name == "not":
+        return _node(expression.operands[0], 1 - truth, tables, part)
+    joined = "and" if (expression.name == "and") == (truth == 1) else "or"
+    nodes = [_node(operand, truth, tables, part) for operand in expression.operands]
+    # What is joined by the same word is one list.
+    flat = (n[1] if isinstance(n, tuple) and n[0] == joined else (n,) for n in nodes)
+    return joined, tuple(node for each in flat for node in each)
+
+
+def _fill(bits: Words, node: Node, masks: Sequence[Words], real: Words) -> None:
+    """Write the bits of a condition to `bits`."""
+    if not isinstance(node, tuple):
+        bits[:] = _simple(node, masks, real)
+        return
+    word, (first, second, *others) = node
+    join = np.bitwise_and if word == "and" else np.bitwise_or
+    join(_part(first, masks, real), _part(second, masks, real), out=bits)
+    for part in others:
+        join(bits, _part(part, masks, real), out=bits)
+
+
+def _part(node: Node, masks: Sequence[Words], real: Words) -> Words:
+    if not isinstance(node, tuple):
+        return _simple(node, masks, real)
+    bits = np.empty_like(real)
+    _fill(bits, node, masks, real)
+    return bits
+
+
+def _simple(node: int | bool, masks: Sequence[Words], real: Words) -> Words:
+    if isinstance(node, bool):
+        return real if node else np.zeros_like(real)
+    return masks[node]
+
+
+def _stretches_in(block: slice, first_word: Numbers) -> tuple[slice, Numbers]:
+    """The stretches that lie in a block, and where they begin in it."""
+    first, last = np.searchsorted(first_word, [block.start, block.stop - 1], side="right") - 1
+    places = slice(int(first), int(last) + 1)
+    return places, np.maximum(first_word[places] - block.start, 0)
