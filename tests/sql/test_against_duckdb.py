@@ -225,6 +225,7 @@ REWRITTEN = [
     "SELECT gender, job, count(*) FROM release WHERE age > 30 GROUP BY GROUPING SETS ((gender), (job), ())",
     "SELECT grade, gender, sum(age) s FROM release GROUP BY grade, ROLLUP (gender)",
     "SELECT gender, count(*) FROM release GROUP BY gender HAVING gender = 'F'",
+    "WITH a AS (SELECT r.*, age + 1 AS older FROM release r) SELECT job, avg(older) FROM a GROUP BY 1",
     "SELECT job, count(*) n FROM release GROUP BY 1 HAVING job <> 'cook' AND n > 10 ORDER BY 1",
     "SELECT left(job, 1) AS l, count(*) n FROM release GROUP BY 1 HAVING l <> 'c' ORDER BY l",
     "WITH a AS (SELECT * FROM release WHERE age > 30) SELECT job, count(*) FROM a GROUP BY job",
@@ -270,7 +271,7 @@ def test_arranged_answers(
 def test_the_tally_is_one_statement(release: Noiseless, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the number of cells: one GROUP BY per query, once the histogram is known."""
     query = (
-        "SELECT gender, job, grade, count(*) n, avg(pay) FILTER (WHERE job = 'cook' OR age > 4) a "
+        "SELECT gender, job, grade, count(*) n, avg(pay * age) FILTER (WHERE job = 'cook' OR age > 4) a "
         "FROM release WHERE grade > 1 OR insured GROUP BY ALL"
     )
     release.sql(query)
@@ -282,5 +283,6 @@ def test_the_tally_is_one_statement(release: Noiseless, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(release_table, "pivot", counted)
     release.sql(query)
-    assert len(statements) == 1
+    # Codes in memory answer without any.
+    assert len(statements) <= 1
     assert Path(release.folder).exists()

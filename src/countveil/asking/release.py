@@ -42,16 +42,16 @@ from countveil.sql.query import (
     ReleaseColumns,
     Tally,
     TallyPlan,
-    plan_question,
 )
 from countveil.sql.query.expressions import AllOf, Constant, Formula, as_condition
-from countveil.sql.query.parse import QuestionReader
-from countveil.sql.query.plan import is_composed
+from countveil.sql.query.parse import Inputs, QuestionReader
+from countveil.sql.query.plan import aggregates_of, is_composed
 
 if TYPE_CHECKING:
     from countveil.asking.batch_channels import BatchedRelease
     from countveil.asking.together import TogetherChannels
 
+Place = str | os.PathLike[str]
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
 
@@ -63,17 +63,11 @@ class Release(FurtherMethods, Modelled):
     any file system that it reads.
     """
 
-    def __init__(
-        self,
-        folder: str | os.PathLike[str],
-        *,
-        engine: str = EMBEDDED,
-        master: str | None = None,
-    ) -> None:
+    def __init__(self, folder: Place, *, engine: str = EMBEDDED, master: str | None = None) -> None:
         self._open(folder, open_release(os.fspath(folder), engine, master))
 
     @classmethod
-    def planned(cls, folder: str | os.PathLike[str], manifest: Manifest) -> Release:
+    def planned(cls, folder: Place, manifest: Manifest) -> Release:
         """What a dry run would publish: it says what it would hold, and answers nothing."""
 
         def refuse() -> NoReturn:
@@ -82,20 +76,20 @@ class Release(FurtherMethods, Modelled):
         return cls.over(folder, OpenedRelease(manifest, refuse))
 
     @classmethod
-    def over(cls, place: str | os.PathLike[str], opened: OpenedRelease) -> Release:
+    def over(cls, place: Place, opened: OpenedRelease) -> Release:
         """A release that is opened already, such as one in memory; `place` is what it is called."""
         release = cls.__new__(cls)
         release._open(place, opened)  # noqa: SLF001 - one of our own
         return release
 
-    def _open(self, folder: str | os.PathLike[str], opened: OpenedRelease) -> None:
+    def _open(self, folder: Place, opened: OpenedRelease) -> None:
         self.folder = Path(folder)
         self.place = os.fspath(folder)
         self._opened = opened
         self.manifest = opened.manifest
         self._columns = ReleaseColumns.of(self.manifest, self._occurs, self._occurring, evaluate)
         self._views: dict[tuple[Any, ...], ChannelView] = {}
-        self._reader = QuestionReader(self._columns, self._exactly)
+        self._reader = QuestionReader(self._columns)
 
     @property
     def rows(self) -> int:
@@ -158,10 +152,15 @@ class Release(FurtherMethods, Modelled):
             if describes(query):
                 return described(self)
         settings = EstimationSettings(method, channel, level, within)
-        ask = partial(self._question, weighted=weighted, params=params, tables=tables)
-        if MOMENTS.search(query) and (answer := self._moments(query, ask, settings, weighted)):
-            return answer[0]
-        return self._answer(ask(query), settings)
+        inputs = Inputs(params, self._lookups(tables), self._exactly)
+        if MOMENTS.search(query):
+            from countveil.sql.query.forms.rewriting import flat_text
+
+            ask = partial(self._question, weighted=weighted)
+            answer = self._moments(flat_text(query, self._columns, inputs), ask, settings, weighted)
+            if answer:
+                return answer[0]
+        return self._answer(self._question(query, weighted, inputs), settings)
 
     def count(
         self,
@@ -234,15 +233,17 @@ class Release(FurtherMethods, Modelled):
         self,
         query: str,
         weighted: bool,
-        params: Sequence[Any] | Mapping[str, Any] = (),
-        tables: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
     ) -> Question:
-        if tables:
-            from countveil.asking.questions.inputs import lookup_tables
-
-            tables = lookup_tables(tables)
-        question = self._reader.question(query, params, tables)
+        question = self._reader.question(query, inputs or Inputs(exact=self._exactly))
         return self._weighted(question) if weighted else question
+
+    def _lookups(self, tables: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        if not tables:
+            return {}
+        from countveil.asking.questions.inputs import lookup_tables
+
+        return lookup_tables(tables)
 
     def _exactly(self, question: Question) -> float | None:
         """The answer to a question about plain columns, as a number; None for none."""
@@ -259,20 +260,25 @@ class Release(FurtherMethods, Modelled):
         """Tally, estimate, answer."""
         if is_composed(question):
             return self._composed(question, settings)
-        plan = self._reader.plan(question)
         estimator = settings.estimator()
-        channels = self._channels(plan, estimator)
+        plan, channels = self._planned(question, estimator)
         tallied = self.table.tally(*channels.counted(plan))
         answer = answer_question(question, plan, tallied, channels, estimator, settings.within)
         return replace(answer, warnings=self._remarks(question, [plan], estimator))
+
+    def _planned(self, question: Question, estimator: Estimator) -> tuple[TallyPlan, Channels]:
+        plan = self._reader.plan(question)
+        return plan, self._channels(plan, estimator)
 
     def _remarks(
         self, question: Question, plans: Sequence[TallyPlan], estimator: Estimator
     ) -> tuple[str, ...]:
         """What has to be said about an answer."""
-        from countveil.asking.unlisted import class_notes
+        notes: list[str] = []
+        if any(aggregate.measured for aggregate in aggregates_of(question)):
+            from countveil.asking.unlisted import class_notes
 
-        notes = class_notes(question, self.manifest)
+            notes = class_notes(question, self.manifest)
         return (*self._unlisted(*plans), *estimator.warnings(), *notes)
 
     def _composed(self, question: Question, settings: EstimationSettings) -> Answer:
@@ -280,12 +286,8 @@ class Release(FurtherMethods, Modelled):
         from countveil.asking.questions.assembly import Assembly
 
         estimator = settings.estimator()
-
-        def channels_of(simple: Question) -> tuple[TallyPlan, Channels]:
-            plan = plan_question(simple, self._columns)
-            return plan, self._channels(plan, estimator)
-
-        rows = Assembly(channels_of, self.table, estimator, settings.within).rows(question)
+        planned = partial(self._planned, estimator=estimator)
+        rows = Assembly(planned, self.table, estimator, settings.within).rows(question)
         remarks = self._remarks(question, rows.plans, estimator)
         return labelled(question, rows.plan, (rows.keys, rows.columns), remarks)
 

@@ -159,9 +159,7 @@ class Answer:
             (*group, *(field for cell in measures for field in cell))
             for group, *measures in zip(groups, *cells, strict=True)
         ]
-        if len(self.blocks) <= 1 or table_width(self.columns, beside) <= (
-            width or terminal_width()
-        ):
+        if len(self.blocks) < 2 or table_width(self.columns, beside) <= (width or terminal_width()):
             return self.columns, beside
         below: list[tuple[Any, ...]] = []
         for group, *measures in zip(groups, *cells, strict=True):

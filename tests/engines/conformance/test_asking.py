@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a query is one line
 """A release gives the same answers wherever it is, and refuses the same."""
 
 from __future__ import annotations
@@ -36,6 +37,24 @@ QUESTIONS = [
     "SELECT job, count(*) FILTER (WHERE insured) / count(*) FROM release GROUP BY job",
     "SELECT count(*) FROM release WHERE (age + score) * 2 > 50 AND job <> 'cook'",
     TWO_COLUMNS,
+    "SELECT left(job, 1) AS letter, count(*) FROM release WHERE age > 9 GROUP BY 1",
+    "SELECT count(*) FROM release WHERE job LIKE '%e%' AND NOT starts_with(answer, 'n')",
+    "SELECT date_trunc('month', born) AS m, count(*) FROM release WHERE job = 'nurse' GROUP BY 1",
+    "SELECT date_trunc('week', born) AS w, count(*) FROM release WHERE code = 2 GROUP BY 1",
+    "SELECT strftime(born, '%Y-%m') AS m, count(*) FROM release WHERE code = 2 GROUP BY 1",
+    "SELECT count(*) FROM release WHERE born + INTERVAL 1 MONTH > '1960-06-30' AND job = 'cook'",
+    "SELECT count(*) FROM release WHERE born - 40 < '1960-06-30' AND extract(dow FROM born) = 5",
+    "SELECT count(*) FROM release WHERE DATE '2000-01-01' - born > 14500 AND quarter(born) = 2",
+    "SELECT week(born) AS w, count(*) FROM release WHERE code = 1 AND dayofyear(born) < 90 GROUP BY 1",
+    "SELECT insured, sum(CASE WHEN job = 'nurse' AND age > 30 THEN 1 ELSE 0 END) FROM release GROUP BY 1",
+    "SELECT insured, code, count(*) FROM release WHERE job <> 'cook' GROUP BY ROLLUP (insured, code)",
+    "SELECT insured, count(DISTINCT age) AS ages, min(age) AS low FROM release GROUP BY insured",
+    "SELECT DISTINCT insured, answer FROM release WHERE age > 30",
+    "WITH old AS (SELECT * FROM release WHERE age > 40) SELECT count(*) FROM old WHERE code = 2",
+    "SELECT CASE WHEN job = 'nurse' AND age > 40 THEN 'x' ELSE 'y' END AS k, count(*) FROM release GROUP BY k",
+    "SELECT count(*) FROM release WHERE CASE WHEN job = 'nurse' THEN wage END IS NULL",
+    "SELECT count(*) FROM release WHERE contains(answer, 'e') AND replace(answer, 'n', 'm') <> 'no'",
+    "SELECT avg(age) FROM release WHERE age > (SELECT avg(age) FROM release) AND job = 'nurse'",
 ]
 # The paper's iteration takes seconds for each of these cells.
 ALL_CELLS = "SELECT job, code, count(*) FROM release GROUP BY ALL"

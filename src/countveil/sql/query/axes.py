@@ -132,6 +132,10 @@ def merged_classes(classes: Numbers, excluded: NDArray[np.bool_], *, grouped: bo
     grouped by, those that no row of the answer has.
     """
     together = excluded if grouped else classes == np.bincount(classes).argmax()
+    if not grouped and together.any():
+        # One of them stays alone: a set that has them all is then a sum of several values, whose
+        # variance is that of its row weights, and not that of one value.
+        together[int(together.argmax())] = False
     if together.sum() < 2:
         return np.arange(classes.size)
     numbers = np.cumsum(~together) - 1

@@ -27,6 +27,11 @@ def grouping_sets(group: exp.Expr) -> Sets:
     for part in ("rollup", "cube", "grouping_sets"):
         elements += group.args.get(part) or []
     plain = [node for node in elements if not isinstance(node, several)]
+    for node in elements:
+        if isinstance(node, exp.Rollup | exp.Cube) and not node.expressions:
+            # GROUP BY a, b WITH ROLLUP is GROUP BY ROLLUP (a, b).
+            node.set("expressions", [part.copy() for part in plain])
+            plain = []
     choices = [_sets(node) for node in elements if isinstance(node, several)]
     sets = [
         [*plain, *itertools.chain.from_iterable(chosen)] for chosen in itertools.product(*choices)

@@ -58,11 +58,18 @@ def listing_of(translator: Translator, node: exp.Expr, condition: Formula) -> Li
     return Listing(what, expression)
 
 
-def check_listed(where: Formula, keys: Sequence[GroupKey]) -> None:
-    """Refuse to list combinations that a release does not know to occur."""
+def check_listed(where: Formula, keys: Sequence[GroupKey], *, chosen: bool) -> None:
+    """Refuse to list combinations that a release does not know to occur.
+
+    `chosen`: by their estimates, whose errors would not be shown.
+    """
+    if not keys:
+        refuse("The query needs an aggregate such as count(*).")
     sensitive = [key for key in keys if key.sensitive is not None or key.parts]
     if next(sensitive_tests(where), None) is not None:
         refuse("Which values occur among rows that a sensitive column chooses is hidden.", _COUNT)
+    if sensitive and chosen:
+        refuse("HAVING chooses values by estimates.", "Select count(*) too, with its error.")
     if sensitive and (len(keys) > 1 or where not in (TRUE, AllOf(()))):
         refuse("Which combinations with a sensitive column truly occur is hidden.", _COUNT)
 

@@ -92,7 +92,7 @@ class _Joined:
         from sqlglot import exp
 
         keys = self._keys()
-        rows = self._rows([name for name, _ in keys])
+        rows = self._listed(self._rows([name for name, _ in keys]), [node for _, node in keys])
         for column in list(self._select.find_all(exp.Column)):
             if self._is_mine(column):
                 name = column.name.lower()
@@ -176,24 +176,21 @@ class _Joined:
             rows[key] = number
         if len(rows) > MOST_ROWS:
             refuse(f"{self._table!r} has {len(rows):,} rows; at most {MOST_ROWS:,} are joined.", "")
-        return self._listed(rows)
+        return rows
 
-    def _listed(self, rows: dict[tuple[Any, ...], int]) -> dict[tuple[Any, ...], int]:
+    def _listed(
+        self, rows: dict[tuple[Any, ...], int], nodes: Sequence[exp.Expr]
+    ) -> dict[tuple[Any, ...], int]:
         """Without the rows that no row of the release can match, as far as it is known."""
         from sqlglot import exp
 
-        condition = self._join.args.get("on")
-        parts = list(condition.find_all(exp.Column)) if condition is not None else []
-        names = [part.name for part in parts if not self._is_mine(part)] or [
-            str(name.name) for name in self._join.args.get("using") or ()
-        ]
-        if len(names) != 1 or not self._columns.knows(names[0]):
-            return rows
-        domain = set(self._columns.domain(self._columns.find(names[0]).name))
-        direct = condition is None or all(isinstance(s, exp.Column) for s in _sides(condition))
-        if not domain or not direct:
-            return rows
-        return {key: number for key, number in rows.items() if key[0] in domain}
+        for place, node in enumerate(nodes):
+            name = node.unnest().name if isinstance(node.unnest(), exp.Column) else ""
+            if name and self._columns.knows(name):
+                domain = set(self._columns.domain(self._columns.find(name).name))
+                if domain:
+                    rows = {key: number for key, number in rows.items() if key[place] in domain}
+        return rows
 
     def _case(
         self, nodes: Sequence[exp.Expr], rows: Mapping[tuple[Any, ...], int], name: str
@@ -220,10 +217,6 @@ class _Joined:
         matching = exp.Paren(this=_matches(nodes, list(rows)))
         parts = [matching] if where is None else [exp.Paren(this=where.this.copy()), matching]
         self._select.set("where", exp.Where(this=exp.and_(*parts)))
-
-
-def _sides(node: exp.Expr) -> list[exp.Expr]:
-    return [node.this.unnest(), node.expression.unnest()] if node.expression is not None else [node]
 
 
 def _matches(nodes: Sequence[exp.Expr], keys: Sequence[tuple[Any, ...]]) -> exp.Expr:

@@ -40,6 +40,12 @@ def rewritten(query: exp.Expr, columns: ReleaseColumns, inputs: Inputs) -> exp.E
     put_parameters(query, inputs.params)
     if not isinstance(query, exp.Select):
         return query
+    if query.find(exp.Exists) is not None:
+        refuse(
+            "EXISTS (SELECT ...) is not supported.",
+            "Join the lookup table, or write x IN (SELECT x FROM lookup).",
+        )
+    _spread_patterns(query)
     known: dict[str, exp.Expr] = {}
     clause = query.args.get("with_")
     for cte in clause.expressions if clause is not None else ():
@@ -51,6 +57,13 @@ def rewritten(query: exp.Expr, columns: ReleaseColumns, inputs: Inputs) -> exp.E
     put_filters(select)
     _move_conditions(select, columns)
     return select
+
+
+def flat_text(text: str, columns: ReleaseColumns, inputs: Inputs) -> str:
+    """A query as text about the release alone, without what was handed in with it."""
+    from countveil.sql.query.parse import parse_text
+
+    return rewritten(parse_text(text), columns, inputs).sql("duckdb")
 
 
 def _put_lists(query: exp.Expr, inputs: Inputs, columns: ReleaseColumns) -> None:
@@ -66,6 +79,19 @@ def _put_lists(query: exp.Expr, inputs: Inputs, columns: ReleaseColumns) -> None
         values = _lookup_values(inner, inputs, columns)
         node.set("query", None)
         node.set("expressions", [constant_node(value) for value in values if value is not None])
+
+
+def _spread_patterns(query: exp.Expr) -> None:
+    """X LIKE ANY ('a%', 'b%') is x LIKE 'a%' OR x LIKE 'b%'."""
+    from sqlglot import exp
+
+    for node in list(query.find_all(exp.Like, exp.ILike)):
+        if isinstance(node.expression, exp.Any):
+            listed = node.expression.this.unnest()
+            patterns = listed.expressions or [listed]
+            likes = [type(node)(this=node.this.copy(), expression=p.copy()) for p in patterns]
+            either = exp.Paren(this=exp.or_(*likes))
+            node.replace(exp.Not(this=either) if node.args.get("negate") else either)
 
 
 def _spread(node: exp.Expr) -> None:

@@ -25,6 +25,7 @@ from countveil.sql.query.expressions import (
     Not,
     Operation,
     SensitiveTest,
+    Truth,
 )
 from countveil.sql.query.functions import MISSING, SWAPPED
 from countveil.sql.query.release_columns import matching_classes
@@ -178,6 +179,7 @@ def _by_branches(translator: Translator, node: exp.Expr, case: exp.Expr, depth: 
     parts: list[Formula] = []
     for reach, result in _branches(translator, case, depth):
         if isinstance(result.unnest(), exp.Null) and not isinstance(node, exp.Is):
+            parts.append(AllOf((reach, Truth(None))))
             continue
         compared = node.copy()
         for inner in compared.iter_expressions():

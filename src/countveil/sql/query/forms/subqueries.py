@@ -79,14 +79,12 @@ class _Merge:
     """One query put into the query around it."""
 
     def __init__(self, outer: exp.Expr, inner: exp.Expr, name: str) -> None:
-        from sqlglot import exp
-
         self._outer, self._inner, self._name = outer, inner, name.lower()
-        self._everything = any(isinstance(i.unalias(), exp.Star) for i in inner.expressions)
+        self._everything = any(_is_star(item) for item in inner.expressions)
         self._columns = {
             item.alias_or_name.lower(): item.unalias()
             for item in inner.expressions
-            if not isinstance(item.unalias(), exp.Star)
+            if not _is_star(item)
         }
 
     def select(self) -> exp.Expr:
@@ -111,12 +109,9 @@ class _Merge:
 
     def _without_star(self) -> list[exp.Expr]:
         """What is selected; * is all columns of the subquery."""
-        from sqlglot import exp
-
         items: list[exp.Expr] = []
         for item in self._outer.expressions:
-            all_of_them = isinstance(item.unalias(), exp.Star)
-            items += self._inner.expressions if all_of_them else [item]
+            items += self._inner.expressions if _is_star(item) else [item]
         return [item.copy() for item in items]
 
     def _over_counts(self) -> exp.Expr:
@@ -173,7 +168,7 @@ class _Merge:
         aliases = {item.alias.lower() for item in self._outer.expressions if item.alias}
         for column in list(self._outer.find_all(exp.Column)):
             name, table = column.name.lower(), column.text("table").lower()
-            if table and table != self._name:
+            if (table and table != self._name) or _is_star(column):
                 continue
             meaning = self._columns.get(name)
             if (
@@ -201,6 +196,14 @@ def _put(column: exp.Expr, meaning: exp.Expr) -> None:
     if selected:
         new = exp.Alias(this=new.unnest(), alias=exp.to_identifier(column.name, quoted=True))
     column.replace(new)
+
+
+def _is_star(item: exp.Expr) -> bool:
+    """Whether it is * or table.*."""
+    from sqlglot import exp
+
+    inner = item.unalias()
+    return isinstance(inner.this if isinstance(inner, exp.Column) else inner, exp.Star)
 
 
 def _is_column(node: exp.Expr) -> bool:
