@@ -183,6 +183,23 @@ def test_the_guide_to_columns_together_runs_and_says_what_comes_out(
         assert f"| {what} | {' | '.join(figures)} |" in page
 
 
+def test_the_guide_to_models_runs_and_has_its_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    for block in blocks("docs/guides/modelling.md", "python"):
+        exec(block, found)
+    fit, true = found["fit"]["C(gender)[T.M]"], found["true"]["C(gender)[T.M]"]
+    assert fit["low"] < true < fit["high"]
+    assert abs(found["published"]["C(gender)[T.M]"]) < 0.2 * abs(true)
+    assert np.allclose(found["linear"].params, found["release"].regress(
+        "occupation = 'nurse' ~ C(gender) + age").estimates)  # fmt: skip
+    drawn = (tmp_path / "regression.svg").read_text()
+    assert drawn == (ROOT / "docs/guides/figures/regression.svg").read_text()
+    assert (tmp_path / "weights.parquet").exists()
+
+
 def test_the_guide_to_recipes_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}

@@ -283,5 +283,6 @@ def test_the_tally_is_one_statement(release: Noiseless, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(release_table, "pivot", counted)
     release.sql(query)
-    assert len(statements) == 1
+    # Codes in memory answer without any.
+    assert len(statements) <= 1
     assert Path(release.folder).exists()

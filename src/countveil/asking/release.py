@@ -45,7 +45,7 @@ from countveil.sql.query import (
 )
 from countveil.sql.query.expressions import AllOf, Constant, Formula, as_condition
 from countveil.sql.query.parse import Inputs, QuestionReader
-from countveil.sql.query.plan import is_composed
+from countveil.sql.query.plan import aggregates_of, is_composed
 
 if TYPE_CHECKING:
     from countveil.asking.batch_channels import BatchedRelease
@@ -274,9 +274,11 @@ class Release(FurtherMethods, Modelled):
         self, question: Question, plans: Sequence[TallyPlan], estimator: Estimator
     ) -> tuple[str, ...]:
         """What has to be said about an answer."""
-        from countveil.asking.unlisted import class_notes
+        notes: list[str] = []
+        if any(aggregate.measured for aggregate in aggregates_of(question)):
+            from countveil.asking.unlisted import class_notes
 
-        notes = class_notes(question, self.manifest)
+            notes = class_notes(question, self.manifest)
         return (*self._unlisted(*plans), *estimator.warnings(), *notes)
 
     def _composed(self, question: Question, settings: EstimationSettings) -> Answer:

@@ -23,7 +23,7 @@ from countveil.errors import QueryError
 from countveil.maths.estimate import Estimates, Total
 from countveil.maths.estimate.covariances.one_column import over_groups, shares_a_draw
 from countveil.maths.estimate.ratios import PairVariance, fieller
-from countveil.sql.query.arithmetic import leaves
+from countveil.sql.query.plan import leaves
 from countveil.sql.query.question import (
     Aggregate,
     Arithmetic,

@@ -140,21 +140,25 @@ def compare(
     pairs = []
     for first, second in _pairs(groups, against):
         query = _pair_query(of, groups[first], groups[second], where, measure)
-        pairs.append(_compared(first, second, ask(query)))
+        pairs.append(_compared(first, second, ask(query), share=not _AGGREGATE.match(of)))
     chances = adjusted([pair.p_value for pair in pairs], adjust)
     told = [replace(pair, p_value=p) for pair, p in zip(pairs, chances, strict=True)]
     return Comparison(measure, told, adjust)
 
 
-def _compared(first: str, second: str, answer: Answer) -> Compared:
+def _compared(first: str, second: str, answer: Answer, *, share: bool) -> Compared:
     one, two, difference, asked = (block.estimates[0] for block in answer.blocks)
+    each = [cell.estimate for cell in (one, two)]
+    if share:
+        # Unbiased ones may lie outside, but no share does.
+        each = [None if number is None else min(max(number, 0.0), 1.0) for number in each]
     # All three measures ask whether the groups differ; the difference has the normal errors.
     p_value = two_sided(difference.estimate, difference.std_error)
     numbers = asked.estimate, asked.std_error, asked.low, asked.high
     if asked.low is None and asked.high is None:
         # What it would be divided by cannot be told from 0.
         numbers = None, None, None, None
-    return Compared(first, second, one.estimate, two.estimate, *numbers, p_value)
+    return Compared(first, second, each[0], each[1], *numbers, p_value)
 
 
 def _check(measure: str, adjust: str | None) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # A query with one of these is looked at more closely.
 MOMENTS = re.compile(
-    r"\b(?:stddev|std|variance|var|median|quantile|percentile|min|max)\w*\s*\(", re.IGNORECASE
+    r"\b(?:stddev|std|variance|var|median|quantile|percentile)\w*\s*\(", re.IGNORECASE
 )
 
 

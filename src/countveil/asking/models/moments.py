@@ -270,7 +270,7 @@ def _distributions(
     entry = plan.aggregates[question.measures[0].numerator]
     total = tallies.total(entry.condition_of, entry.argument, entry.value_of)
     squares = 0 if entry.argument is None else 2 + 2 * entry.argument
-    rows, variances = total.estimate, total.covariance(total, squares)
+    rows, variances = total.estimate, total.covariance_of_rows(total, squares)
     exists = existing_cells(question, plan, tallies)
     keys = keys_of(question, plan, tallied.keys, tallies, exists)
     return _by_group(keys, rows[exists], variances[exists])

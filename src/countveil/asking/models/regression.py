@@ -7,7 +7,7 @@ Must not know: how they were fitted.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.display import html_table, text_table
+from countveil.display import MOST_ROWS, Part, html_of, remainder, text_of
 from countveil.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from countveil.report.bars import Picture
+
 Floats = NDArray[np.float64]
 FIELDS = ("coef", "std_error", "z", "p", "low", "high")
 _FORMS = ("{:.4g}", "{:.3g}", "{:.2f}", "{:.3f}", "{:.4g}", "{:.4g}")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Regression:
     """The coefficients of a model, with standard errors and intervals.
 
@@ -109,8 +111,22 @@ class Regression:
         against = "" if self.reference is None else f", categories against {self.reference}"
         return f"{self.formula}   ({self.family}, {self.rows_used:,} rows{against})"
 
+    def _parts(self, most: int | None = None) -> list[Part]:
+        """What it shows to people."""
+        rows = list(self._readable_rows())
+        return [self.title, (self.columns, rows[:most]), self._errors_are, *self.warnings]
+
+    def __str__(self) -> str:
+        return text_of(self._parts())
+
     def __repr__(self) -> str:
-        return f"Regression({self.formula!r}, {self.family}, {len(self)} coefficients)"
+        text = text_of(self._parts(MOST_ROWS)).strip("\n")
+        if len(self) > MOST_ROWS:
+            text += f"\n{remainder(len(self), MOST_ROWS)}; print() shows all"
+        return text
+
+    def _repr_html_(self) -> str:
+        return html_of(self._parts())
 
     def _readable_rows(self) -> Iterator[tuple[Any, ...]]:
         for row in self.rows():
@@ -121,10 +137,6 @@ class Regression:
                 texts = (form.format(n) for form, n in zip(_FORMS, numbers, strict=True))
                 yield (*row[: -len(FIELDS)], *texts)
 
-    def __str__(self) -> str:
-        notes = "".join(f" {note}\n" for note in [self._errors_are, *self.warnings])
-        return f"\n {self.title}\n{text_table(self.columns, self._readable_rows())}{notes}"
-
     @property
     def _errors_are(self) -> str:
         whom = {
@@ -133,12 +145,20 @@ class Regression:
         }[self.about]
         return f"Errors and {self.level:.0%} intervals are about {whom}."
 
-    def _repr_html_(self) -> str:
-        import html
+    def plot(self, beside: Mapping[str, Mapping[str, float]] | None = None) -> Picture:
+        """Coefficients with intervals as a picture; the intercepts are left out.
 
-        notes = "".join(f"<p>{html.escape(n)}</p>" for n in [self._errors_are, *self.warnings])
-        table = html_table(self.columns, self._readable_rows())
-        return f"<p>{html.escape(self.title)}</p>{table}{notes}"
+        `beside` has coefficients of other fits by their names, to be compared with. A notebook
+        shows the picture, `.save("figure.svg")` keeps it.
+        """
+        from countveil.asking.models.picture import Shown, coefficient_picture
+
+        shown = []
+        for row in self.rows():
+            if row[-len(FIELDS) - 1] != "Intercept":
+                label = ": ".join(map(str, row[: -len(FIELDS)]))
+                shown.append(Shown(label, row[-len(FIELDS)], row[-2], row[-1]))
+        return coefficient_picture(self.title, "release", shown, beside or {})
 
     def to_arrow(self) -> pa.Table:
         """As an Arrow table."""

@@ -18,6 +18,7 @@ import numpy as np
 from countveil.asking.portable.weights import QuestionWeights, ratios
 from countveil.maths.channel import ChannelView
 from countveil.maths.estimate.estimates import HIDDEN_ABOVE
+from countveil.maths.estimate.ratios import SQUARED_Z
 from countveil.sql.dialects.literals import LiteralDialect
 from countveil.sql.query import Question, TallyPlan
 from countveil.sql.query.plan import is_count, is_share
@@ -34,10 +35,6 @@ from countveil.sql.query.question import (
 _SIGNS = {
     "equal": "=", "unequal": "<>", "less": "<", "at_most": "<=", "greater": ">", "at_least": ">=",
 }  # fmt: skip
-
-
-# Of intervals at the usual level, 0.95.
-_SQUARED_Z = 3.841458820694124
 
 
 class Totals:
@@ -224,7 +221,7 @@ def _size(measure: Measure, totals: Totals, estimate: str) -> str:
     if measure.denominator is not None and not is_share(measure):
         # Where the bottom may be 0 there is no interval, and the answer is hidden.
         j = totals.number(measure.denominator)
-        return f"CASE WHEN t_{j} * t_{j} > {_SQUARED_Z} * q_{j} THEN ABS({estimate}) END"
+        return f"CASE WHEN t_{j} * t_{j} > {SQUARED_Z} * q_{j} THEN ABS({estimate}) END"
     if not is_count(measure) or measure.factor != 1:
         return f"ABS({estimate})"
     rows = f"n_{totals.number(measure.numerator)}"
@@ -249,7 +246,10 @@ def _measure(number: int, measure: Measure, totals: Totals) -> tuple[str, str]:
     variance = f"(q_{i} - 2 * {ratio} * c_{number} + {ratio} * {ratio} * q_{j})"
     # Of a bottom that is known exactly, the ratio has the error of the top.
     error = f"CASE WHEN q_{j} = 0 AND s_{j} = 0 THEN s_{i} ELSE {_root(variance)} END"
-    return ratio, f"(({error}) / {size})"
+    # A bottom that may have come out large by chance: see `maths.estimate.ratios`.
+    square, noise = f"t_{j} * t_{j}", f"{SQUARED_Z} * q_{j}"
+    certain = f"(CASE WHEN {square} > {noise} THEN 1 - {noise} / ({square}) ELSE 1 END)"
+    return ratio, f"(({error}) / {size} / {certain})"
 
 
 def having_text(having: Having, dialect: LiteralDialect) -> str:

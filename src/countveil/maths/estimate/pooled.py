@@ -196,6 +196,12 @@ class PooledTotal(Total):
         pairs = zip(self.parts, other.parts, strict=True)
         return self._sum(one.covariance(two, moment) for one, two in pairs)
 
+    def covariance_of_rows(self, other: Total, moment: int) -> Floats:
+        """The same as a sum over rows."""
+        assert isinstance(other, PooledTotal)  # noqa: S101 - of the same tallies
+        pairs = zip(self.parts, other.parts, strict=True)
+        return self._sum(one.covariance_of_rows(two, moment) for one, two in pairs)
+
     @cached_property
     def misfit(self) -> Floats:
         """The possible bias: that of every batch, and of what one cannot tell."""

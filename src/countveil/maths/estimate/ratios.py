@@ -8,6 +8,10 @@ R is in the interval if top - R bottom, which has the mean 0 for the true R, is 
 errors of 0. Its variance is a quadratic in R, so the ends solve a quadratic equation. Where the
 bottom itself cannot be told from 0, every R is possible: the interval has no ends, and the verdict
 is `hidden`.
+
+The standard error is that of first derivatives, over 1 - g with g the share of the bottom's square
+that is noise (at 95%), as in Fieller's interval: a bottom that came out large by chance would make
+it too small, and its verdict too good.
 """
 
 from __future__ import annotations
@@ -21,6 +25,9 @@ from numpy.typing import NDArray
 from countveil.maths.estimate.estimates import Estimates
 
 Floats = NDArray[np.float64]
+
+# Of the usual level, 0.95.
+SQUARED_Z = 3.841458820694124
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,8 @@ def ratio_estimates(
             top.low, top.high)]  # fmt: skip
         low, high = np.where(exact, scaled[0], low), np.where(exact, scaled[1], high)
         error = np.sqrt(variance.of_difference(ratio)) / np.abs(bottom.estimate)
+        noise = SQUARED_Z * variance.bottom / unbiased[1] ** 2
+        error = np.where(noise < 1, error / np.where(noise < 1, 1 - noise, 1.0), error)
         error = np.where(exact, top.std_error / np.abs(bottom.estimate), error)
         if inside:
             ends = np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf)

@@ -228,6 +228,12 @@ class Total:
 
     def covariance(self, other: Total, moment: int) -> Floats:
         """With another total of the same tallies; `moment` sums the product of both arguments."""
+        if self._tallies.blocks is None and shares_a_draw(self._tallies):
+            return covariance_of(self, other, moment)
+        return self.covariance_of_rows(other, moment)
+
+    def covariance_of_rows(self, other: Total, moment: int) -> Floats:
+        """The same as a sum over rows that publish independently, which can be added up."""
 
         def both(total: Total, pattern: int, cell: int) -> Floats:
             return total.rest_weights(pattern, cell) * other.rest_weights(pattern, cell)
@@ -238,8 +244,6 @@ class Total:
 
         if self._tallies.blocks is not None:
             return self._tallies.blocks.covariance(self, other, self._tallies, moment)
-        if shares_a_draw(self._tallies):
-            return covariance_of(self, other, moment)
         expected = self._weighted(moment, product, other)
         effect = max((view.design_effect for view in self._tallies.views), default=1.0)
         return effect * (self._weighted(moment, both, other, power=2) - expected)

@@ -1,12 +1,12 @@
-"""The aggregates that a measure is made of, also where arithmetic joins several.
+"""Measures with other aggregates, also where arithmetic joins several.
 
-Enters: measures. Leaves: their aggregates; the same measures with other aggregates. Must not know:
-SQL text, estimators.
+Enters: measures. Leaves: the same measures of changed aggregates. Must not know: SQL text,
+estimators.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from countveil.sql.query.question import Aggregate, Arithmetic, Measure, Operand, OverGroups
@@ -17,26 +17,6 @@ OPERATIONS = (
     "add", "subtract", "multiply", "divide", "power", "nullif", "coalesce", "round", "negate",
     "abs", "sqrt", "ln", "exp",
 )  # fmt: skip
-
-
-def leaves(operand: Operand) -> Iterator[Aggregate | OverGroups]:
-    """What is estimated, in the order in which it is written."""
-    if isinstance(operand, Arithmetic):
-        for part in operand.operands:
-            yield from leaves(part)
-    elif isinstance(operand, Aggregate | OverGroups):
-        yield operand
-
-
-def aggregates_in(measure: Measure) -> tuple[Aggregate, ...]:
-    """The aggregates of a measure, each once."""
-    parts: list[Aggregate] = [measure.numerator]
-    if measure.denominator is not None:
-        parts.append(measure.denominator)
-    if measure.arithmetic is not None:
-        named = leaves(measure.arithmetic)
-        parts += [leaf.aggregate if isinstance(leaf, OverGroups) else leaf for leaf in named]
-    return tuple(dict.fromkeys(parts))
 
 
 def with_aggregates(measure: Measure, changed: Callable[[Aggregate], Aggregate]) -> Measure:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from countveil.errors import QueryError
 from countveil.maths.estimate.totals import ALWAYS, NEVER
 from countveil.release.values import NUMBER
-from countveil.sql.query.arithmetic import aggregates_in
 from countveil.sql.query.expressions import (
     FALSE,
     TRUE,
@@ -41,7 +40,14 @@ from countveil.sql.query.expressions import (
     as_filter,
     sensitive_tests,
 )
-from countveil.sql.query.question import Aggregate, Measure, Question
+from countveil.sql.query.question import (
+    Aggregate,
+    Arithmetic,
+    Measure,
+    Operand,
+    OverGroups,
+    Question,
+)
 from countveil.sql.query.release_columns import ReleaseColumns
 
 if TYPE_CHECKING:
@@ -143,7 +149,8 @@ def plan_question(
     tests = list(dict.fromkeys(test for f in formulas for test in sensitive_tests(f)))
     grouped = [key.sensitive for key in question.keys if key.sensitive is not None]
     names = tuple(dict.fromkeys([*grouped, *(test.column for test in tests), *_measured(question)]))
-    domains = tuple(_domain(name, tests, columns) for name in names)
+    missing = {name for formula in formulas for name in _asked_missing(formula)}
+    domains = tuple(_domain(name, tests, columns, missing) for name in names)
     by_group = tuple(name in grouped for name in names)
     reducer = Reducer(names, domains, tests)
     classes = reducer.classes(_measured(question))
@@ -176,6 +183,26 @@ def plan_question(
 def aggregates_of(question: Question) -> tuple[Aggregate, ...]:
     """All aggregates of all measures, each once."""
     return tuple(dict.fromkeys(a for m in question.measures for a in aggregates_in(m)))
+
+
+def leaves(operand: Operand) -> Iterator[Aggregate | OverGroups]:
+    """What is estimated, in the order in which it is written."""
+    if isinstance(operand, Arithmetic):
+        for part in operand.operands:
+            yield from leaves(part)
+    elif isinstance(operand, Aggregate | OverGroups):
+        yield operand
+
+
+def aggregates_in(measure: Measure) -> tuple[Aggregate, ...]:
+    """The aggregates of a measure, each once."""
+    parts: list[Aggregate] = [measure.numerator]
+    if measure.denominator is not None:
+        parts.append(measure.denominator)
+    if measure.arithmetic is not None:
+        named = leaves(measure.arithmetic)
+        parts += [leaf.aggregate if isinstance(leaf, OverGroups) else leaf for leaf in named]
+    return tuple(dict.fromkeys(parts))
 
 
 def is_composed(question: Question) -> bool:
@@ -307,9 +334,24 @@ def _cell_values(
     return np.broadcast_to(line[place], condition_of.shape)
 
 
-def _domain(name: str, tests: Sequence[SensitiveTest], columns: ReleaseColumns) -> tuple[Any, ...]:
-    """The values of the column, and those that the question names but no row publishes."""
-    asked = [
+def _asked_missing(formula: Formula) -> Iterator[str]:
+    """The sensitive columns of which rows without a value are asked for."""
+    if isinstance(formula, SensitiveTest) and formula.test == "is_null":
+        yield formula.column
+    elif isinstance(formula, AllOf | AnyOf):
+        for part in formula.parts:
+            yield from _asked_missing(part)
+
+
+def _domain(
+    name: str, tests: Sequence[SensitiveTest], columns: ReleaseColumns, missing: set[str]
+) -> tuple[Any, ...]:
+    """The values of the column, and those that the question names but no row publishes.
+
+    A missing value is one of them: the draw may have removed the few that there were.
+    """
+    asked: list[Any] = [None] if name in missing else []
+    asked += [
         value
         for test in tests
         if test.column == name and test.test in ("in", "not_in")

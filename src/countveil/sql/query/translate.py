@@ -265,7 +265,8 @@ class MeasureReader:
         inner = node.unnest()
         if isinstance(inner, exp.Cast) and inner.to.this.name in ("DOUBLE", "FLOAT", "DECIMAL"):
             return self.measure(inner.this)
-        if is_arithmetic(inner, self):
+        plain = isinstance(inner, exp.AggFunc | exp.Filter)
+        if not plain and is_arithmetic(inner, self):
             return arithmetic_of(inner, self)
         if isinstance(inner, exp.Mul | exp.Div):
             return self._product(inner)

@@ -147,7 +147,8 @@ class SharedDraw:
             return np.asarray(-moved * (1 - view.keep) / (view.rows * view.gap))
         g = np.clip(view.published, 1e-9, view.rows - 1.0)
         keep = view.a if view.whole is None else np.diag(view.whole)
-        mean = (counting - keep * weights) / (1 - keep)
+        # Where nothing is hidden, nothing is shared: the weights are the numbers themselves.
+        mean = (counting - keep * weights) / np.maximum(1 - keep, 1e-12)
         moved = (weights * self._beside(sums, keep)).sum(axis=1)
         moved = moved - self._beside((mean * sums).sum(axis=1), keep)
         shift: Floats = -moved * view.rows / (g * (view.rows - g))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from countveil.sql.query.arithmetic import leaves
+from countveil.sql.query.plan import leaves
 from countveil.sql.query.question import (
     Aggregate,
     Arithmetic,
