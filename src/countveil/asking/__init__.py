@@ -10,6 +10,7 @@ Start at `release.Release`: open -> parse -> tally -> estimate -> answer.
     answer       one question: tallies become estimates, filtered, ordered and labelled
     batch        many counts at once
     result       what a question returns; `crosstab` lays it out as a matrix
+    comparisons/ aggregates joined by arithmetic, groups compared, tests
     export       a release loaded into a database
     portable/    the same answers as plain SQL, for databases without countveil
 """

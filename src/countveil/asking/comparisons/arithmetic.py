@@ -152,7 +152,7 @@ class _Computed:
         """The error and the interval of what is computed."""
         scale, inner = _unscaled(operand)
         value = self._unbiased(inner)
-        error = np.sqrt(np.maximum(self._covariance(value, value), 0.0))
+        error = self._error(inner, value)
         low, high = self._interval(inner, value, error, level)
         ends = (low * scale, high * scale)
         low, high = ends if scale >= 0 else ends[::-1]
@@ -163,6 +163,18 @@ class _Computed:
             np.where(known & np.isfinite(low), low, -np.inf),
             np.where(known & np.isfinite(high), high, np.inf),
         )
+
+    def _error(self, operand: Operand, value: _Value) -> Floats:
+        """A single aggregate has its own error, also over a number that is known."""
+        if isinstance(operand, Aggregate):
+            return self._parts[self._names.index(operand)].told.std_error
+        if isinstance(operand, Arithmetic) and operand.operation == "divide":
+            top, bottom = operand.operands
+            if self._known(bottom):
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    size = np.abs(self._unbiased(bottom).value)
+                    return np.asarray(self._error(top, self._unbiased(top)) / size)
+        return np.sqrt(np.maximum(self._covariance(value, value), 0.0))
 
     def _interval(
         self, operand: Operand, value: _Value, error: Floats, level: float
@@ -177,7 +189,9 @@ class _Computed:
             self._covariance(bottom, bottom),
         )
         if not variance.bottom.any():
-            low, high = self._interval(operand.operands[0], top, np.sqrt(variance.top), level)
+            low, high = self._interval(
+                operand.operands[0], top, np.sqrt(np.maximum(variance.top, 0.0)), level
+            )
             with np.errstate(divide="ignore", invalid="ignore"):
                 ends = np.stack([low / bottom.value, high / bottom.value])
             return ends.min(axis=0), ends.max(axis=0)

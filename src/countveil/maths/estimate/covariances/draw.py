@@ -8,9 +8,10 @@ A total is a sum over rows of w[r, v], by the kind r of the row and the value v 
 depends on the published histogram g, which the same draw made. To first order this adds d[v] to
 *every* row of the table that publishes v, in the predicate or not:
 
-    d[v] = - (1/g_v) N / (N - g_v) sum over r and u != v of x[r, u] W[u, v] (w[r, v] - mean[r, u])
+    d[v] = - (d_v / d0_v) / N * sum over r and u != v of x[r, u] (w[r, v] - mean[r, u])
 
-where mean[r, u] is the mean of w over the other values in groups of u. So a total is a sum over all
+where mean[r, u] is the mean of w over the other values in groups of u, and d_v, d0_v are about the
+variances of "v is in a group" with and without knowing a row of it. So a total is a sum over all
 rows of z w + d, and its covariance with another one has two parts. Rows by themselves:
 
     sum over rows of E[(z w + d)(z' w' + d')] - E[z w + d] E[z' w' + d']
@@ -45,7 +46,7 @@ Floats = NDArray[np.float64]
 # more axis in front: of one predicate for all totals, or of one for each.
 Moments = Callable[[int | None, int | None], Floats]
 
-_HAJEK_STEPS = 6
+_HAJEK_STEPS = 10
 
 
 def knows_covariance(view: ChannelView) -> bool:
@@ -145,18 +146,15 @@ class SharedDraw:
         if isinstance(view, RandomView):
             moved = (counting * sums.sum(axis=-1, keepdims=True)).sum(axis=1)
             return np.asarray(-moved * (1 - view.keep) / (view.rows * view.gap))
-        g = np.clip(view.published, 1e-9, view.rows - 1.0)
-        keep = view.a if view.whole is None else np.diag(view.whole)
-        # Where nothing is hidden, nothing is shared: the weights are the numbers themselves.
-        mean = (counting - keep * weights) / np.maximum(1 - keep, 1e-12)
-        moved = (weights * self._beside(sums, keep)).sum(axis=1)
-        moved = moved - self._beside((mean * sums).sum(axis=1), keep)
-        shift: Floats = -moved * view.rows / (g * (view.rows - g))
+        d, alone, _ = self._chances
+        # The mean of w over the values beside each true one.
+        mean = (weights @ d)[..., None] - weights * alone
+        mean = mean / np.maximum(d.sum() - alone, 1e-12)
+        beside = sums.sum(axis=-1, keepdims=True) - sums * (alone > 0)
+        means = (mean * sums).sum(axis=-1, keepdims=True) - mean * sums * (alone > 0)
+        moved = (weights * beside - means).sum(axis=1)
+        shift: Floats = -moved * self._slopes / view.rows
         return np.where(view.published > 0, shift, 0.0)
-
-    def _beside(self, sums: Floats, keep: Floats) -> Floats:
-        """What rows publish of values that are not their own."""
-        return self._sent(sums) - keep * sums
 
     def _sent(self, counts: Floats) -> Floats:
         """W^T x; by two states where W is too large to be known."""
@@ -203,15 +201,33 @@ class SharedDraw:
         Last the counts, of at least one row.
         """
         view, size = self._view, 1 / self._view.keep
-        common = np.zeros(view.published.size, bool)
-        if isinstance(view, CommonView):
-            common[list(view.common)] = True
+        common = self._common
         beside = np.clip(view.b * size, 0.0, size - 1)
         wanted = beside * np.clip(1 - beside / np.where(common, size - 1, 1.0), 0.0, 1.0)
-        d = wanted.copy()
-        for _ in range(_HAJEK_STEPS):
-            d = wanted / np.maximum(1 - d / max(float(d.sum()), 1e-12), 0.5)
+        d = _hajek(wanted, np.where(common, 0.0, view.shares))
         return d, np.where(common, 0.0, d), np.maximum(view.published, 1.0)
+
+    @cached_property
+    def _common(self) -> NDArray[np.bool_]:
+        common = np.zeros(self._view.published.size, bool)
+        if isinstance(self._view, CommonView):
+            common[list(self._view.common)] = True
+        return common
+
+    @cached_property
+    def _slopes(self) -> Floats:
+        """How strongly a value comes to be beside others as its count grows: d / d0.
+
+        Groups are an exponential family. Its parameters move by dg ell / (N d0), with d0 of a group
+        of which nothing is known, and chances by these times d.
+        """
+        view, size = self._view, 1 / self._view.keep
+        mean = np.clip(view.published / view.rows * size, 0.0, size)
+        most = np.where(self._common, size, 1.0)
+        wanted = mean * np.clip(1 - mean / most, 0.0, 1.0)
+        everywhere = _hajek(wanted, np.zeros(mean.size))
+        slopes: Floats = self._chances[0] / np.maximum(everywhere, 1e-12)
+        return slopes
 
     def _places(self, one: Influence, two: Influence, paired: bool) -> Floats:
         """Groups of different values: rows with a value fill its places without replacement."""
@@ -291,6 +307,14 @@ class SharedDraw:
         ]
         total = _dot(one.counting * noised, two.counting, paired)
         return total - _dot(means[0] * true, means[1], paired)
+
+
+def _hajek(wanted: Floats, left_out: Floats) -> Floats:
+    """Give d with the variances d - d^2 / sum(d); the sum is without `left_out`."""
+    d = wanted.copy()
+    for _ in range(_HAJEK_STEPS):
+        d = wanted / np.maximum(1 - d / max(float(d.sum() - left_out @ d), 1e-12), 0.3)
+    return d
 
 
 def _dot(one: Floats, two: Floats, paired: bool) -> Floats:
