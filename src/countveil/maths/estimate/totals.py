@@ -250,6 +250,9 @@ class Total:
 
     def kinds(self, other: Total | None = None) -> Iterator[tuple[NDArray[np.bool_], int]]:
         """Cells of the answer that count alike (in both totals), and the first of each kind."""
+        if len(self._conditions) == 1:
+            yield np.ones(1, bool), 0
+            return
         totals = (self,) if other is None else (self, other)
         lines = [array for total in totals for array in (total.condition_of, total.values)]
         table = np.concatenate([line for line in lines if line is not None], axis=1)

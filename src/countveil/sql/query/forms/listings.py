@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _COUNT = "Count them: SELECT x, count(*) FROM release ... GROUP BY x says which are frequent."
 
+_QUANTILE = {"min": "quantile_cont(x, 0.01)", "max": "quantile_cont(x, 0.99)"}
+
 
 def listing_of(translator: Translator, node: exp.Expr, condition: Formula) -> Listing:
     """The listing that an aggregate asks for."""
@@ -47,7 +49,7 @@ def listing_of(translator: Translator, node: exp.Expr, condition: Formula) -> Li
         refuse(
             f"{excerpt(node)} is not known for rows that a sensitive column chooses: which rows "
             f"these are is what a release hides.",
-            _COUNT,
+            _COUNT if what == "distinct" else f"Ask for a quantile: {_QUANTILE[what]}.",
         )
     expression = translator.expression(inner)
     if what != "distinct" and expression.kind != NUMBER:
