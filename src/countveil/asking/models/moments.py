@@ -148,12 +148,25 @@ def _moment(item: exp.Expr) -> Moment | None:
     }.get(type(node).__name__, "between")  # fmt: skip
     number, share = node.this, 0.5
     if kind in ("quantile", "between") and not isinstance(node, exp.Median):
-        given = node.this if within is not None else node.args.get("quantile", node.expression)
-        number = within if within is not None else node.this
-        share = _share(given, item)
+        number, share = _quantile(node, within, item)
         share = 1 - share if descending else share
     text = number.sql(dialect="duckdb")
     return Moment(kind, text, condition, str(item.alias), share)
+
+
+def _quantile(node: exp.Expr, within: exp.Expr | None, item: exp.Expr) -> tuple[exp.Expr, float]:
+    """What a quantile is of, and its share; `within` is what WITHIN GROUP orders by."""
+    from sqlglot import exp
+
+    if within is not None:
+        return within, _share(node.this, item)
+    given = node.args.get("quantile", node.expression)
+    if isinstance(given, exp.Order):
+        # WITHIN GROUP, as DuckDB writes it.
+        (ordered,) = given.expressions
+        share = _share(given.this, item)
+        return ordered.this, 1 - share if ordered.args.get("desc") else share
+    return node.this, _share(given, item)
 
 
 def _share(node: exp.Expr | None, item: exp.Expr) -> float:
