@@ -72,6 +72,7 @@ bench: setup  ## measure publishing beside a copy, answers, groups, the coverage
 	$(BIN)/python -m benchmarks.skewed --quick
 	$(BIN)/python -m benchmarks.together --quick
 	$(BIN)/python -m benchmarks.noised --quick
+	$(BIN)/python -m benchmarks.models --quick
 
 bench-spark: setup  ## publishing on a Spark cluster beside Spark's own shuffle (an hour; needs Java)
 	$(BIN)/python -m benchmarks.spark

@@ -169,7 +169,7 @@ QUERIES = [
     Asked("SELECT age, occupation FROM release WHERE age > 90", refused="GROUP BY"),
     Asked("SELECT COUNT(DISTINCT occupation) FROM release", refused="values("),
     Asked("SELECT COUNT(DISTINCT country) FROM release WHERE occupation = 'nurse'", refused="sensitive"),
-    Asked("SELECT MAX(age) FROM release WHERE diagnosis = 'I10'", refused="sensitive"),
+    Asked("SELECT MAX(age) FROM release WHERE diagnosis = 'I10'", refused="quantile"),
     Asked("SELECT a.gender, COUNT(*) FROM release a JOIN release b ON a.age = b.age GROUP BY 1", refused="lookup"),
     Asked("SELECT occupation, ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC) FROM release GROUP BY 1", refused="LIMIT"),
     Asked("SELECT string_agg(occupation, ',') FROM release", refused="aggregates"),

@@ -204,7 +204,7 @@ def test_a_question_that_comes_again_is_not_parsed_again(
     def refuse(_: str) -> None:
         raise AssertionError
 
-    monkeypatch.setattr(parse, "_parse", refuse)
+    monkeypatch.setattr(parse, "parse_text", refuse)
     again = [release.sql(query, params=[job]) for job in ("nurse", "cook")]
     assert [list(a.rows()) for a in again] == [list(a.rows()) for a in first]
     with pytest.raises(AssertionError):

@@ -44,7 +44,7 @@ from countveil.sql.query import (
     TallyPlan,
 )
 from countveil.sql.query.expressions import AllOf, Constant, Formula, as_condition
-from countveil.sql.query.parse import QuestionReader
+from countveil.sql.query.parse import Inputs, QuestionReader
 from countveil.sql.query.plan import aggregates_of, is_composed
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Release(FurtherMethods, Modelled):
         self.manifest = opened.manifest
         self._columns = ReleaseColumns.of(self.manifest, self._occurs, self._occurring, evaluate)
         self._views: dict[tuple[Any, ...], ChannelView] = {}
-        self._reader = QuestionReader(self._columns, self._exactly)
+        self._reader = QuestionReader(self._columns)
 
     @property
     def rows(self) -> int:
@@ -152,10 +152,15 @@ class Release(FurtherMethods, Modelled):
             if describes(query):
                 return described(self)
         settings = EstimationSettings(method, channel, level, within)
-        ask = partial(self._question, weighted=weighted, params=params, tables=tables)
-        if MOMENTS.search(query) and (answer := self._moments(query, ask, settings, weighted)):
-            return answer[0]
-        return self._answer(ask(query), settings)
+        inputs = Inputs(params, self._lookups(tables), self._exactly)
+        if MOMENTS.search(query):
+            from countveil.sql.query.forms.rewriting import flat_text
+
+            ask = partial(self._question, weighted=weighted)
+            answer = self._moments(flat_text(query, self._columns, inputs), ask, settings, weighted)
+            if answer:
+                return answer[0]
+        return self._answer(self._question(query, weighted, inputs), settings)
 
     def count(
         self,
@@ -228,15 +233,17 @@ class Release(FurtherMethods, Modelled):
         self,
         query: str,
         weighted: bool,
-        params: Sequence[Any] | Mapping[str, Any] = (),
-        tables: Mapping[str, Any] | None = None,
+        inputs: Inputs | None = None,
     ) -> Question:
-        if tables:
-            from countveil.asking.questions.inputs import lookup_tables
-
-            tables = lookup_tables(tables)
-        question = self._reader.question(query, params, tables)
+        question = self._reader.question(query, inputs or Inputs(exact=self._exactly))
         return self._weighted(question) if weighted else question
+
+    def _lookups(self, tables: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        if not tables:
+            return {}
+        from countveil.asking.questions.inputs import lookup_tables
+
+        return lookup_tables(tables)
 
     def _exactly(self, question: Question) -> float | None:
         """The answer to a question about plain columns, as a number; None for none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,35 @@ def test_batches_of_a_ledger_are_fitted_together() -> None:
     assert rows["weight_j001"][rows["age"] < 40].sum() == pytest.approx(count.estimate, rel=1e-3)
 
 
+def test_several_rows_of_a_person_widen_errors(tmp_path: Path) -> None:
+    frame = people().iloc[: ROWS // 2]
+    frame = frame.assign(person=np.arange(len(frame)))
+    twice = pd.concat([frame, frame.assign(age=frame["age"] + 1)])
+    options: dict[str, Any] = {"person": "person", "drop": ["person"], "seed": 1}
+    release = cv.publish(twice, {"job": 3}, tmp_path / "cases", **options)
+    fitted = release.regress("age ~ C(job)")
+    near(fitted, smf.ols("age ~ C(job)", twice).fit().params)
+    once = cv.publish(frame, {"job": 3}, tmp_path / "once", drop=["person"], seed=1)
+    assert np.all(fitted.std_errors > 0.9 * once.regress("age ~ C(job)").std_errors)
+
+
+def test_names_and_values_may_be_anything(tmp_path: Path) -> None:
+    frame = people()
+    frame["condition_1_"] = frame["visits"]
+    frame = frame.rename(columns={"job": "my job", "sex": "the sex"})
+    frame["my job"] = frame["my job"].replace({"a": "O'Brien ~ x = 1", "b": 'say "b"'})
+    release = cv.publish(frame, {"my job": 3}, tmp_path / "release", seed=1)
+    formula = "condition_1_ ~ `my job` = 'O''Brien ~ x = 1' + C(`the sex`)"
+    fitted = release.regress(formula)
+    assert [term for (term,) in fitted.terms] == [
+        "Intercept", "\"my job\" = 'O''Brien ~ x = 1'", "C(`the sex`)[T.M]",
+    ]  # fmt: skip
+    double = release.regress(formula.replace("'O''Brien ~ x = 1'", '"O\'Brien ~ x = 1"'))
+    assert double.estimates == pytest.approx(fitted.estimates)
+    outcome = release.regress("`my job` ~ `the sex`", family="multinomial")
+    assert outcome.reference == "O'Brien ~ x = 1"
+
+
 REFUSED = [
     ("age + sex", {}, "needs one ~"),
     ("age ~ wage", {}, "no column 'wage'"),
@@ -271,6 +301,12 @@ def test_without_formulaic_it_says_what_to_install(
         release.regress("age ~ sex")
 
 
+def test_plain_columns_are_known_about_the_table(release: cv.Release) -> None:
+    fitted = release.regress("age ~ sex + visits", about="table")
+    assert (fitted.std_errors == 0).all()
+    assert fitted.estimates == pytest.approx(smf.ols("age ~ sex + visits", people()).fit().params)
+
+
 def test_the_result_is_a_table(release: cv.Release) -> None:
     fitted = release.regress("age ~ job = 'b' + sex")
     frame = fitted.to_pandas()
@@ -286,6 +322,19 @@ def test_the_result_is_a_table(release: cv.Release) -> None:
     assert several.columns[:2] == ["category", "term"]
     assert several[1, "Intercept"]["coef"] == several.estimates[0]
     assert "categories against 0" in str(several)
+
+
+def test_a_picture_shows_coefficients_beside_others(release: cv.Release) -> None:
+    fitted = release.regress("age ~ C(job)")
+    hidden = replace(fitted, estimates=np.where(np.arange(8) == 3, np.nan, fitted.estimates))
+    picture = hidden.plot(beside={"<true>": {"C(job)[T.b]": 5.0}}).svg
+    assert picture.startswith("<svg")
+    assert picture.count("<circle") == 1 + 6
+    assert ">hidden</text>" in picture
+    assert "&lt;true&gt;" in picture
+    assert "Intercept" not in picture
+    assert "hidden" in str(hidden)
+    assert hidden.to_arrow()["coef"].null_count == 1
 
 
 def test_missing_values_are_left_out(tmp_path: Path) -> None:

@@ -110,10 +110,10 @@ def _without_conditions(text: str, columns: Sequence[str]) -> tuple[str, dict[st
         if name not in columns or inside or match.start() < end:
             continue
         condition = _sql(name, match)
-        placeholder = next(
-            (known for known, sql in conditions.items() if sql == condition),
-            _PLACEHOLDER.format(len(conditions) + 1),
-        )
+        new = _PLACEHOLDER.format(len(conditions) + 1)
+        while new in columns:
+            new += "_"
+        placeholder = next((known for known, sql in conditions.items() if sql == condition), new)
         conditions[placeholder] = condition
         parts += [text[end : match.start()], placeholder]
         end = match.end()

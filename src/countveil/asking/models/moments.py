@@ -24,6 +24,7 @@ from countveil.errors import QueryError
 from countveil.maths.estimate import Estimates
 from countveil.maths.models.distribution import UNKNOWN, Distribution, Numbers
 from countveil.sql.query import Question, ReleaseColumns, TallyPlan, plan_question
+from countveil.sql.query.plan import is_composed
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -87,6 +88,14 @@ def answer_moments(query: str, asked: Questioner, settings: EstimationSettings) 
         return None
     if not isinstance(select, exp.Select) or not any(map(_is_moment, select.walk())):
         return None
+    group = select.args.get("group")
+    if group is not None and group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
+        if all(isinstance(node, exp.Min | exp.Max) for node in select.walk() if _is_moment(node)):
+            return None
+        raise QueryError(
+            "Medians, quantiles and variances have no ROLLUP, CUBE and GROUPING SETS. Ask for each "
+            "grouping by itself."
+        )
     items = [(item, _moment(item)) for item in select.expressions]
     base_query = _base(select, items)
     base = asked.ask(base_query.sql(dialect="duckdb"))
@@ -238,6 +247,11 @@ def _distributions(
             f"{moment.number!r} is sensitive: the true numbers of rows are not known one by one. "
             f"avg({moment.number}) and counts by classes of it are estimated; medians, quantiles, "
             f"variances and extremes are of plain columns."
+        )
+    if is_composed(question):
+        raise QueryError(
+            "Medians, quantiles, variances and extremes are not estimated for groups by an "
+            "expression of a sensitive column. Group by the column itself, or choose rows by WHERE."
         )
     plan = plan_question(question, asked.columns)
     if moment.kind in ("min", "max") and plan.tally.sensitive:

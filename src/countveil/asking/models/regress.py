@@ -118,6 +118,10 @@ def _result(
     covariance = both.population if settings.about == "population" else both.table
     noise = information_noise(fitted)
     terms = _terms(design)
+    # Without a sensitive column nothing is uncertain about the table but what rounding leaves.
+    rounding = 1e-9 * np.diag(both.population)
+    exact = np.abs(np.diag(covariance)) <= rounding
+    covariance = np.where(exact | exact[:, None], 0.0, covariance)
     hidden = ~(noise <= _UNKNOWN) | (np.diag(covariance) < 0)
     if hidden.all():
         raise QueryError(

@@ -73,7 +73,7 @@ _MOST_CELLS_REMEMBERED = 4096
 def parse_question(text: str, columns: ReleaseColumns, inputs: Inputs = _NOTHING) -> Question:
     """Read a whole query."""
     try:
-        return question_of(_parse(text), columns, inputs)
+        return question_of(parse_text(text), columns, inputs)
     except RecursionError as error:
         raise QueryError(f"The query is nested too deeply. {SUPPORTED}") from error
 
@@ -81,8 +81,8 @@ def parse_question(text: str, columns: ReleaseColumns, inputs: Inputs = _NOTHING
 class QuestionReader:
     """Reads queries about one release, and remembers those that come again."""
 
-    def __init__(self, columns: ReleaseColumns, exact: Callable[[Question], Any]) -> None:
-        self._columns, self._exact = columns, exact
+    def __init__(self, columns: ReleaseColumns) -> None:
+        self._columns = columns
         self._known: OrderedDict[Any, Question] = OrderedDict()
         self._plans: OrderedDict[int, tuple[Question, TallyPlan]] = OrderedDict()
 
@@ -99,16 +99,10 @@ class QuestionReader:
                 self._plans.popitem(last=False)
         return plan
 
-    def question(
-        self,
-        text: str,
-        params: Sequence[Any] | Mapping[str, Any] = (),
-        tables: Mapping[str, Mapping[str, Sequence[Any]]] | None = None,
-    ) -> Question:
+    def question(self, text: str, inputs: Inputs) -> Question:
         """The question of a text; it is parsed once for the same parameters."""
-        inputs = Inputs(params, tables or {}, self._exact)
         # Equal is not the same: 1, 1.0 and TRUE.
-        key = (text, repr(params)) if not tables else None
+        key = None if inputs.tables else (text, repr(inputs.params))
         if key in self._known:
             self._known.move_to_end(key)
             return self._known[key]
@@ -151,7 +145,7 @@ def parse_condition(text: str, columns: ReleaseColumns) -> Expression:
     from sqlglot import exp
 
     try:
-        select = _parse(f"SELECT count(*) FROM release WHERE ({text}\n)")
+        select = parse_text(f"SELECT count(*) FROM release WHERE ({text}\n)")
         where = select.args.get("where") if isinstance(select, exp.Select) else None
         extra = [part for part, value in select.args.items() if value and part not in _CONDITION]
         if where is None or extra:
@@ -166,7 +160,8 @@ def parse_condition(text: str, columns: ReleaseColumns) -> Expression:
     return condition
 
 
-def _parse(text: str) -> exp.Expr:
+def parse_text(text: str) -> exp.Expr:
+    """What sqlglot makes of one statement."""
     import sqlglot
     from sqlglot.errors import SqlglotError
 
@@ -260,8 +255,6 @@ class _Reader:
 
         from countveil.sql.query.forms.listings import check_listed
 
-        if not self._keys:
-            refuse("The query needs an aggregate such as count(*).")
         check_listed(self._where, self._keys, chosen=bool(self._select.args.get("having")))
         self._measures.number(exp.Count(this=exp.Star()))
 
@@ -329,8 +322,7 @@ class _Reader:
             for nodes in grouping_sets(group)
         ]
         keys = list(dict.fromkeys(key for one in sets for key in one))
-        numbers = [tuple(sorted({keys.index(key) for key in one})) for one in sets]
-        self._sets = tuple(numbers)
+        self._sets = tuple(tuple(sorted({keys.index(key) for key in one})) for one in sets)
         return keys
 
     def _resolved(self, node: exp.Expr, clause: str) -> exp.Expr:

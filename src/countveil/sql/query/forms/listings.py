@@ -63,6 +63,8 @@ def check_listed(where: Formula, keys: Sequence[GroupKey], *, chosen: bool) -> N
 
     `chosen`: by their estimates, whose errors would not be shown.
     """
+    if not keys:
+        refuse("The query needs an aggregate such as count(*).")
     sensitive = [key for key in keys if key.sensitive is not None or key.parts]
     if next(sensitive_tests(where), None) is not None:
         refuse("Which values occur among rows that a sensitive column chooses is hidden.", _COUNT)

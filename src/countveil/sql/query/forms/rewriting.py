@@ -59,6 +59,13 @@ def rewritten(query: exp.Expr, columns: ReleaseColumns, inputs: Inputs) -> exp.E
     return select
 
 
+def flat_text(text: str, columns: ReleaseColumns, inputs: Inputs) -> str:
+    """A query as text about the release alone, without what was handed in with it."""
+    from countveil.sql.query.parse import parse_text
+
+    return rewritten(parse_text(text), columns, inputs).sql("duckdb")
+
+
 def _put_lists(query: exp.Expr, inputs: Inputs, columns: ReleaseColumns) -> None:
     """X IN (SELECT column FROM lookup WHERE ...): the values themselves."""
     from sqlglot import exp
