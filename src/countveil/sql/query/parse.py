@@ -264,17 +264,12 @@ class _Reader:
             return SelectedItem("measure", self._measures.number(inner), str(item.alias))
         key = self._key(inner)
         if key not in self._keys:
-            if self._select.args.get("group") is None:
-                refuse(f"{excerpt(inner)} is selected but not grouped: add GROUP BY.")
-            refuse(f"{excerpt(inner)} is selected but not grouped: add it to GROUP BY.")
+            add = "add GROUP BY" if self._select.args.get("group") is None else "add it to GROUP BY"
+            refuse(f"{excerpt(inner)} is selected but not grouped: {add}.")
         return SelectedItem("key", self._keys.index(key), str(item.alias) or self._label(inner))
 
     def _label(self, node: exp.Expr) -> str:
-        from sqlglot import exp
-
-        if isinstance(node, exp.Column):
-            return self._translator.column(node).name
-        return node.sql("duckdb")
+        return self._translator.column(node).name if node.key == "column" else node.sql("duckdb")
 
     def _key(self, node: exp.Expr) -> GroupKey:
         sensitive = self._translator.sensitive_column(node)
