@@ -41,14 +41,12 @@ def _sentences(plan: TallyPlan, sensitive: Mapping[str, SensitiveColumn]) -> Ite
     for name, domain in zip(plan.tally.sensitive, plan.domains, strict=True):
         known = sensitive[name].domain
         for value in domain[len(known) :]:
-            near = (
-                ""
-                if value is None
-                else errors.nearest(str(value), [str(v) for v in known if v is not None])
-            )
+            if value is None:
+                # To leave missing values out is a habit, and no spelling is mistaken.
+                continue
+            near = errors.nearest(str(value), [str(v) for v in known if v is not None])
             hint = f" {near}" if near.startswith("Did you mean") else ""
-            asked = f"{name} IS NULL" if value is None else f"{name} = {value!r}"
-            yield f"The release has no row with {asked}.{hint}"
+            yield f"The release has no row with {name} = {value!r}.{hint}"
 
 
 def _level_of_caller() -> int:
