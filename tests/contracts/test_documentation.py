@@ -62,17 +62,26 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(found["answer"].to_pandas()) > 50  # type: ignore[attr-defined]
 
 
-def test_the_analysts_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["count", "compare", "pitfalls"])
+def test_the_analysts_course_runs(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    found: dict[str, object] = {}
-    for block in blocks("docs/guides/asking-questions.md", "python"):
+    found: dict[str, Any] = {}
+    examples = blocks(f"docs/guides/asking/{page}.md", "python")
+    assert len(examples) >= 3
+    for block in examples:
         exec(block, found)
-    assert len(found["answer"]) == 80  # type: ignore[arg-type]
+    for picture in tmp_path.glob("*.svg"):
+        assert picture.read_text() == (ROOT / "docs/guides/figures" / picture.name).read_text()
+    if page == "count":
+        assert len(found["answer"]) == 80
+        assert (tmp_path / "nurses.svg").exists()
 
 
 def test_a_verdict_is_about_one_standard_error() -> None:
     one, two = (100 * (2 * NormalDist().cdf(z) - 1) for z in (1, 2))
-    guide = " ".join((ROOT / "docs/guides/asking-questions.md").read_text().split())
+    guide = " ".join((ROOT / "docs/guides/asking/count.md").read_text().split())
     assert f"less than 10% in {one:.0f} of 100 releases and by less than 20% in {two:.0f}" in guide
     for page in ("README.md", "docs/reference/sql.md", "docs/reference/command-line.md"):
         text = " ".join((ROOT / page).read_text().split())
@@ -88,7 +97,7 @@ def test_what_shrinking_gains_is_what_was_measured() -> None:
     ):
         numbers = [float(cell) for cell in cells.split("|")[:5]]
         measured.setdefault(int(ell), {}).setdefault(kind, []).append(numbers)
-    guide = (ROOT / "docs/guides/asking-questions.md").read_text()
+    guide = (ROOT / "docs/guides/asking/count.md").read_text()
     lines = re.findall(r"^\| (\d+) \|((?: \d\.\d\d - \d\.\d\d \|){3})$", guide, flags=re.MULTILINE)
     assert {int(ell) for ell, _ in lines} == set(measured) == {2, 3, 5, 8, 10}
     for ell, cells in lines:
@@ -188,7 +197,7 @@ def test_the_guide_to_models_runs_and_has_its_picture(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}
-    for block in blocks("docs/guides/modelling.md", "python"):
+    for block in blocks("docs/guides/asking/model.md", "python"):
         exec(block, found)
     fit, true = found["fit"]["C(gender)[T.M]"], found["true"]["C(gender)[T.M]"]
     assert fit["low"] < true < fit["high"]
@@ -346,7 +355,7 @@ def test_the_guide_to_databases_runs(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_table_of_widths_is_what_intervals_have() -> None:
-    text = (ROOT / "docs/guides/asking-questions.md").read_text()
+    text = (ROOT / "docs/guides/asking/count.md").read_text()
     lines = re.findall(r"^\| (\d+) \| ([\d |]+) \|$", text, flags=re.MULTILINE)
     assert len(lines) == 5
     for ell, cells in lines:

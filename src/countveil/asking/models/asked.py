@@ -72,7 +72,7 @@ class Modelled:
         either side. `family` is linear, logistic, multinomial or poisson. `where` chooses rows by
         plain columns. If `weighted`, every row counts with its survey weight. Errors are `about`
         the "population" that the rows are a sample of, or about the "table" alone: what the same
-        model would give on the true rows. docs/guides/modelling.md shows more.
+        model would give on the true rows. docs/guides/asking/model.md shows more.
         """
         from countveil.asking.models.regress import ModelSettings, regress
 
