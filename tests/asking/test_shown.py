@@ -151,6 +151,14 @@ def test_others_take_an_answer_as_arrow(release: cv.Release) -> None:
     assert pa.table(release.crosstab("occupation", "gender")).num_rows == 100
 
 
+def test_a_comparison_is_a_table_and_a_picture(release: cv.Release) -> None:
+    comparison = release.compare("occupation = 'nurse'", "gender")
+    (row,) = comparison.to_arrow().to_pylist()
+    assert (row["first"], row["second"]) == ("F", "M")
+    assert row == comparison.to_dicts()[0] == comparison.to_pandas().to_dict("records")[0]
+    assert comparison.plot().svg.count("<g>") == 1
+
+
 def test_a_csv_file_is_new_or_refused(release: cv.Release, tmp_path: Path) -> None:
     answer = release.sql(BY_OCCUPATION)
     answer.to_csv(tmp_path / "answer.csv")
@@ -197,6 +205,7 @@ def test_every_result_has_a_short_repr_and_a_harmless_page(hostile: cv.Release) 
         hostile,
         hostile.sql("SELECT a, p, count(*) FROM release GROUP BY ALL"),
         hostile.crosstab("a", "p"),
+        hostile.compare("a = 'u'", "p"),
         cv.inspect(pa.table({HOSTILE: ["u", "v"] * 50, "b": list("xyzt") * 25})),
         cv.advise(table, ["occupation"], seed=5),
         cv.audit(table, {"occupation": 3}, seed=5),

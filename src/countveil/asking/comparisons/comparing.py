@@ -20,7 +20,7 @@ import numpy as np
 
 from countveil.asking.comparisons.cells import CellCounts
 from countveil.display import html_table, text_table
-from countveil.errors import QueryError, SettingsError
+from countveil.errors import MissingExtraError, QueryError, SettingsError
 from countveil.maths.estimate.covariances.hypotheses import (
     adjusted,
     goodness_of_fit,
@@ -30,8 +30,10 @@ from countveil.maths.estimate.covariances.hypotheses import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from countveil.asking.result import Answer
+    from countveil.report.bars import Picture
 
 Ask = Callable[[str], "Answer"]
 
@@ -56,7 +58,7 @@ class Compared:
     p_value: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
     """One row for every two groups. P-values are adjusted for all of them, if that was asked for.
 
@@ -90,11 +92,29 @@ class Comparison:
         """Each row as a dictionary."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows()]
 
+    def to_arrow(self) -> pa.Table:
+        """As an Arrow table."""
+        import pyarrow as pa
+
+        kinds = [pa.string()] * 2 + [pa.float64()] * (len(self.columns) - 2)
+        schema = pa.schema(zip(self.columns, kinds, strict=True))
+        return pa.Table.from_pylist(self.to_dicts(), schema=schema)
+
     def to_pandas(self) -> pd.DataFrame:
         """As a pandas data frame (needs pandas)."""
-        import pandas as pd
+        try:
+            frame: pd.DataFrame = self.to_arrow().to_pandas()
+        except ImportError as error:
+            raise MissingExtraError("pandas", "pandas") from error
+        return frame
 
-        return pd.DataFrame(self.to_dicts(), columns=self.columns)
+    def plot(self) -> Picture:
+        """Bars with intervals, one for every two groups; see `Answer.plot`."""
+        from countveil.report.bars import Bar, BarChart, bar_picture
+
+        bars = [Bar(f"{p.first} : {p.second}", p.estimate, p.low, p.high, None) for p in self.pairs]
+        name = self.measure.capitalize()
+        return bar_picture(BarChart(f"{name} of groups", "", {self.measure: bars}))
 
     def _short(self) -> tuple[list[str], list[tuple[Any, ...]]]:
         """What is shown: the groups in one column, and no column for each of them."""
@@ -107,6 +127,9 @@ class Comparison:
 
     def __str__(self) -> str:
         return text_table(*self._short())
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.measure}, {len(self):,} pairs of groups; print() shows it)"
 
     def _repr_html_(self) -> str:
         return html_table(*self._short())
