@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 class FurtherMethods:
     """The further methods of a `Release`, and what they need of it."""
 
-    _columns: ReleaseColumns
-    sql: Callable[..., Answer]
-    _question: Callable[[str, bool], Question]
-    _channels: Callable[[TallyPlan], Channels]
-    _unlisted: Callable[..., Sequence[str]]
+    if TYPE_CHECKING:
+        _columns: ReleaseColumns
+        sql: Callable[..., Answer]
+        _question: Callable[[str, bool], Question]
+        _channels: Callable[[TallyPlan], Channels]
+        _unlisted: Callable[..., Sequence[str]]
 
-    @property
-    def table(self) -> ReleaseTable:
-        """The rows."""
-        raise NotImplementedError
+        @property
+        def table(self) -> ReleaseTable:
+            """The rows."""
 
     def plain_sql(
         self,
