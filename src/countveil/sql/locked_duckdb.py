@@ -16,6 +16,12 @@ from typing import Any
 import duckdb
 
 # Behind a checksum of eight bytes.
+# What DuckDB says of it would quote the query.
+UNREADABLE_PATTERN = (
+    "A pattern of the query is not a readable regular expression, or an argument of a function is "
+    "not one that it takes. Check brackets and backslashes, and positions and lengths."
+)
+
 _MARK, _MARK_END = b"DUCK", 12
 
 

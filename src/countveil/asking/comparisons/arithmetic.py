@@ -236,7 +236,9 @@ class _Computed:
         for i, left in enumerate(one.slopes):
             for j, right in enumerate(two.slopes):
                 if np.any(left) and np.any(right):
-                    total = total + left * right * self._covariances[i][j]
+                    # What has become infinite is hidden later.
+                    with np.errstate(invalid="ignore", over="ignore"):
+                        total = total + left * right * self._covariances[i][j]
         return total
 
     def value(self, operand: Operand, values: Sequence[Floats], *, rounded: bool = False) -> _Value:

@@ -16,7 +16,7 @@ from countveil.address import quoted_name
 from countveil.engines.databases.connections import TOO_LARGE, TableName, cannot_write
 from countveil.errors import QueryError, ReleaseError, TargetError
 from countveil.release import PublishedColumn
-from countveil.sql.locked_duckdb import connect_to_file, is_duckdb_file
+from countveil.sql.locked_duckdb import UNREADABLE_PATTERN, connect_to_file, is_duckdb_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,6 +88,8 @@ class DuckdbFile:
             raise KeyboardInterrupt from None
         except (duckdb.OutOfRangeException, duckdb.ConversionException):
             raise QueryError(TOO_LARGE) from None
+        except duckdb.InvalidInputException:
+            raise QueryError(UNREADABLE_PATTERN) from None
         except duckdb.Error:
             raise ReleaseError(f"{self._place} does not hold the release that was named.") from None
         return answer

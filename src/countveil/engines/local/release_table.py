@@ -23,7 +23,7 @@ from countveil.engines.local.in_memory.columns import NotInMemoryError
 from countveil.engines.pivot import axis_sizes, pivot
 from countveil.errors import QueryError, ReleaseError
 from countveil.sql.dialects.dialect import DuckDB
-from countveil.sql.locked_duckdb import connect, quoted, without_pattern
+from countveil.sql.locked_duckdb import UNREADABLE_PATTERN, connect, quoted, without_pattern
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
 
@@ -185,9 +185,18 @@ class LocalRelease:
                 "A number in the query becomes too large, or a value does not fit. Use smaller "
                 "numbers, or cast to DOUBLE."
             ) from error
+        except duckdb.InvalidInputException as error:
+            # A pattern that is none, or a damaged file: the file has to be read to tell.
+            self._check_data()
+            raise QueryError(UNREADABLE_PATTERN) from error
         except duckdb.Error as error:
             raise self._unreadable() from error
         return table
+
+    def _check_data(self) -> None:
+        """ReleaseError if the data cannot be read as a whole."""
+        names = ", ".join(self._internal.values())
+        self._create(f"SELECT bit_xor(hash({names})) FROM release")
 
     def _unreadable(self) -> ReleaseError:
         return ReleaseError(
