@@ -86,11 +86,13 @@ def compare(
                     sharper.append((number, cell))
                 else:
                     assert cell**power == expected, query
-    # What is not a count of one value has a sharper error with us: rows share the draw.
+    # What is not a count of one value has a sharper error with us: rows share the draw. Of a ratio
+    # it grows without limit as the bottom comes near 0, which both do not see at the same place.
     if sharper:
         assert re.search(r"avg|sum|FILTER| IN | OR |BETWEEN|[<>]|coalesce", query), query
         known, in_database = zip(*sharper, strict=True)
-        assert sum(known) <= 1.25 * sum(in_database), query
+        ratio = "avg" in query or "/" in query
+        assert ratio or sum(known) <= 1.25 * sum(in_database), query
 
 
 def _numbers(result: cv.Estimate, errors: bool) -> tuple[Any, ...]:
