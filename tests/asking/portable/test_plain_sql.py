@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import countveil as cv
 from countveil.errors import QueryError, SettingsError
-from tests.plain_sql import Ask, compare, loaded
+from tests.plain_sql import Ask, can_be_written, compare, loaded
 from tests.strategies import examples
 
 # Values that nobody publishes are asked for on purpose.
@@ -113,7 +113,8 @@ def test_any_question_has_the_answer_of_method_unbiased(
     query: str, release: cv.Release, databases: dict[str, Ask]
 ) -> None:
     for dialect, ask in databases.items():
-        compare(query, release, dialect, ask)
+        if can_be_written(query, release):
+            compare(query, release, dialect, ask)
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
