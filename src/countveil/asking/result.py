@@ -236,22 +236,32 @@ class Answer:
 
     def to_pandas(self) -> pd.DataFrame:
         """As a pandas data frame (needs pandas)."""
-        try:
-            frame: pd.DataFrame = self.to_arrow().to_pandas()
-        except ImportError as error:
-            raise MissingExtraError("pandas", "pandas") from error
-        return frame
+        return as_pandas(self.to_arrow())
 
     def to_polars(self) -> pl.DataFrame:
         """As a Polars data frame (needs Polars)."""
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingExtraError("Polars", "polars") from error
+        return as_polars(self.to_arrow())
 
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table never becomes a series
-        return frame
+
+def as_pandas(table: pa.Table) -> pd.DataFrame:
+    """A result as a pandas data frame, or what to install."""
+    try:
+        frame: pd.DataFrame = table.to_pandas()
+    except ImportError as error:
+        raise MissingExtraError("pandas", "pandas") from error
+    return frame
+
+
+def as_polars(table: pa.Table) -> pl.DataFrame:
+    """A result as a Polars data frame, or what to install."""
+    try:
+        import polars as pl
+    except ImportError as error:
+        raise MissingExtraError("Polars", "polars") from error
+
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table never becomes a series
+    return frame
 
 
 def _readable(cell: Estimate) -> tuple[Any, ...]:

@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from countveil.asking.comparisons.cells import CellCounts
+from countveil.asking.result import as_pandas
 from countveil.display import html_table, text_table
-from countveil.errors import MissingExtraError, QueryError, SettingsError
+from countveil.errors import QueryError, SettingsError
 from countveil.maths.estimate.covariances.hypotheses import (
     adjusted,
     goodness_of_fit,
@@ -102,11 +103,7 @@ class Comparison:
 
     def to_pandas(self) -> pd.DataFrame:
         """As a pandas data frame (needs pandas)."""
-        try:
-            frame: pd.DataFrame = self.to_arrow().to_pandas()
-        except ImportError as error:
-            raise MissingExtraError("pandas", "pandas") from error
-        return frame
+        return as_pandas(self.to_arrow())
 
     def plot(self) -> Picture:
         """Bars with intervals, one for every two groups; see `Answer.plot`."""

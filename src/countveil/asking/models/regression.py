@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.asking.result import as_pandas, as_polars
 from countveil.display import MOST_ROWS, Part, html_of, remainder, text_of
-from countveil.errors import MissingExtraError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -169,19 +169,12 @@ class Regression:
         return pa.table([*labels, *numbers], self.columns)
 
     def to_pandas(self) -> pd.DataFrame:
-        """As a pandas data frame."""
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        """As a pandas data frame (needs pandas)."""
+        return as_pandas(self.to_arrow())
 
     def to_polars(self) -> pl.DataFrame:
         """As a Polars data frame (needs Polars)."""
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingExtraError("Polars", "polars") from error
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table never becomes a series
-        return frame
+        return as_polars(self.to_arrow())
 
 
 def _known(number: float) -> float | None:

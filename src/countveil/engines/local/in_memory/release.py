@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
-# Reading more rows than these takes longer than an analyst wants to wait, even once.
+# More rows than these are left to the files: reading them takes seconds, even in the background.
 MOST_ROWS = 20_000_000
 # Of memory, per row, while rows are put into order; afterwards a few bytes per column.
 _BYTES_PER_ROW = 64
