@@ -66,6 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=300_000)
     parser.add_argument("--releases", type=int, default=12)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first release")
     parser.add_argument("--predicates", type=int, default=100)
     parser.add_argument("--tables", nargs="*", default=["ACS 2024, Occupation50"])
     parser.add_argument("--methods", nargs="*", default=["common"])
@@ -75,16 +76,17 @@ def main() -> None:
     for table in skewed_tables(options.rows, options.predicates):
         if any(word in table.name for word in options.tables):
             for method in options.methods:
-                beside_the_truth(table, method, options.releases)
+                seeds = range(options.first, options.first + options.releases)
+                beside_the_truth(table, method, seeds)
 
 
-def beside_the_truth(table: Table, method: str, number: int) -> None:
+def beside_the_truth(table: Table, method: str, seeds: range) -> None:
     """A line for every estimate."""
     true, rows = table.tallies(table.codes), table.codes.size
     masks = [(true / rows > a) & (true / rows <= b) for a, b in BINS]
     errors: dict[str, list[list[float]]] = {}
     linear: list[tuple[Floats, Floats]] = []
-    for seed in range(number):
+    for seed in seeds:
         release = released(table, method, ELL, seed)
         seen = look(table, release, true)
         linear.append((seen.likelihood.estimate, seen.centre))
