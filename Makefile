@@ -47,7 +47,8 @@ PINNED := --no-deps --require-hashes --no-compile
 NEEDS_PYTHON := $(PYTHON) -c 'import sys; sys.exit("countveil needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 
 # The environment follows PYTHON: another version makes it anew.
-BASE := $(BIN)/python$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+BASE := $(BIN)/python$(or $(VERSION),-of-no-version)
 $(BASE):
 	$(NEEDS_PYTHON)
 	$(PYTHON) -m venv --clear $(VENV)

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -166,17 +167,37 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def dry_run(folder: Path, *words: str) -> str:
+    """The commands that make would run there; `make test` may have started these tests."""
+    env = {key: text for key, text in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL")}
+    return subprocess.run(
+        ["make", "--dry-run", *words],
+        cwd=folder, env=env, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+
+
 @pytest.mark.parametrize("target", sorted({*targets(), *TARGETS} - WITHOUT_PINS))
 def test_a_target_installs_what_it_needs_and_nothing_else(clone: Path, target: str) -> None:
-    env = {key: text for key, text in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL")}
-    done = subprocess.run(
-        ["make", "--dry-run", target, "PYTHON=true"],
-        cwd=clone, env=env, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    installed = re.findall(r"-r requirements/([a-z-]+)\.txt", done.stdout)
+    commands = dry_run(clone, target, "PYTHON=true")
+    installed = re.findall(r"-r requirements/([a-z-]+)\.txt", commands)
     expected = ["runtime", "build", *([TARGETS[target]] if target in TARGETS else [])]
     assert installed == expected
-    assert done.stdout.count("--require-hashes") == len(expected) - 1
+    assert commands.count("--require-hashes") == len(expected) - 1
+
+
+def test_nothing_is_installed_twice_unless_python_is_another_one(clone: Path) -> None:
+    commands = clone / ".venv/bin"
+    commands.mkdir(parents=True)
+    here = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    for path in (commands / here, clone / ".venv/.runtime", clone / ".venv/.dev"):
+        path.touch()
+    python = f"PYTHON={sys.executable}"
+    assert "pip" not in dry_run(clone, "test", python).split()
+    assert dry_run(clone, "study", python).count(" pip ") == 2
+    assert "venv --clear" in dry_run(clone, "test", "PYTHON=true")
+    (commands / here).rename(commands / "python3.1")
+    assert "venv --clear" in dry_run(clone, "test", python)
+    shutil.rmtree(clone / ".venv")
 
 
 def test_make_lists_its_targets_and_locks_every_set() -> None:
