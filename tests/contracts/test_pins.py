@@ -7,6 +7,7 @@ with the commands that make would run in a clone without an environment.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -198,6 +199,25 @@ def test_nothing_is_installed_twice_unless_python_is_another_one(clone: Path) ->
     (commands / here).rename(commands / "python3.1")
     assert "venv --clear" in dry_run(clone, "test", python)
     shutil.rmtree(clone / ".venv")
+
+
+def test_the_guide_lists_every_extra_with_its_size() -> None:
+    """Within a quarter, as installed here; wheels of other systems have other sizes."""
+    page = (ROOT / "docs/guides/installing.md").read_text()
+    listed = dict(re.findall(r"^\| `([a-z]+)` \| .* \| (\d+) MB \|$", page, flags=re.MULTILINE))
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert set(listed) == {name for name, needs in extras.items() if needs}
+    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+        pytest.skip("the sizes are those of Linux on x86-64")
+    for name, size in listed.items():
+        installed = sum(megabytes(pin.name) for pin in pins_of(name) if pin.applies())
+        assert float(size) == pytest.approx(installed, rel=0.25, abs=1), name
+
+
+def megabytes(name: str) -> float:
+    files = metadata.files(name) or []
+    paths = [Path(str(file.locate())) for file in files if "__pycache__" not in file.parts]
+    return sum(path.stat().st_size for path in paths if path.exists()) / 1e6
 
 
 def test_make_lists_its_targets_and_locks_every_set() -> None:
