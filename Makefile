@@ -46,12 +46,14 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 PINNED := --no-deps --require-hashes --no-compile
 NEEDS_PYTHON := $(PYTHON) -c 'import sys; sys.exit("countveil needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 
-# The environment follows PYTHON: another version makes it anew.
+# The environment follows PYTHON: another version makes it anew. (The time of the interpreter itself says
+# nothing: it is a link.)
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
-BASE := $(BIN)/python$(or $(VERSION),-of-no-version)
+BASE := $(VENV)/.python-$(or $(VERSION),unknown)
 $(BASE):
 	$(NEEDS_PYTHON)
-	$(PYTHON) -m venv --clear $(VENV)
+	test -x $(BIN)/python$(VERSION) || $(PYTHON) -m venv --clear $(VENV)
+	@touch $@
 
 $(RUNTIME): requirements/runtime.txt requirements/build.txt pyproject.toml $(BASE)
 	$(PIP) install $(PINNED) -r requirements/runtime.txt -r requirements/build.txt

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -168,37 +168,69 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def dry_run(folder: Path, *words: str) -> str:
-    """The commands that make would run there; `make test` may have started these tests."""
+def make(folder: Path, *words: str) -> str:
+    """What make prints there; it may have started these tests itself, and is to forget that."""
     env = {key: text for key, text in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL")}
     return subprocess.run(
-        ["make", "--dry-run", *words],
-        cwd=folder, env=env, capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+        ["make", *words], cwd=folder, env=env, capture_output=True, text=True, check=True
+    ).stdout
 
 
 @pytest.mark.parametrize("target", sorted({*targets(), *TARGETS} - WITHOUT_PINS))
 def test_a_target_installs_what_it_needs_and_nothing_else(clone: Path, target: str) -> None:
-    commands = dry_run(clone, target, "PYTHON=true")
+    commands = make(clone, "--dry-run", target, "PYTHON=true")
     installed = re.findall(r"-r requirements/([a-z-]+)\.txt", commands)
     expected = ["runtime", "build", *([TARGETS[target]] if target in TARGETS else [])]
     assert installed == expected
     assert commands.count("--require-hashes") == len(expected) - 1
 
 
-def test_nothing_is_installed_twice_unless_python_is_another_one(clone: Path) -> None:
-    commands = clone / ".venv/bin"
-    commands.mkdir(parents=True)
-    here = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    for path in (commands / here, clone / ".venv/.runtime", clone / ".venv/.dev"):
-        path.touch()
-    python = f"PYTHON={sys.executable}"
-    assert "pip" not in dry_run(clone, "test", python).split()
-    assert dry_run(clone, "study", python).count(" pip ") == 2
-    assert "venv --clear" in dry_run(clone, "test", "PYTHON=true")
-    (commands / here).rename(commands / "python3.1")
-    assert "venv --clear" in dry_run(clone, "test", python)
+@pytest.fixture
+def python(clone: Path) -> Iterator[Callable[[str], str]]:
+    """An interpreter of a version: its environments write down what they are called with."""
+
+    def of_version(version: str) -> str:
+        script = clone / f"python-{version}"
+        script.write_text(
+            f"""#!/bin/sh
+case "$1 $2" in
+  -c*) echo {version};;
+  "-m venv") rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python
+    touch -d 2001-01-01 .venv/bin/python{version}; chmod +x .venv/bin/python{version}
+    echo made {version};;
+  *) echo "called $*";;
+esac
+"""
+        )
+        script.chmod(0o755)
+        return f"PYTHON=./{script.name}"
+
+    yield of_version
     shutil.rmtree(clone / ".venv")
+
+
+def test_nothing_is_installed_twice_unless_python_is_another_one(
+    clone: Path, python: Callable[[str], str]
+) -> None:
+    runtime = "called -m pip --quiet --disable-pip-version-check install --no-deps --require-hashes"
+    ours, other = python("3.98"), python("3.99")
+    done = make(clone, "setup", ours)
+    assert done.count("made 3.98") == 1
+    assert done.count(runtime) == 2
+    assert "called" not in make(clone, "setup", ours)
+    assert make(clone, ".venv/.study", ours).count(runtime) == 1
+    done = make(clone, "setup", other)
+    assert done.count("made 3.99") == 1
+    assert done.count(runtime) == 2
+    assert make(clone, ".venv/.study", other).count(runtime) == 1
+    (clone / "requirements/dev.txt").touch()
+    assert make(clone, "setup", other).count(runtime) == 1
+
+
+def test_a_python_that_cannot_start_is_an_error(clone: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        make(clone, "setup", "PYTHON=./nowhere")
+    assert not (clone / ".venv").exists()
 
 
 def test_the_guide_lists_every_extra_with_its_size() -> None:
