@@ -82,16 +82,17 @@ def print_paragraph(text: str, *, bullet: str = "") -> None:
 
 def command_name() -> str:
     """How to call countveil from here: by name if the shell finds it, else by its path."""
-    import os
     import shutil
     from pathlib import Path
 
+    from countveil.system.address import relative_path
+
     if shutil.which("countveil"):
         return "countveil"
-    name = Path(sys.argv[0]).name
-    if name == "__main__.py":
+    name = Path(sys.argv[0]).stem
+    if name == "__main__":
         return "python -m countveil"
-    return os.path.relpath(sys.argv[0]) if name == "countveil" else "countveil"
+    return relative_path(sys.argv[0]) if name == "countveil" else "countveil"
 
 
 def warn(text: str) -> None:
