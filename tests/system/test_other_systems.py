@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import signal
 import subprocess
@@ -16,8 +18,10 @@ import pyarrow as pa
 import pytest
 
 import countveil as cv
+from countveil.cli.output import Format, print_rows
 from countveil.engines.local import publish_rows
 from countveil.publishing.publications.record import RECORD_NAME
+from countveil.release.draft import check_not_input
 from countveil.system import address, exchange, files, offers, process
 from countveil.system.scratch import ScratchFile
 from countveil.tables.storage import memory
@@ -296,6 +300,30 @@ def test_an_analyst_needs_nothing_that_only_posix_has() -> None:
     assert (done.stdout, done.returncode) == ("1 []\n", 0), done.stderr
 
 
+ZONES = """
+import datetime as dt, sys, zoneinfo
+import pyarrow as pa
+import countveil as cv
+assert zoneinfo.TZPATH == ()
+days = [dt.datetime(2020, 1, 1 + row % 9, tzinfo=dt.UTC) for row in range(300)]
+seen = pa.array(days, pa.timestamp("us", tz="Europe/Berlin"))
+table = cv.generate(300, seed=1).append_column("seen", seen)
+cv.publish(table, {"occupation": 3}, sys.argv[1], keep=["seen"], seed=1)
+answer = cv.open(sys.argv[1]).sql("SELECT seen, count(*) FROM release GROUP BY seen")
+print(sorted({row["seen"] for row in answer.to_arrow().to_pylist()}) == sorted(set(days)))
+"""
+
+
+@pytest.mark.slow
+def test_time_zones_come_from_the_package_where_the_system_has_none(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ZONES, tmp_path / "release"],
+        cwd=ROOT, env={**os.environ, "PYTHONTZPATH": ""}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("True\n", 0), done.stderr
+
+
 @pytest.mark.parametrize(
     "name", ["NUL", "con", "Aux.release", "COM1", "lpt9.x.y", "a:b", "end.", "end "]
 )
@@ -320,6 +348,32 @@ def test_names_that_windows_keeps_for_itself(name: str, monkeypatch: pytest.Monk
 )
 def test_paths_of_addresses(place: str, path: str) -> None:
     assert address.local_path(place) == path
+
+
+def test_capitals_do_not_hide_that_an_input_would_be_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def same(one: Path, other: Path) -> bool:
+        return str(one).casefold() == str(other).casefold()
+
+    (tmp_path / "Tables").mkdir()
+    check_not_input(tmp_path / "tables" / "new", "the release", [tmp_path / "Tables"])
+    monkeypatch.setattr(Path, "samefile", same)
+    for place, given in (("tables/new", "Tables"), ("tables", "Tables"), ("TABLES", "Tables/a")):
+        with pytest.raises(cv.CountveilError, match="read here"):
+            check_not_input(tmp_path / place, "the release", [tmp_path / given])
+
+
+def test_json_can_be_read_whatever_the_encoding_of_the_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ["Łódź", "naïve", "\x81", "😀"]
+    content = io.BytesIO()
+    output = io.TextIOWrapper(content, "cp1252", errors="backslashreplace")
+    monkeypatch.setattr(sys, "stdout", output)
+    print_rows(["name"], [[name] for name in names], Format.JSON)
+    output.flush()
+    assert [row["name"] for row in json.loads(content.getvalue().decode("cp1252"))] == names
 
 
 def test_two_drives_have_no_way_between_them(monkeypatch: pytest.MonkeyPatch) -> None:

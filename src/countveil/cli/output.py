@@ -49,7 +49,9 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], style: For
 
 def as_json(value: Any) -> str:
     """JSON for people and programs: readable text without control characters."""
-    text = json.dumps(value, indent=2, default=str, ensure_ascii=False)
+    # What the output's encoding lacks is escaped as JSON does it, so that programs can read it.
+    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    text = json.dumps(value, indent=2, default=str, ensure_ascii=not encoding.startswith("utf"))
     return escaped_json(text)
 
 

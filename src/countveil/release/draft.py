@@ -231,7 +231,7 @@ def check_not_input(path: Path, what: str, inputs: Iterable[Path]) -> None:
     real = Path(os.path.realpath(path))
     for given in inputs:
         read = Path(os.path.realpath(given))
-        if read.is_dir() and read != real and real.is_relative_to(read):
+        if read.is_dir() and _lies_in(real, read):
             raise TargetError(
                 f"{path} lies in {given}, which is read here: {what} would become a part of it. "
                 f"Name a place elsewhere."
@@ -241,15 +241,20 @@ def check_not_input(path: Path, what: str, inputs: Iterable[Path]) -> None:
                 f"{path} is read here, and {what} would replace it. Name another place for {what}; "
                 f"{option('force', True)} does not replace an input."
             )
-        if read.is_relative_to(real):
+        if _lies_in(read, real):
             raise TargetError(
                 f"{given} is read here and lies in {path}, which {what} would replace. Name "
                 f"another place for {what}."
             )
 
 
+def _lies_in(path: Path, folder: Path) -> bool:
+    """Whether a path leads through a folder, whatever name the folder was given by."""
+    return any(_same(parent, folder) for parent in path.parents)
+
+
 def _same(one: Path, other: Path) -> bool:
-    """Whether two names are those of one file, be it by a symbolic or a hard link."""
+    """Whether two names are those of one file: by a link, or as capitals mean nothing there."""
     try:
         return one.samefile(other)
     except OSError:

@@ -83,15 +83,15 @@ def lock_place(place: Path, *, wait: bool, beside: Path | None = None) -> Lock:
     wait.
     """
     if _locks_themselves():
-        locked, own = place, Lock(os.open(place, os.O_RDONLY | offers.NO_FOLLOW))
+        locked, lock = place, Lock(os.open(place, os.O_RDONLY | offers.NO_FOLLOW))
     else:
         locked = beside or place.with_name(place.name + LOCK)
         flags = os.O_RDWR | os.O_CREAT | offers.NO_FOLLOW
-        own = Lock(os.open(locked, flags, 0o600), locked)
-    own.take(wait=wait)
-    if _is_still(locked, own) and os.path.lexists(place):
-        return own
-    own.close()
+        lock = Lock(os.open(locked, flags, 0o600), locked)
+    lock.take(wait=wait)
+    if _is_still(locked, lock) and os.path.lexists(place):
+        return lock
+    lock.close()
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(place))
 
 
@@ -206,6 +206,14 @@ def is_ours(status: os.stat_result) -> bool:
 def readable_by_others(status: os.stat_result) -> bool:
     """Whether the permissions of a file let others read or change it; False if it has none."""
     return offers.PERMISSIONS and bool(status.st_mode & 0o077)
+
+
+def open_itself(path: Path) -> int:
+    """A handle to read a file, but never what a link or a pipe in its place leads to.
+
+    Where the system has no flag for that, a link is followed: look for one before.
+    """
+    return os.open(path, os.O_RDONLY | offers.NO_FOLLOW | offers.NO_WAIT | offers.BINARY)
 
 
 def new_folder_beside(place: Path) -> str:

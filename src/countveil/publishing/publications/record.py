@@ -32,12 +32,12 @@ from countveil.errors import CountveilError, option
 from countveil.publishing.publications.sketch import Sketch, sketch_of
 from countveil.randomness import fresh_key
 from countveil.release.manifest import MANIFEST_NAME, Manifest, file_sha256, is_whole
-from countveil.system import offers
 from countveil.system.address import local_path
 from countveil.system.files import (
     LOCK,
     is_ours,
     lock_patiently,
+    open_itself,
     readable_by_others,
     write_file,
 )
@@ -271,8 +271,7 @@ def _lines(path: Path) -> tuple[list[bytes], os.stat_result]:
     """The lines of a file of ours, and what it is. A symbolic link is not followed."""
     if path.is_symlink():
         raise _UnusableError("it is a symbolic link")
-    flags = os.O_RDONLY | offers.NO_FOLLOW | offers.NO_WAIT | offers.BINARY
-    handle = os.open(path, flags)
+    handle = open_itself(path)
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
