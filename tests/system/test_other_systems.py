@@ -8,8 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -70,27 +71,20 @@ def test_publish_replace_and_ask(table: pa.Table, tmp_path: Path) -> None:
     publish_replace_and_ask(table, tmp_path)
 
 
-ABSENCES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
-    "exchange": other_systems.without_exchange,
-    "locks on folders": lambda patch: patch.setattr(offers, "FOLDERS_OPEN", False),
-    "fcntl": lambda patch: (
-        patch.setattr(offers, "FCNTL", None),
-        patch.setattr(offers, "MSVCRT", LocksOfWindows()),
-    )[0],
-    "permissions": lambda patch: patch.setattr(offers, "PERMISSIONS", False),
-    "owners": lambda patch: (
-        patch.setattr(offers, "OWN_NUMBER", None), patch.delattr(os, "geteuid"),
-    )[0],
-    "places": lambda patch: (
-        patch.setattr(offers, "READ_AT", None), patch.setattr(offers, "WRITE_AT", None),
-    )[0],
-    "links": lambda patch: (
-        patch.setattr(offers, "NO_FOLLOW", 0), patch.setattr(offers, "NO_WAIT", 0),
-    )[0],
-    "memory": lambda patch: patch.setattr(offers, "MEMORY_FILE", Path("/nowhere")),
-    "cores": lambda patch: patch.delattr(os, "sched_getaffinity"),
-    "fchmod": lambda patch: patch.delattr(os, "fchmod"),
-}  # fmt: skip
+# Switches that are set, and calls that are taken away.
+NOWHERE = Path("/nowhere")
+ABSENCES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "locks on folders": ({"FOLDERS_OPEN": False}, ()),
+    "fcntl": ({"FCNTL": None, "MSVCRT": LocksOfWindows()}, ()),
+    "permissions": ({"PERMISSIONS": False}, ()),
+    "owners": ({"OWN_NUMBER": None}, ("geteuid", "getuid")),
+    "reads at places": ({"READ_AT": None, "WRITE_AT": None}, ("pread", "pwrite")),
+    "flags": ({"NO_FOLLOW": 0, "NO_WAIT": 0}, ("O_TMPFILE",)),
+    "memory": ({"MEMORY_FILE": NOWHERE, "CONTAINER_FOLDER": NOWHERE}, ("sysconf",)),
+    "cores": ({}, ("sched_getaffinity",)),
+    "fchmod": ({}, ("fchmod",)),
+    "exchange": ({}, ()),
+}
 
 
 @pytest.mark.slow
@@ -98,7 +92,15 @@ ABSENCES: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
 def test_each_absence_alone(
     absence: str, table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ABSENCES[absence](monkeypatch)
+    switches, calls = ABSENCES[absence]
+    if absence == "exchange":
+        other_systems.without_exchange(monkeypatch)
+    if "O_TMPFILE" in calls:
+        monkeypatch.setattr(tempfile, "_O_TMPFILE_WORKS", False)
+    for name, value in switches.items():
+        monkeypatch.setattr(offers, name, value)
+    for name in calls:
+        monkeypatch.delattr(os, name)
     publish_replace_and_ask(table, tmp_path)
 
 
@@ -255,13 +257,14 @@ def test_ctrl_c_on_windows_leaves_nothing(tmp_path: Path) -> None:
     source, target = tmp_path / "in.csv", tmp_path / "to" / "release"
     cv.generate(600_000, source, seed=1)
     target.parent.mkdir()
-    words = ["publish", source, "-s", "occupation:3", "--to", target]
+    words = ["publish", str(source), "-s", "occupation:3", "--to", str(target)]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.system.other_systems", "windows", *words],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     while not names_in(target.parent):
         assert process.poll() is None
+        time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert said == b"Interrupted. Nothing was left behind.\n"

@@ -101,9 +101,10 @@ def lock_patiently(place: Path, seconds: float, beside: Path) -> Lock:
     while True:
         try:
             return lock_place(place, wait=False, beside=beside)
-        except (BlockingIOError, FileNotFoundError):
-            # In the second case another has just removed the file beside it.
-            if time.monotonic() > patience:
+        except (BlockingIOError, FileNotFoundError) as error:
+            # Another may just have removed the file beside it.
+            gone = isinstance(error, FileNotFoundError) and not place.exists()
+            if gone or time.monotonic() > patience:
                 raise
             time.sleep(_PAUSE_SECONDS)
 
