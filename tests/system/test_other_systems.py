@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 
 import countveil as cv
+from countveil.cli.commands.ledger import init
 from countveil.cli.output import Format, print_rows
 from countveil.engines.local import publish_rows
 from countveil.publishing.publications.record import RECORD_NAME
@@ -152,6 +153,18 @@ def test_a_private_report(table: pa.Table, tmp_path: Path) -> None:
     assert b"countveil" in own.read_bytes()
     assert b"\r" not in own.read_bytes()
     assert names_in(tmp_path) == ["one", "own.html"]
+
+
+@pytest.mark.parametrize("name", sorted(SYSTEMS))
+def test_who_can_read_private_files_is_said_where_we_cannot_decide_it(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        SYSTEMS[name](patch)
+        init(tmp_path / "ledger")
+    said = " ".join(capsys.readouterr().out.split())
+    assert ("cannot keep others from reading" in said) == (name == "windows")
+    assert "Made the ledger" in said
 
 
 @pytest.mark.usefixtures("windows")

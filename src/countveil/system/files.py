@@ -209,6 +209,16 @@ def readable_by_others(status: os.stat_result) -> bool:
     return offers.PERMISSIONS and bool(status.st_mode & 0o077)
 
 
+def about_readers(*paths: Path) -> str:
+    """A sentence where a private file cannot be made one for its owner alone; else nothing."""
+    if offers.PERMISSIONS:
+        return ""
+    return (
+        f"On this system countveil cannot keep others from reading {' and '.join(map(str, paths))}: "
+        f"the rights are those of the folder. Keep private files where nobody else may read."
+    )
+
+
 def open_itself(path: Path) -> int:
     """A handle to read a file, but never what a link or a pipe in its place leads to.
 
