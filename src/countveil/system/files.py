@@ -213,8 +213,9 @@ def about_readers(*paths: Path) -> str:
     """A sentence where a private file cannot be made one for its owner alone; else nothing."""
     if offers.PERMISSIONS:
         return ""
+    named = " and ".join(map(str, paths))
     return (
-        f"On this system countveil cannot keep others from reading {' and '.join(map(str, paths))}: "
+        f"On this system countveil cannot keep others from reading {named}: "
         f"the rights are those of the folder. Keep private files where nobody else may read."
     )
 
