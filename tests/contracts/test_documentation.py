@@ -34,7 +34,7 @@ from countveil.tables.recipe import read_recipe
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(cv.__file__).parent
-CONTRIBUTING_PAGES = ["docs/contributing/extending.md", "docs/contributing/releasing.md"]
+CONTRIBUTING_PAGES = ["docs/contributing/extending.md", "docs/releasing.md"]
 
 
 def blocks(page: str, language: str) -> list[str]:
