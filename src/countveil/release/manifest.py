@@ -40,7 +40,13 @@ _DATA_PATH = r"data/[A-Za-z0-9_-]+\.(parquet|csv|csv\.gz|arrow|dta|sav)"
 
 @dataclass(frozen=True, slots=True)
 class PublishedColumn:
-    """A column of the release. `role` is `plain` (published unchanged) or `sensitive`."""
+    """A column of the release.
+
+    Attributes:
+        name: Its name.
+        type: The type of its values, as Arrow names it.
+        role: `plain` (published unchanged) or `sensitive`.
+    """
 
     name: str
     type: str
