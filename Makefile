@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help install setup demo test test-slow lint format docs bench bench-spark bench-large walks study study-quick lock clean
+.PHONY: help install setup demo test test-slow lint format docs site bench bench-spark bench-large walks study study-quick lock clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -60,8 +60,20 @@ format: setup  ## let ruff put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: setup  ## write the reference pages that are made from the code
+docs: setup  ## write the reference pages and pictures that are made from the code
 	$(BIN)/python -m docs.reference_pages
+	$(BIN)/python -m docs.concepts.pictures
+	$(BIN)/python -m docs.start.demo_picture
+
+# The site needs the package, whose docstrings it shows, and these tools.
+SITE_STAMP := $(VENV)/.installed-site
+$(SITE_STAMP): requirements/site.txt $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/site.txt
+	@touch $@
+
+site: $(SITE_STAMP)  ## build the documentation as a site in build/site, offline; a broken link fails it
+	$(BIN)/python -m docs.site.build
+	@echo "Open build/site/index.html"
 
 bench: setup  ## measure publishing beside a copy, answers, groups, the coverage of intervals (minutes)
 	$(BIN)/python -m benchmarks.speed
@@ -90,9 +102,11 @@ study: setup  ## the paper's study, what is missing of it (minutes; DATA= a PUMS
 study-quick: setup  ## a small part of the study, in study/quick
 	$(BIN)/python -m study run --quick $(if $(DATA),--data $(DATA))
 
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+  --no-emit-index-url --no-emit-find-links
 lock:  ## pin the newest dependencies anew (needs uv)
-	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
-	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links --upgrade -o requirements/dev.txt
+	$(LOCK) pyproject.toml --group dev --upgrade -o requirements/dev.txt
+	$(LOCK) --group site --constraints requirements/dev.txt --upgrade -o requirements/site.txt
 
 clean:  ## remove what make setup and the tests left
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage countveil-demo
