@@ -6,9 +6,10 @@ Leaves: a folder of HTML that needs no server and loads nothing from any other h
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
@@ -35,6 +36,10 @@ exclude_patterns = [".*", "build", "dist", "src", "tests", "study", "requirement
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
 nitpicky = True
+# Dashes alone: quotes in pages are those of code, more often than not.
+smartquotes_action = "D"
+# A block that names no language is what a command prints.
+highlight_language = "none"
 nitpick_ignore_regex = OTHERS_TYPES
 
 # Docstrings name code in single quotes of this kind.
@@ -42,7 +47,6 @@ default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
-autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 add_module_names = False
 napoleon_google_docstring = True
@@ -70,6 +74,12 @@ def add_contents(_app: Sphinx, page: str, source: list[str]) -> None:
     source[0] += contents_of(page)
 
 
+def link_pages(*event: Any) -> None:
+    """Let the pages that a docstring names be links, which are checked too."""
+    lines: list[str] = event[-1]
+    lines[:] = [re.sub(r"\bdocs/([\w/-]+)\.md", r":doc:`/docs/\1`", line) for line in lines]
+
+
 def write_first_page(app: Sphinx, failure: Exception | None) -> None:
     """Let the folder itself be opened."""
     if failure is None:
@@ -80,4 +90,5 @@ def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     resolve_guarded_imports()
     app.connect("source-read", add_contents)
+    app.connect("autodoc-process-docstring", link_pages)
     app.connect("build-finished", write_first_page)
