@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 from countveil import __version__  # noqa: E402 - the path comes first
 from docs.site.hosted_types import OTHERS_TYPES, resolve_guarded_imports  # noqa: E402
 from docs.site.navigation import contents_of  # noqa: E402
+from docs.site.notebooks import notebook_page  # noqa: E402
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -30,7 +31,9 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "docs/index"
 # Links between pages are relative, so that they work in a repository as well. Some lead out of
 # docs/: the source is the whole repository, and these are its pages.
-include_patterns = ["docs/*.md", "docs/**/*.md", "docs/**/*.rst", "*.md", "benchmarks/*.md"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext", ".ipynb": "markdown"}
+include_patterns = ["docs/*.md", "docs/**/*.md", "*.md", "benchmarks/*.md"]
+include_patterns += ["docs/**/*.rst", "docs/**/*.ipynb"]
 exclude_patterns = [".*", "build", "dist", "src", "tests", "study", "requirements"]
 
 myst_heading_anchors = 4
@@ -69,8 +72,10 @@ REDIRECT = (
 )
 
 
-def add_contents(_app: Sphinx, page: str, source: list[str]) -> None:
-    """Give a page its part of the table of contents."""
+def prepare_page(app: Sphinx, page: str, source: list[str]) -> None:
+    """Read a notebook as a page, and give a page its part of the table of contents."""
+    if app.env.doc2path(page).suffix == ".ipynb":
+        source[0] = notebook_page(source[0])
     source[0] += contents_of(page)
 
 
@@ -89,6 +94,6 @@ def write_first_page(app: Sphinx, failure: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     resolve_guarded_imports()
-    app.connect("source-read", add_contents)
+    app.connect("source-read", prepare_page)
     app.connect("autodoc-process-docstring", link_pages)
     app.connect("build-finished", write_first_page)

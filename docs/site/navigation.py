@@ -13,6 +13,7 @@ from __future__ import annotations
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+ENDINGS = ("md", "rst", "ipynb")
 
 CONTENTS = """
 
@@ -127,5 +128,5 @@ def _pages(folder: Path, entry: str) -> list[str]:
     """The pages of an entry: itself, or those that a pattern fits, if there are any."""
     if "*" not in entry:
         return [entry]
-    found = [path for ending in ("md", "rst") for path in folder.glob(f"{entry}.{ending}")]
+    found = [path for ending in ENDINGS for path in folder.glob(f"{entry}.{ending}")]
     return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in found)

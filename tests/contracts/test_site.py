@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from docs.site.navigation import BELOW, SECTIONS, contents_of
+from docs.site.notebooks import notebook_page
 
 ROOT = Path(__file__).parents[2]
 # Where something is loaded from, by element; links to other sites are for readers to follow.
@@ -55,6 +57,16 @@ def test_sections_have_the_pages_that_exist_in_order() -> None:
 def test_pages_are_plain_markdown() -> None:
     for page in (ROOT / "docs").rglob("*.md"):
         assert not re.search(r"^(```|:::)\{", page.read_text(), re.MULTILINE), page
+
+
+def test_a_notebook_is_a_page() -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title\n", "Text."]},
+        {"cell_type": "code", "source": ["x = 1\n", "x"], "outputs": []},
+        {"cell_type": "code", "source": [], "outputs": []},
+    ]
+    page = notebook_page(json.dumps({"cells": cells}))
+    assert page == "# Title\nText.\n\n```python\nx = 1\nx\n```"
 
 
 @pytest.fixture(scope="module")
