@@ -1,7 +1,7 @@
 """A notebook as a page: its text, and its code in blocks.
 
-Enters: the JSON of a notebook. Leaves: Markdown. Must not know: what the code does. Results are left
-out: a notebook in the repository has none, a test runs it.
+Enters: the JSON of a notebook. Leaves: Markdown. Must not know: what the code does. Results are
+left out: a notebook in the repository has none, a test runs it.
 """
 
 from __future__ import annotations
