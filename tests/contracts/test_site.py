@@ -147,4 +147,4 @@ def test_a_broken_link_fails_the_build(tmp_path: Path) -> None:
             [sys.executable, "-m", "sphinx", *words], capture_output=True, text=True, check=False
         )
         assert done.returncode == code, f"{text}: {done.stderr}"
-        assert ("cross-reference target not found" in done.stderr) == bool(code)
+        assert ("myst.xref_missing" in done.stderr) == bool(code)
