@@ -33,7 +33,11 @@ from countveil.tables.recipe import read_recipe
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(cv.__file__).parent
-CONTRIBUTING_PAGES = [f"docs/contributing/{name}.md" for name in ("extending", "releasing", "site")]
+CONTRIBUTING_PAGES = [
+    "docs/contributing/extending.md",
+    "docs/contributing/site.md",
+    "docs/releasing.md",
+]
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from countveil.address import refuse_as_folder
 from countveil.errors import ReleaseError
 from countveil.maths.channel import GROUP_METHODS, RESIDUES
 from countveil.release.preparation import Preparation
 from countveil.release.values import NUMBER, decode_value, encode_value, format_of, kind_of
+from countveil.system.address import refuse_as_folder
 
 if TYPE_CHECKING:
     from countveil.release.batches import BatchedColumns, LedgerMark

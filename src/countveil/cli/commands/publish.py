@@ -52,6 +52,7 @@ from countveil.cli.output import (
     warn,
 )
 from countveil.display import visible
+from countveil.system.files import about_readers
 
 if TYPE_CHECKING:
     from countveil.publishing.publisher import Publication
@@ -248,6 +249,8 @@ def _print_done(done: Publication, seconds: float, private_report: Path | None) 
     _print_for_publisher(done)
     if private_report is not None:
         print(visible(f"For you only, because it shows true counts: {private_report}"))
+        if note := about_readers(private_report):
+            print_paragraph(note)
     print(visible(f"Next: {command_name()} {_next_step(done.folder)}"))
 
 

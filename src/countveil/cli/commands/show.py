@@ -47,8 +47,8 @@ def command(
 
 
 def _manifest(folder: str) -> Manifest:
-    from countveil.address import parse_release_address
     from countveil.release import read_manifest
+    from countveil.system.address import parse_release_address
 
     if parse_release_address(folder) is None:
         return read_manifest(Path(folder))
