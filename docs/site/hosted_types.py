@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import ast
 import importlib
-import inspect
 import pkgutil
+from pathlib import Path
 from types import ModuleType
 
 import countveil
@@ -38,7 +38,8 @@ def resolve_guarded_imports() -> None:
 
 
 def _resolve(module: ModuleType) -> None:
-    for node in ast.parse(inspect.getsource(module)).body:
+    source = Path(module.__file__ or "").read_text(encoding="utf-8")
+    for node in ast.parse(source).body:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             for line in node.body:
                 if isinstance(line, ast.Import | ast.ImportFrom):

@@ -28,6 +28,7 @@ FOR_OTHER_ROOMS = {"of", "over", "planned", "table", "view_of"}
 LONG_EXAMPLES = {
     "advise", "Advice", "audit", "Audit", "compare", "Comparison", "ReleaseSeries",
 }  # fmt: skip
+STARS = {"VAR_KEYWORD": "**", "VAR_POSITIONAL": "*"}
 SECTIONS = ("Args", "Attributes", "Returns", "Raises", "Example")
 
 
@@ -60,14 +61,14 @@ def methods_of(owner: type) -> Iterator[tuple[str, Any]]:
             yield name, member if isinstance(member, property | cached_property) else function
 
 
-CALLABLES: dict[str, Callable[..., Any]] = {
-    name: value for name, value in OBJECTS.items() if inspect.isfunction(value)
-} | {
+FUNCTIONS = {name: value for name, value in OBJECTS.items() if inspect.isfunction(value)}
+METHODS = {
     f"{path}.{name}": member
     for path, owner in CLASSES.items()
     for name, member in methods_of(owner)
     if inspect.isfunction(member)
 }
+CALLABLES: dict[str, Any] = {**FUNCTIONS, **METHODS}
 
 
 def sections(value: Any) -> dict[str, str]:
@@ -105,9 +106,8 @@ def test_there_is_something_to_check() -> None:
 @pytest.mark.parametrize("name", CALLABLES)
 def test_every_parameter_is_explained(name: str) -> None:
     function = CALLABLES[name]
-    marks = {inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.VAR_POSITIONAL: "*"}
     taken = [
-        f"{marks.get(parameter.kind, '')}{parameter.name}"
+        f"{STARS.get(parameter.kind.name, '')}{parameter.name}"
         for parameter in inspect.signature(function).parameters.values()
         if parameter.name not in ("self", "cls")
     ]
