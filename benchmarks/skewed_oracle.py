@@ -160,8 +160,8 @@ def by_conditions(table: Table, release: Published, seen: Seen) -> Floats:
     departures = {}
     for name, column in table.columns.items():
         cells = column[release.kept] * size + release.codes
-        y = np.bincount(cells, minlength=(int(column.max()) + 1) * size).reshape(-1, size)
-        y = y.astype(np.float64)
+        tallied = np.bincount(cells, minlength=(int(column.max()) + 1) * size)
+        y = tallied.reshape(-1, size).astype(np.float64)
         expected = np.maximum(y.sum(axis=1, keepdims=True) * view.shares, 1e-9)
         departures[name] = shrunk.shrunk_counts(y, [view]) / expected
     centre = seen.centre.copy()

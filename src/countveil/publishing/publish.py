@@ -59,6 +59,7 @@ def publish(
     rows_per_file: int | None = None,
     title: str = "",
     contact: str = "",
+    metadata: Sequence[str] | str = (),
     engine: str = "embedded",
     master: str | None = None,
     **options: Unpack[SourceOptions],
@@ -121,6 +122,8 @@ def publish(
         rows_per_file: The most rows of a data file.
         title: The title of the release, published with it.
         contact: Whom to ask about the release, published with it.
+        metadata: Descriptions for archives and catalogues, which hold only what is published
+            anyway: some of "ddi", "croissant" and "dcat".
         engine: "embedded", or "spark" (the extra `spark`): the rows stay on its cluster, `table`
             is what Spark reads and `to` an address that it can write to. A data frame of Spark
             is published so in any case.
@@ -160,7 +163,7 @@ def publish(
         to, force=force, again=again, dry_run=dry_run, output_format=output_format,
         rows_per_file=rows_per_file, sign=sign, private_report=private_report,
         title=title, contact=contact, recipe=recipe, ledger=ledger, ledger_key=ledger_key,
-        hold=hold, record=record,
+        hold=hold, record=record, metadata=metadata,
     )  # fmt: skip
     shaping = shaping.seeded(seed)
     done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=chosen)

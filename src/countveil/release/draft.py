@@ -30,6 +30,7 @@ from countveil.errors import CountveilError, ReleaseError, TargetError, option
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
+    METADATA_NAMES,
     REPORT_NAME,
     SIGNATURE_NAME,
     DataFile,
@@ -53,7 +54,7 @@ from countveil.system.files import (
     sync_folder,
 )
 
-_PARTS = {DATA_FOLDER, REPORT_NAME, SIGNATURE_NAME, MANIFEST_NAME}
+PARTS = {DATA_FOLDER, REPORT_NAME, SIGNATURE_NAME, MANIFEST_NAME, *METADATA_NAMES.values()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,8 @@ class ReleaseDraft(Protocol):
     def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
         """Data files (name and rows) as the manifest lists them."""
 
-    def add_report(self, page: str) -> ReportFile:
-        """Put the page for people beside the data; the manifest has to name the result."""
+    def add_file(self, name: str, text: str) -> ReportFile:
+        """Put a page or a description beside the data; the manifest has to name the result."""
 
     def commit(
         self,
@@ -87,7 +88,7 @@ class ReleaseDraft(Protocol):
 
 
 class Draft:
-    """An open draft. Put data files into `data`, add the report, then `commit`."""
+    """An open draft. Put data files into `data`, add pages, then `commit`."""
 
     def __init__(self, target: Path, folder: Path, lock: Lock, *, replaces: bool) -> None:
         self._target = target
@@ -106,10 +107,10 @@ class Draft:
             )
         return tuple(listed)
 
-    def add_report(self, page: str) -> ReportFile:
-        """Put the page for people beside the data; the manifest must list what is returned."""
-        content = page.encode()
-        _write_synced(self._folder / REPORT_NAME, content)
+    def add_file(self, name: str, text: str) -> ReportFile:
+        """Put a page or a description beside the data; the manifest must list the result."""
+        content = text.encode()
+        _write_synced(self._folder / name, content)
         return ReportFile(len(content), hashlib.sha256(content).hexdigest())
 
     def commit(
@@ -270,7 +271,7 @@ def remove_dead_leftovers(folder: Path) -> None:
         with contextlib.suppress(OSError):
             if not leftover.is_dir():
                 leftover.unlink()
-            elif {inside.name for inside in leftover.iterdir()} <= _PARTS:
+            elif {inside.name for inside in leftover.iterdir()} <= PARTS:
                 # Nothing but parts of a release: it is a draft, and not merely named like one.
                 put_back(leftover)
                 remove_folder(leftover)
@@ -323,5 +324,6 @@ def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
     expected = {MANIFEST_NAME, SIGNATURE_NAME, DATA_FOLDER, *(file.path for file in manifest.files)}
     if manifest.report is not None:
         expected.add(REPORT_NAME)
+    expected.update(METADATA_NAMES[name] for name in manifest.metadata)
     present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     return [name for name in present if name not in expected]

@@ -127,7 +127,12 @@ class LocalSource:
             table = self._table
             columns = [Column(field.name, str(field.type)) for field in table.published_schema]
             self._facts = TableFacts(
-                table.rows, columns, table.labels, self._warnings, self._filtered_by
+                table.rows,
+                columns,
+                table.labels.values,
+                self._warnings,
+                self._filtered_by,
+                table.labels.columns,
             )
         return self._facts
 

@@ -53,7 +53,7 @@ class SurveyedTable:
 
     @property
     def labels(self) -> Labels:
-        """By column, the labels that the source itself has for codes."""
+        """The labels that the source itself has for columns and codes."""
         return self._blocks.labels
 
     @property

@@ -24,11 +24,10 @@ from typing import Any
 from countveil.engines.spark import jobs
 from countveil.engines.spark.files import Files
 from countveil.errors import ReleaseError, TargetError, option
-from countveil.release.draft import remove_dead_leftovers
+from countveil.release.draft import PARTS, remove_dead_leftovers
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
-    REPORT_NAME,
     SIGNATURE_NAME,
     DataFile,
     Manifest,
@@ -41,7 +40,6 @@ from countveil.system.address import local_path
 from countveil.system.files import Lock, locked_leftover
 
 _PATTERN = set("{}[]*?\\")
-_PARTS = {MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, DATA_FOLDER}
 
 
 class SparkDraft:
@@ -73,10 +71,10 @@ class SparkDraft:
             for name, rows in files
         )
 
-    def add_report(self, page: str) -> ReportFile:
-        """Put the page for people beside the data."""
-        content = page.encode()
-        self._files.write(f"{self._folder}/{REPORT_NAME}", content)
+    def add_file(self, name: str, text: str) -> ReportFile:
+        """Put a page or a description beside the data."""
+        content = text.encode()
+        self._files.write(f"{self._folder}/{name}", content)
         return ReportFile(len(content), hashlib.sha256(content).hexdigest())
 
     def commit(
@@ -227,7 +225,7 @@ def _check_replaceable(
         ) from None
     refuse_to_replace(target, force=force, again=again)
     listed = {file.path.rpartition("/")[2] for file in manifest.files}
-    foreign = (inside - _PARTS) | (set(files.listing(f"{files.root}/{DATA_FOLDER}")) - listed)
+    foreign = (inside - PARTS) | (set(files.listing(f"{files.root}/{DATA_FOLDER}")) - listed)
     if foreign:
         raise TargetError(
             f"{target} holds something that is not part of the release ({min(foreign)}), which "

@@ -68,7 +68,7 @@ class FilteredBlocks:
         self.filtered_by: Sequence[str] = []
         self.warnings: list[str] = []
         self.in_memory = blocks.in_memory
-        self.labels = {name: codes for name, codes in blocks.labels.items() if name in names}
+        self.labels = blocks.labels.only(names)
         self.schema = pa.schema([blocks.schema.field(name) for name in names])
         self._keep(kept)
 
