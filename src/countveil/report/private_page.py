@@ -181,7 +181,14 @@ def private_page(
         named = f"{about.title} (a trial)" if trial else about.title
     board = _board(rows, columns, about or About(), codebook)
     lead = _TRIAL if trial else ""
-    return page(f"Private report: {named}", sections, warning=_WARNING, lead=lead, board=board)
+    return page(
+        f"Private report: {named}",
+        sections,
+        kind="Private report · for the publisher alone",
+        warning=_WARNING,
+        lead=lead,
+        board=board,
+    )
 
 
 def _exposure(column: PrivateColumn, together: str) -> list[Section]:
@@ -342,7 +349,7 @@ def _error_chart(rows: int, column: PrivateColumn) -> Chart:
     band = [2 * column.std_error(count, _ANY, rows) / count for count in smooth]
     shown_count = "published" if column.noise is None else "estimated"
     return Chart(
-        f"Relative error of the {shown_count} count by true count: {column.name}",
+        f"How far are {shown_count} counts of {column.name} from the true ones?",
         "true count",
         f"({shown_count} - true) / true",
         [
@@ -383,10 +390,11 @@ def _measured(column: PrivateColumn) -> Section:
         middles.append(float(np.exp(np.log(true).mean())))
         errors.append(float(error.mean()))
     chart = Chart(
-        f"Mean relative error by true count: {column.name}, ell = {column.ell}",
+        f"How large is the error of a combined count of {column.name}?",
         "true count",
         "mean relative error",
         [Line("measured in this release", middles, errors)],
+        f"ell = {column.ell}.",
         x_axis=Axis(1, max(10.0, *middles, 10.0), log=True) if middles else None,
     )
     cells = int((answered.true >= 1).sum())
