@@ -35,7 +35,7 @@ def page_of(folder: Path) -> str:
 
 
 def row_of(page: str, column: str) -> str:
-    found = re.search(rf"<tr><td[^>]*>{column}</td>.*?</tr>", page)
+    found = re.search(rf"<tr><th[^>]*>{column}</th>.*?</tr>", page)
     assert found is not None
     return re.sub(r"<[^>]*>", " ", found[0])
 

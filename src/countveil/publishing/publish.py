@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Unpack
 from warnings import warn
 
 from countveil.asking.release import Release
+from countveil.display import progress_shown
 from countveil.engines.choice import chosen_engine
 from countveil.errors import SettingsError, option
 from countveil.publishing.publisher import run_publish
@@ -48,7 +50,7 @@ def publish(
     record: bool = True,
     dry_run: bool = False,
     sign: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     memory: str | int | None = None,
     spill: str | os.PathLike[str] | None = None,
     ledger: str | os.PathLike[str] | None = None,
@@ -105,6 +107,9 @@ def publish(
     cluster: `table` is what Spark reads, `to` an address that it can write to, `master` the address
     of a cluster, if there is no session yet.
 
+    `progress` is called with the stage, the rows done and the rows in all. By default a bar is
+    shown in a terminal and in a notebook; with False, nowhere.
+
     `recipe` is a TOML file with any of these options, as `countveil recipe new` writes it; what the
     call itself says goes before it, and `cv.publish(recipe="census.toml")` is enough.
 
@@ -123,7 +128,7 @@ def publish(
     reading, shaping = table_options(
         drop=drop, keep=keep, person=person, weight=weight, bins=bins,
         class_values=class_values, merge=merge, domain=domain,
-        memory=memory, spill=spill, progress=progress, **options,
+        memory=memory, spill=spill, **options,
     )  # fmt: skip
     writing = Writing.of(
         to, force=force, again=again, dry_run=dry_run, output_format=output_format,
@@ -132,7 +137,11 @@ def publish(
         hold=hold, record=record,
     )  # fmt: skip
     shaping = shaping.seeded(seed)
-    done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=chosen)
+    with progress_shown(progress) as shown:
+        reading = replace(reading, progress=shown)
+        done = run_publish(
+            table, protecting, writing, reading=reading, shaping=shaping, engine=chosen
+        )
     for text in done.warnings:
         warn(text, stacklevel=3)
     if dry_run:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from countveil.display import progress_shown
 from countveil.errors import SettingsError
 from countveil.maths.groups import ColumnSettings, largest_ell
 from countveil.maths.guarantees.odds import OddsCost, cost_of
@@ -95,7 +96,7 @@ def advise(
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
     merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
     seed: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Unpack[SourceOptions],
 ) -> Advice:
     """Which method and ell for a table: they are tried out on it. Print what comes back.
@@ -112,21 +113,21 @@ def advise(
     a `person` with several rows, about cases. Other options bring a table into shape, as `publish`.
     """
     reading, shaping = table_options(
-        drop=drop, person=person, bins=bins, merge=merge, domain=domain, progress=progress,
-        **options,
+        drop=drop, person=person, bins=bins, merge=merge, domain=domain, **options,
     )  # fmt: skip
-    return run_advise(
-        table,
-        (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
-        reading=reading,
-        shaping=shaping,
-        goal=Goal.of(accuracy, hide),
-        seed=seed,
-        questions=questions,
-        methods=chosen_methods(groups, common),
-        odds=odds,
-        together=together,
-    )
+    with progress_shown(progress) as shown:
+        return run_advise(
+            table,
+            (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
+            reading=replace(reading, progress=shown),
+            shaping=shaping,
+            goal=Goal.of(accuracy, hide),
+            seed=seed,
+            questions=questions,
+            methods=chosen_methods(groups, common),
+            odds=odds,
+            together=together,
+        )
 
 
 def run_advise(

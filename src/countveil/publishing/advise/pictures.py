@@ -15,7 +15,9 @@ from countveil.publishing.advise.methods import (
     BOUNDED,
     IN_WORDS,
     METHODS,
+    RANDOM,
     MethodFigures,
+    groups_of,
 )
 from countveil.publishing.advise.pairs.advice import pair_head, pair_sentences, pair_table
 from countveil.publishing.advise.pairs.compare import WAYS, PairAdvice
@@ -78,8 +80,13 @@ def _board(advice: Advice, publish: str) -> Board:
     ]
     facts = [(column.column, f"{column.rows:,} {column.unit}, {column.values:,} values")
              for column in columns]  # fmt: skip
-    verdict = " ".join(f"{column.column}: {recommended(column)}" for column in columns)
+    taken = "; ".join(f"{c.column}: {_method(c)}, ell = {c.recommendation.ell}" for c in columns
+                      if c.recommendation.ell is not None)  # fmt: skip
+    verdict = f"Recommended: {taken or 'nothing as it is'}. Reasons follow; the command is last."
     points = [f"{name} would stop a publication: drop it." for name in advice.left_out]
+    methods = {groups_of(column.recommendation.method) for column in columns}
+    if RANDOM in methods and len(methods) > 1:
+        points.append("Random groups are for all columns of a release: the command takes them so.")
     if not publish:
         points.append("A column has no recommendation: see what would help, below.")
     return Board(facts, figures, verdict, points, ())
