@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,6 @@ def test_a_notebook_is_kept_without_outputs(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_links_of_a_notebook_lead_somewhere(name: str) -> None:
-    import re
-
     book = nbformat.read(TUTORIALS / f"{name}.ipynb", as_version=4)
     links = [link for cell in book.cells for link in re.findall(r"\]\(([^)#]+)", cell.source)]
     assert links
@@ -63,10 +62,11 @@ def test_every_cell_runs_and_shows_something(executed: Any) -> None:
     assert not [text for text in pages if "<script" in text or "src=" in text]
     if name == "analyst":
         assert sum("<svg" in text for text in pages) == 1
-        assert "hidden" in pages[2]
+        # Which one it is depends on the draw.
+        assert all(re.search("reliable|indicative|hidden", text) for text in pages[1:3])
     else:
         assert "is sound" in " ".join(pages)
-        assert book.cells[-2].outputs[0].data["text/plain"] == "True"
+        assert "Tested claims that hold" in (folder / "census-audit.html").read_text()
         assert {path.name for path in folder.iterdir()} >= {
             "census-release", "census-private.html", "census-audit.html"
         }  # fmt: skip

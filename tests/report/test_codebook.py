@@ -83,7 +83,7 @@ def test_the_summary_cuts_what_does_not_fit_on_a_sheet() -> None:
     points = [f"point {n}" for n in range(20)]
     page = board_html(Board([("Contact", "<b>")], figures, "<i>", points, columns))
     assert re.findall(r"<b>(.*?)</b>", page) == ["0.6", "0.7", "0.9"]
-    assert "all 9 figures are below" in page
+    assert "Three of 9 figures" in page
     assert "38 more columns are in the codebook below" in page
     assert "and 15 more, below" in page
     assert "v" * 73 not in page

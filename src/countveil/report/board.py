@@ -95,7 +95,7 @@ def band(figures: Sequence[Figure]) -> list[Figure]:
 def _chosen(count: int, shown: int) -> str:
     if count <= shown:
         return ""
-    return f"<p>Shown is the worst of each kind; all {count:,} figures are below.</p>"
+    return f"<p>Three of {count:,} figures, the worst of each kind; all are below.</p>"
 
 
 def _more(left: int, what: str) -> str:
