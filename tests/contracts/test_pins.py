@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SETS = sorted(path.stem for path in (ROOT / "requirements").iterdir())
 
-PIN = re.compile(r"([a-z0-9-]+)==([0-9][a-z0-9.!+]*)(?: ; ([a-zA-Z0-9_.<>=!' ]+))? \\\n")
+PIN = re.compile(r"([a-z0-9-]+)==([0-9][a-z0-9.!+]*)(?: ; ([a-zA-Z0-9_.<>=!'() ]+))? \\\n")
 HASH = re.compile(r" {4}--hash=sha256:[0-9a-f]{64}( \\)?\n")
 
 # What each target installs beside the runtime; whatever is not named here needs the runtime alone.

@@ -67,7 +67,7 @@ class Estimate:
         # Numbers and words of our own: nothing in them has to be escaped.
         first, *others = str(self).split(", ")
         big = f'<b style="font-size:1.3em">{first}</b>'
-        return f'<p style="margin:0.5em 0">{" &#160; ".join([big, *others])}</p>'
+        return f'<p style="margin:0.5em 0">{" &#xa0; ".join([big, *others])}</p>'
 
 
 @dataclass(frozen=True, slots=True)
