@@ -49,8 +49,11 @@ def an_audit(verdict: str = HOLDS) -> Audit:
 def figures(error: float, belief: float, distance: float | None) -> Figures:
     place = OnFrontier(belief, 10.0, 9.0, distance)
     beliefs = [belief] * len(QUANTILES)
-    means = [Mean(number, 0.001) for number in (0.8, belief, 2 * belief, 5.0)]
-    return Figures([Mean(2 * error, 0.01), Mean(error, 0.01)], *means, beliefs, place)
+    small, average, most, candidates = (
+        Mean(number, 0.001) for number in (0.8, belief, 2 * belief, 5.0)
+    )
+    errors = [Mean(2 * error, 0.01), Mean(error, 0.01)]
+    return Figures(errors, small, average, most, candidates, beliefs, place)
 
 
 def a_comparison() -> Comparison:
@@ -114,12 +117,12 @@ def test_contents_lead_to_every_section(shown: str) -> None:
     nav = root.find(".//nav")
     assert nav is not None
     links = {link.get("href", ""): words(link) for link in nav.iter("a")}
-    headed = {
-        f"#{section.get('id')}": words(heading)
-        for section in root.iter("section")
-        if (heading := section.find("h2")) is not None
-    }
-    assert links == headed
+    headed: dict[str, str] = {}
+    for section in root.iter("section"):
+        heading = section.find("h2")
+        assert heading is not None
+        headed.setdefault(words(heading), f"#{section.get('id')}")
+    assert links == {anchor: title for title, anchor in headed.items()}
     assert len(links) >= 4
 
 

@@ -102,9 +102,12 @@ def _anchors(titles: Sequence[str]) -> list[str]:
 
 
 def _contents(sections: Sequence[Section], anchors: Sequence[str], *, summary: bool) -> str:
-    titles = [(a, _escaped(s.title)) for a, s in zip(anchors, sections, strict=True) if a]
-    listed = [*([("summary", "Summary")] if summary else []), *titles]
-    links = "".join(f'<li><a href="#{anchor}">{title}</a></li>' for anchor, title in listed)
+    listed = {"Summary": "summary"} if summary else {}
+    for section, anchor in zip(sections, anchors, strict=True):
+        # Sections of one title follow each other: the first leads to all of them.
+        if anchor:
+            listed.setdefault(section.title, anchor)
+    links = "".join(f'<li><a href="#{a}">{_escaped(title)}</a></li>' for title, a in listed.items())
     return (
         f'<nav aria-label="Contents"><details><summary>Contents</summary><ol>{links}</ol></details>'
         f"</nav>"
