@@ -19,10 +19,12 @@ from countveil.auditing.findings import EXCEEDS, HOLDS, Finding
 from countveil.auditing.summary import Audit, MeasuredColumn
 from countveil.comparing.baselines.measure import QUANTILES, Figures, Mean, OnFrontier
 from countveil.comparing.outcome import Compared, Comparison
+from countveil.comparing.pictures import _dash as dash_of
 from countveil.comparing.pictures import comparison_page
 from countveil.maths.adversary import Exposure
 from countveil.report import Chart, Line, Section, page
 from countveil.report.board import Board, Figure
+from countveil.report.look.colours import LIGHT
 
 SVG = "{http://www.w3.org/2000/svg}"
 LONG = "a column whose name somebody took word by word from a questionnaire"
@@ -249,6 +251,12 @@ def test_the_comparison_says_how_ours_does_beside_the_best() -> None:
     assert "6.0%" in belief
     assert "least of 2 methods: 5.0% (other)" in belief
     assert "1.01 times" in distance
+
+
+def test_no_two_methods_look_alike() -> None:
+    looks = {(number % len(LIGHT.hues), dash_of(number)) for number in range(24)}
+    assert len(looks) == 24
+    assert all(dash_of(number) != dash_of(number + 1) for number in range(23) if number != 11)
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no browser")

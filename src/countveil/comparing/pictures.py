@@ -223,5 +223,5 @@ def _line(name: str, hue: int, x: list[float], means: list[Mean]) -> Line:
 
 
 def _dash(number: int) -> str:
-    """There are six colours; further methods use them again, with broken lines."""
-    return ("solid", "dashed", "dotted")[number // 6 % 3]
+    """Neighbours differ in more than their colour; no two of 24 methods have both in common."""
+    return ("solid", "dashed", "dotted", "mixed")[(number + number // 12) % 4]

@@ -64,8 +64,8 @@ class Discrepancies(list[Discrepancy]):
 
     def _repr_html_(self) -> str:
         first, *_ = str(self).splitlines()
-        found = [(each.file, each.problem) for each in self]
-        return html_of([first, *([(("file", "problem"), found)] if found else [])])
+        rows = [(each.file, each.problem) for each in self]
+        return html_of([first, *([(("file", "problem"), rows)] if rows else [])])
 
 
 def verify(

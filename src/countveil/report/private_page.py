@@ -30,6 +30,7 @@ from countveil.report.release_page import published_text
 
 Floats = NDArray[np.float64]
 
+_KIND = "Private report · for the publisher alone"
 _WARNING = (
     "For the publisher only, because it shows true counts. Never publish this page, and keep it "
     "apart from the release."
@@ -165,14 +166,8 @@ def private_page(
         sections += [_true_counts(rows, column), _measured(column)]
     total = sum(seconds.values())
     timings = [(stage, f"{taken:.3f}") for stage, taken in seconds.items()]
-    sections.append(
-        Section(
-            "Timings",
-            [f"{total:.2f} seconds, up to the writing of this page."],
-            ("stage", "seconds"),
-            timings,
-        )
-    )
+    said = [f"{total:.2f} seconds, up to the writing of this page."]
+    sections.append(Section("Timings", said, ("stage", "seconds"), timings))
     if codebook:
         names, lines = codebook_table(codebook)
         sections.append(Section("Codebook", (), names, lines))
@@ -181,14 +176,8 @@ def private_page(
         named = f"{about.title} (a trial)" if trial else about.title
     board = _board(rows, columns, about or About(), codebook)
     lead = _TRIAL if trial else ""
-    return page(
-        f"Private report: {named}",
-        sections,
-        kind="Private report · for the publisher alone",
-        warning=_WARNING,
-        lead=lead,
-        board=board,
-    )
+    title = f"Private report: {named}"
+    return page(title, sections, kind=_KIND, warning=_WARNING, lead=lead, board=board)
 
 
 def _exposure(column: PrivateColumn, together: str) -> list[Section]:
