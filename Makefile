@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install setup demo test test-slow lint format docs bench bench-spark bench-large walks study study-quick lock clean
+.PHONY: help install setup demo test test-slow lint format docs bench bench-spark bench-large walks study study-quick wheelhouse release-check lock clean
 # Two targets must not install into one environment at the same time.
 .NOTPARALLEL:
 
@@ -46,11 +46,14 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 PINNED := --no-deps --require-hashes --no-compile
 NEEDS_PYTHON := $(PYTHON) -c 'import sys; sys.exit("countveil needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 
-# The environment follows PYTHON: another version makes it anew.
-BASE := $(BIN)/python$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+# The environment follows PYTHON: another version makes it anew. (The time of the interpreter itself says
+# nothing: it is a link.)
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+BASE := $(VENV)/.python-$(or $(VERSION),unknown)
 $(BASE):
 	$(NEEDS_PYTHON)
-	$(PYTHON) -m venv --clear $(VENV)
+	test -x $(BIN)/python$(VERSION) || $(PYTHON) -m venv --clear $(VENV)
+	@touch $@
 
 $(RUNTIME): requirements/runtime.txt requirements/build.txt pyproject.toml $(BASE)
 	$(PIP) install $(PINNED) -r requirements/runtime.txt -r requirements/build.txt
@@ -115,6 +118,12 @@ study: $(VENV)/.study  ## the paper's study, what is missing of it (minutes; DAT
 study-quick: $(VENV)/.study  ## a small part of the study, in study/quick
 	$(BIN)/python -m study run --quick $(if $(DATA),--data $(DATA))
 
+wheelhouse: $(RUNTIME)  ## a folder to install from without an index (EXTRAS=postgres,stat; PYTHON= of the other side)
+	$(BIN)/python -m tools.wheelhouse --to $(or $(TO),wheelhouse) --extras "$(EXTRAS)"
+
+release-check: $(RUNTIME)  ## is this checkout ready to become a version? (DATED=1: the changelog has its day; TO=dist)
+	$(BIN)/python -m tools.release_check $(if $(DATED),--dated) $(if $(TO),--to $(TO))
+
 # One version of every package: dev.txt is resolved first and binds the others. No address is written.
 COMPILE := uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
   --no-header --no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)
@@ -130,4 +139,4 @@ lock:  ## pin dependencies, new ones only or all anew with UPGRADE=1 (needs uv)
 	done
 
 clean:  ## remove what make setup and the tests left
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage countveil-demo
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage countveil-demo wheelhouse

@@ -7,11 +7,13 @@ with the commands that make would run in a clone without an environment.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -173,17 +175,88 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def make(folder: Path, *words: str) -> str:
+    """What make prints there; it may have started these tests itself, and is to forget that."""
+    env = {key: text for key, text in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL")}
+    return subprocess.run(
+        ["make", *words], cwd=folder, env=env, capture_output=True, text=True, check=True
+    ).stdout
+
+
 @pytest.mark.parametrize("target", sorted({*targets(), *TARGETS} - WITHOUT_PINS))
 def test_a_target_installs_what_it_needs_and_nothing_else(clone: Path, target: str) -> None:
-    env = {key: text for key, text in os.environ.items() if key not in ("MAKEFLAGS", "MAKELEVEL")}
-    done = subprocess.run(
-        ["make", "--dry-run", target, "PYTHON=true"],
-        cwd=clone, env=env, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    installed = re.findall(r"-r requirements/([a-z-]+)\.txt", done.stdout)
+    commands = make(clone, "--dry-run", target, "PYTHON=true")
+    installed = re.findall(r"-r requirements/([a-z-]+)\.txt", commands)
     expected = ["runtime", "build", *([TARGETS[target]] if target in TARGETS else [])]
     assert installed == expected
-    assert done.stdout.count("--require-hashes") == len(expected) - 1
+    assert commands.count("--require-hashes") == len(expected) - 1
+
+
+@pytest.fixture
+def python(clone: Path) -> Iterator[Callable[[str], str]]:
+    """An interpreter of a version: its environments write down what they are called with."""
+
+    def of_version(version: str) -> str:
+        script = clone / f"python-{version}"
+        script.write_text(
+            f"""#!/bin/sh
+case "$1 $2" in
+  -c*) echo {version};;
+  "-m venv") rm -rf .venv; mkdir -p .venv/bin; cp "$0" .venv/bin/python
+    touch -d 2001-01-01 .venv/bin/python{version}; chmod +x .venv/bin/python{version}
+    echo made {version};;
+  *) echo "called $*";;
+esac
+"""
+        )
+        script.chmod(0o755)
+        return f"PYTHON=./{script.name}"
+
+    yield of_version
+    shutil.rmtree(clone / ".venv")
+
+
+def test_nothing_is_installed_twice_unless_python_is_another_one(
+    clone: Path, python: Callable[[str], str]
+) -> None:
+    runtime = "called -m pip --quiet --disable-pip-version-check install --no-deps --require-hashes"
+    ours, other = python("3.98"), python("3.99")
+    done = make(clone, "setup", ours)
+    assert done.count("made 3.98") == 1
+    assert done.count(runtime) == 2
+    assert "called" not in make(clone, "setup", ours)
+    assert make(clone, ".venv/.study", ours).count(runtime) == 1
+    done = make(clone, "setup", other)
+    assert done.count("made 3.99") == 1
+    assert done.count(runtime) == 2
+    assert make(clone, ".venv/.study", other).count(runtime) == 1
+    (clone / "requirements/dev.txt").touch()
+    assert make(clone, "setup", other).count(runtime) == 1
+
+
+def test_a_python_that_cannot_start_is_an_error(clone: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError):
+        make(clone, "setup", "PYTHON=./nowhere")
+    assert not (clone / ".venv").exists()
+
+
+def test_the_guide_lists_every_extra_with_its_size() -> None:
+    """Within a quarter, as installed here; wheels of other systems have other sizes."""
+    page = (ROOT / "docs/guides/installing.md").read_text()
+    listed = dict(re.findall(r"^\| `([a-z]+)` \| .* \| (\d+) MB \|$", page, flags=re.MULTILINE))
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert set(listed) == {name for name, needs in extras.items() if needs}
+    if (sys.platform, platform.machine()) != ("linux", "x86_64"):
+        pytest.skip("the sizes are those of Linux on x86-64")
+    for name, size in listed.items():
+        installed = sum(megabytes(pin.name) for pin in pins_of(name) if pin.applies())
+        assert float(size) == pytest.approx(installed, rel=0.25, abs=1), name
+
+
+def megabytes(name: str) -> float:
+    files = metadata.files(name) or []
+    paths = [Path(str(file.locate())) for file in files if "__pycache__" not in file.parts]
+    return sum(path.stat().st_size for path in paths if path.exists()) / 1e6
 
 
 def test_make_lists_its_targets_and_locks_every_set() -> None:
