@@ -9,7 +9,6 @@ differences   shares of sets and single values in two groups (complementary, dis
               difference, ratio and odds ratio
 tests         how often tests reject at 0.05 what is true
 empty         how often the lower end for a value that no row of the predicate has is above 0
-averages      averages of a number over rows with one value, by their true count
 
 Prints Markdown, as kept in RESULTS.md.
 """
@@ -52,7 +51,7 @@ def main() -> None:
     parser.add_argument("--ell", type=int, nargs="*", default=[2, 5, 10])
     parser.add_argument("--table", default="", help="only tables with this in their name")
     options = parser.parse_args()
-    public = {"differences": differences, "tests": tests, "averages": averages}
+    public = {"differences": differences, "tests": tests}
     if options.what in public:
         for ell in options.ell:
             public[options.what](options.rows, ell, options.releases)
@@ -138,48 +137,6 @@ def _true_comparison(
     if measure == "odds ratio":
         shares = [share / (1 - share) for share in shares]
     return float(shares[0] / shares[1])
-
-
-def averages(rows: int, ell: int, number: int) -> None:
-    """Averages of a plain number over rows with one value, by their true count."""
-    census = cv.generate(rows, seed=1)
-    assert census is not None
-    truth = duckdb.connect()
-    truth.register("release", census)
-    query = (
-        "SELECT marital, education, occupation, avg(age) AS a, count(*) AS n FROM release "
-        "GROUP BY ALL"
-    )
-    true = {row[:3]: row[3:] for row in truth.sql(query).fetchall()}
-    results: dict[tuple[str, str], list[tuple[bool, bool, bool]]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(number):
-            release = cv.publish(census, {"occupation": ell}, f"{folder}/{seed}", seed=seed)
-            for method in ("shrunk", "unbiased"):
-                answer = release.sql(query, method=method)
-                for group, cell in zip(answer.groups, answer.blocks[0].estimates, strict=True):
-                    if group not in true:
-                        continue
-                    mean, count = true[group]
-                    size = "1-10" if count <= 10 else "11-50" if count <= 50 else "51-"
-                    low = -np.inf if cell.low is None else cell.low
-                    high = np.inf if cell.high is None else cell.high
-                    held = bool(low <= mean <= high)
-                    bounded = cell.low is not None and cell.high is not None
-                    reliable = cell.verdict == "reliable"
-                    results.setdefault((method, size), []).append((held, bounded, reliable))
-                    if reliable:
-                        within = abs(cell.estimate - mean) <= 0.2 * mean
-                        key = (f"{method}, reliable: within 20%", size)
-                        results.setdefault(key, []).append((within, True, True))
-    for (method, size), times in results.items():
-        held, bounded, reliable = np.array(times).T
-        with_ends = held[bounded].mean() if bounded.any() else np.nan
-        print(
-            f"| {ell} | {method} | {size} | {held.mean():.3f} | {with_ends:.3f} | "
-            f"{1 - bounded.mean():.3f} | {reliable.mean():.3f} | {len(times)} |",
-            flush=True,
-        )
 
 
 def empty(table: Table, settings: ColumnSettings, number: int) -> None:

@@ -63,7 +63,7 @@ class Tallies:
 
     truths: NDArray[np.bool_]
     moments: Floats
-    lowest: Floats
+    ranges: Floats
     views: Sequence[ChannelView]
     grouped: Sequence[bool]
     joint: Floats | None = None
@@ -74,6 +74,12 @@ class Tallies:
     def total(self, condition_of: Numbers, of: int | None, value_of: Floats | None = None) -> Total:
         """One aggregate; see `Total`."""
         return Total(self, condition_of, of, value_of)
+
+    @cached_property
+    def lowest(self) -> Floats:
+        """The smallest value of every argument, or 0 if none is negative."""
+        least: Floats = self.ranges[0].reshape(self.ranges.shape[1], -1).min(axis=1, initial=0.0)
+        return least
 
     @property
     def n_groups(self) -> int:
@@ -110,7 +116,7 @@ class Tallies:
         return Tallies(
             self.truths,
             self.moments.sum(axis=tuple(3 + axis for axis in left_out)),
-            self.lowest,
+            self.ranges,
             [self.views[axis] for axis in axes],
             [self.grouped[axis] for axis in axes],
             joint,
@@ -225,6 +231,18 @@ class Total:
             counted = self._tallies.moments[0][:, some].reshape(self._tallies.n_groups, -1)
             result[:, cells] = counted.sum(axis=1)[:, None]
         return result
+
+    def range_of(self, argument: int) -> tuple[Floats, Floats]:
+        """The smallest and the largest value of an argument in the rows that could count."""
+        shape = (self._tallies.n_groups, self._conditions.shape[0])
+        least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
+        for cells, cell in self.kinds():
+            conditions = set(self._conditions[cell].tolist())
+            some = np.any([self._tallies.holds(c) for c in conditions], axis=0)
+            low, high = self._tallies.ranges[:, argument][..., some]
+            least[:, cells] = low.min(axis=1, initial=np.inf)[:, None]
+            most[:, cells] = high.max(axis=1, initial=-np.inf)[:, None]
+        return least, most
 
     def covariance(self, other: Total, moment: int) -> Floats:
         """With another total of the same tallies; `moment` sums the product of both arguments."""

@@ -28,7 +28,7 @@ from countveil.engines.local.in_memory.columns import (
 )
 from countveil.engines.local.in_memory.many import count_stretches
 from countveil.engines.local.in_memory.masks import Masks, Truths, TruthTables, Words, unpacked
-from countveil.engines.pivot import axis_sizes, check_size, places_in
+from countveil.engines.pivot import axis_sizes, check_size, no_ranges, places_in
 from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import ColumnReference, Expression, columns_named
@@ -128,15 +128,17 @@ class InMemoryRelease:
             keys, counts = [()], np.stack([counter.count(mask) for mask in masks])[None]
             occurs = np.zeros(1, np.int64)
         check_size(counts.size, 1 + 2 * len(arguments))
-        moments, lowest = [counts], np.zeros(len(arguments))
+        moments = [counts]
+        ranges = no_ranges(len(arguments), *counts.shape[:2])
         for number, argument in enumerate(arguments):
             by_value = self._by_value(tally, masks, domains, argument.name, occurs)
             moments += [by_value @ argument.numbers, by_value @ argument.numbers**2]
-            shown = by_value.reshape(-1, argument.numbers.size).any(axis=0)
-            lowest[number] = min(0.0, argument.numbers[shown].min(initial=0.0))
+            shown = by_value.any(axis=tuple(range(2, by_value.ndim - 1)))
+            ranges[0, number] = np.where(shown, argument.numbers, np.inf).min(-1, initial=np.inf)
+            ranges[1, number] = np.where(shown, argument.numbers, -np.inf).max(-1, initial=-np.inf)
         truths = np.array([truths for truths, _ in patterns], bool)
         truths = truths.reshape(len(patterns), len(tally.conditions))
-        return TallyResult(keys, truths, np.stack(moments), lowest)
+        return TallyResult(keys, truths, np.stack(moments), ranges)
 
     def tally_each(
         self,
