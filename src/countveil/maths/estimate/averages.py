@@ -54,19 +54,17 @@ def average_variance(
     pairs = np.stack([one.condition, two.condition], axis=1)
     for pair in np.unique(pairs, axis=0):
         cells = np.flatnonzero((pairs == pair).all(axis=1))
-        if NEVER in pair:
-            continue
-        sums = _Sums.of(tallies, (top, int(pair[0])), (bottom, int(pair[1])), moment)
-        counts = shrunk(int(pair[1]))
-        variances = sums.variances(tallies.views[0], counts, bottom.estimate, one.place, cells)
-        numbers[:, :, cells] = variances
+        if NEVER not in pair:
+            sums = _Sums.of(tallies, (top, int(pair[0])), (bottom, int(pair[1])), moment)
+            found = sums.variances(tallies.views[0], shrunk(int(pair[1])))
+            numbers[:, :, cells] = found[:, :, one.place[cells]]
     supposed = PairVariance(numbers[0] + top.misfit**2, numbers[1], numbers[2] + bottom.misfit**2)
     return Supposed(supposed, PairVariance(*numbers[3:6]), numbers[6])
 
 
 @dataclass(frozen=True)
 class _Sums:
-    """Of all rows of each group: their number, sums of t and u, of t^2, t u and u^2."""
+    """By group and published value: rows, sums of t and u, of t^2, t u and u^2."""
 
     rows: Floats
     top: Floats
@@ -82,8 +80,7 @@ class _Sums:
         above, below = tallies.holds(top[1]), tallies.holds(bottom[1])
 
         def summed(number: int, patterns: NDArray[np.bool_]) -> Floats:
-            some = tallies.moments[number][:, patterns]
-            return np.asarray(some.reshape(tallies.n_groups, -1).sum(axis=1, keepdims=True))
+            return np.asarray(tallies.moments[number][:, patterns].sum(axis=1))
 
         return cls(
             summed(0, below),
@@ -94,38 +91,62 @@ class _Sums:
             summed(_squares(bottom[0]), below),
         )
 
-    def variances(
-        self,
-        view: ChannelView,
-        counts: Floats,
-        estimate: Floats,
-        place: NDArray[np.int64],
-        cells: NDArray[np.int64],
-    ) -> Floats:
-        """By group and cell: both variances as `PairVariance` has them, the likely bottom."""
-        counts = np.clip(np.nan_to_num(counts), np.minimum(1.0, self.rows), self.rows)
+    def arrays(self) -> tuple[Floats, ...]:
+        """In order."""
+        return (
+            self.rows, self.top, self.bottom,
+            self.top_squared, self.product, self.bottom_squared,
+        )  # fmt: skip
+
+    def about(self, ratio: Floats) -> Floats:
+        """The sum of (t - ratio u)^2."""
+        squares: Floats = self.top_squared - ratio * (
+            2 * self.product - ratio * self.bottom_squared
+        )
+        return squares
+
+    def variances(self, view: ChannelView, counts: Floats) -> Floats:
+        """By group and value: both variances as `PairVariance` has them, the likely bottom."""
+        every = _Sums(*(array.sum(axis=1, keepdims=True) for array in self.arrays()))
+        counts = np.clip(np.nan_to_num(counts), np.minimum(1.0, every.rows), every.rows)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.nan_to_num(counts / self.rows)
-            ratio = np.nan_to_num(self.product / self.bottom_squared)
-            scale = np.where(ratio == 0, 1.0, ratio)
-            spread = share * np.maximum(self.top_squared - self.product * ratio, 0.0)
+            likely = np.nan_to_num(counts / every.rows) * every.bottom
+            slope = np.nan_to_num(every.product / every.bottom_squared)
+            scale = np.where(slope == 0, 1.0, slope)
+            true = _Sums(*map(view.undone, self.arrays()))
+            spread = self._spread(every, true, view, likely, slope)
 
             def at(supposed: Floats) -> Floats:
-                rest = self.top - supposed * self.bottom
-                squares = self.top_squared - supposed * (
-                    2 * self.product - supposed * self.bottom_squared
+                rest = every.top - supposed * every.bottom
+                return view.sum_variance(
+                    (0 * spread, spread), (rest, every.about(supposed) - spread)
                 )
-                return view.sum_variance((0 * spread, spread), (rest, squares - spread))
 
-            none, one, minus = (at(times * scale)[:, place[cells]] for times in (0.0, 1.0, -1.0))
-            of_others = view.b * (self.rows - counts)
-            others = np.nan_to_num(of_others / (view.a * counts + of_others))[:, place[cells]]
-            likely = (share * self.bottom)[:, place[cells]]
-            beyond = estimate[:, cells] - likely
-            chance = _LIKELY * (np.maximum(np.nan_to_num(beyond), 0.0) * others) ** 2
-            mean = np.nan_to_num(self.top / self.bottom)
+            none, one, minus = (at(times * scale) for times in (0.0, 1.0, -1.0))
+            of_others = view.b * (every.rows - counts)
+            others = np.nan_to_num(of_others / (view.a * counts + of_others))
+            beyond = np.maximum(np.nan_to_num(true.bottom - likely), 0.0)
+            chance = _LIKELY * (beyond * others) ** 2
+            mean = np.nan_to_num(every.top / every.bottom)
         seen = none, (minus - one) / (4 * scale), (one + minus - 2 * none) / (2 * scale**2)
         return np.stack([*seen, chance * mean**2, chance * mean, chance, likely])
+
+    def _spread(
+        self, every: _Sums, true: _Sums, view: ChannelView, likely: Floats, slope: Floats
+    ) -> Floats:
+        """Of the rows with each value: the sum of (t - R u)^2 about their own R.
+
+        As the rows of P are spread, or as the release shows where the bottom is known well.
+        """
+        share = np.nan_to_num(likely / every.bottom)
+        widest = np.maximum(every.about(slope), 0.0)
+        noise = view.sum_variance(
+            (likely, share * every.bottom_squared),
+            (every.bottom - likely, (1 - share) * every.bottom_squared),
+        )
+        trust = np.nan_to_num(likely**2 / (likely**2 + np.maximum(noise, 0.0)))
+        shown = np.clip(np.nan_to_num(true.about(true.top / true.bottom)), 0.0, widest)
+        return trust * shown + (1 - trust) * share * widest
 
 
 def _squares(total: Total) -> int:

@@ -256,11 +256,8 @@ class Estimator:
         It is known to lie between the numbers of `possible`.
         """
         (numerator, above), (denominator, below) = top, bottom
-        noise = PairVariance(
-            numerator.variance + numerator.misfit**2,
-            numerator.covariance(denominator, moment),
-            denominator.variance + denominator.misfit**2,
-        )
+        one, both, two = numerator.pair(denominator, moment)
+        noise = PairVariance(one + numerator.misfit**2, both, two + denominator.misfit**2)
         supposed = None
         if noise.bottom.any():
             # Loaded only where both totals are uncertain.

@@ -38,7 +38,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate.covariances.one_column import covariance_of, shares_a_draw
+from countveil.maths.estimate.covariances.one_column import (
+    covariance_of,
+    pair_covariance,
+    shares_a_draw,
+)
 from countveil.maths.estimate.unbiased import misfits
 
 if TYPE_CHECKING:
@@ -78,7 +82,7 @@ class Tallies:
     @cached_property
     def lowest(self) -> Floats:
         """The smallest value of every argument, or 0 if none is negative."""
-        least: Floats = self.ranges[0].reshape(self.ranges.shape[1], -1).min(axis=1, initial=0.0)
+        least: Floats = self.ranges[0].min(axis=(1, 2), initial=0.0)
         return least
 
     @property
@@ -249,6 +253,12 @@ class Total:
         if self._tallies.blocks is None and shares_a_draw(self._tallies):
             return covariance_of(self, other, moment)
         return self.covariance_of_rows(other, moment)
+
+    def pair(self, other: Total, moment: int) -> tuple[Floats, Floats, Floats]:
+        """Its variance, the covariance with another total, and the variance of that one."""
+        if self._tallies.blocks is None and shares_a_draw(self._tallies):
+            return pair_covariance(self, other, moment)
+        return self.variance, self.covariance(other, moment), other.variance
 
     def covariance_of_rows(self, other: Total, moment: int) -> Floats:
         """The same as a sum over rows that publish independently, which can be added up."""

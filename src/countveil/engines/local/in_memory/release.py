@@ -46,6 +46,8 @@ MOST_ROWS = 20_000_000
 _BYTES_PER_ROW = 64
 _WORD = 64
 _MOST_PATTERNS = 64
+# What was summed before is not computed anew.
+_MOST_ARGUMENTS = 64
 _MOST_CELLS = 1 << 22
 _MOST_STRETCHES = 1 << 12
 
@@ -92,6 +94,7 @@ class InMemoryRelease:
             raise NotInMemoryError
         self._connection, self._internal = connection, internal
         self._columns: dict[str, InMemoryColumn | None] = {}
+        self._arguments: dict[Expression, _Argument] = {}
         self._bytes = 0
         self._batches = batches
         read = {name: self._read(name) for name in sensitive}
@@ -247,6 +250,8 @@ class InMemoryRelease:
 
     def _argument(self, expression: Expression) -> _Argument:
         """What is summed, for every value of the one column that it is computed from."""
+        if expression in self._arguments:
+            return self._arguments[expression]
         names = columns_named(expression)
         if len(names) != 1:
             raise NotInMemoryError
@@ -258,7 +263,10 @@ class InMemoryRelease:
         numbers = np.array(answers, np.float64)
         if not np.isfinite(numbers).all():
             raise NotInMemoryError
-        return _Argument(name, numbers)
+        if len(self._arguments) >= _MOST_ARGUMENTS:
+            self._arguments.clear()
+        self._arguments[expression] = _Argument(name, numbers)
+        return self._arguments[expression]
 
     def _counter(
         self,
