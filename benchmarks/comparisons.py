@@ -5,8 +5,8 @@ Repeated releases of tables whose truth is known. `--what`:
 sets          counts of 2 values, of 10, of half of all and of all but 3, in random predicates, in
               half of the table and in all of it: how often the 95% interval holds the true count,
               and the printed standard error over the true one
-differences   shares of sets and single values in two groups (complementary, disjoint, nested):
-              difference, ratio and odds ratio
+differences   differences of shares of sets and single values in two groups (complementary,
+              disjoint, nested)
 tests         how often tests reject at 0.05 what is true
 empty         how often the lower end for a value that no row of the predicate has is above 0
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Iterator
+from statistics import NormalDist
 
 import duckdb
 import numpy as np
@@ -26,14 +27,10 @@ from numpy.typing import NDArray
 
 import countveil as cv
 from benchmarks.tables import Table, tables
-from countveil.asking.comparisons.arithmetic import combined
 from countveil.maths.channel import ChannelView, view_of_release
-from countveil.maths.estimate import ALWAYS, NEVER, Estimates, Tallies, Total, make_estimator
-from countveil.maths.estimate.estimates import symmetric
+from countveil.maths.estimate import ALWAYS, NEVER, Tallies, make_estimator
 from countveil.maths.estimate.unbiased import unbiased_likelihood
 from countveil.maths.groups import ColumnSettings, largest_ell
-from countveil.sql.query.expressions import TRUE
-from countveil.sql.query.question import Aggregate, Arithmetic, Operand
 from tests.repeated_releases import coded, releases
 
 Floats = NDArray[np.float64]
@@ -99,7 +96,6 @@ CONDITIONS = (
     "occupation IN ('driver', 'cook', 'nurse', 'secretary', 'accountant')",
     "occupation NOT IN ('driver', 'cook', 'nurse')",
 )
-MEASURES = ("difference", "ratio", "odds ratio")
 GROUPS = {
     "complementary": (("gender = 'F'", "gender = 'M'"), ("age < 40", "age >= 40")),
     "disjoint": (("marital = 'married'", "marital = 'divorced'"), ("age < 25", "age > 60")),
@@ -108,44 +104,38 @@ GROUPS = {
 
 
 def differences(rows: int, ell: int, number: int) -> None:
-    """How often the intervals of comparisons hold the truth, and their error over the true one."""
+    """How often intervals of differences of shares hold the truth; the error over the true one.
+
+    The interval is that of `release.compare`: normal, with the covariance of both counts.
+    """
     census = cv.generate(rows, seed=1)
     assert census is not None
     codes = coded(census["occupation"])
     names = np.unique(census["occupation"].to_numpy().astype(str))
     chosen = [_rows(of, pa.table({"occupation": names})) for of in CONDITIONS]
-    compared = [
-        (kind, Pair(codes, tuple(_rows(group, census) for group in pair), values))
-        for kind, pairs in GROUPS.items()
-        for pair in pairs
-        for values in chosen
-    ]
-    held: dict[tuple[str, str], list[list[float]]] = {}
-    errors: dict[str, list[list[tuple[float, float]]]] = {}
-    for published in releases(codes, ColumnSettings(ell, "mixed"), number):
+    pairs = [(kind, pair) for kind, pairs in GROUPS.items() for pair in pairs]
+    groups = [[_rows(group, census) for group in pair] for _, pair in pairs]
+    off, error = np.zeros((2, number, len(pairs), len(chosen)))
+    for place, published in enumerate(releases(codes, ColumnSettings(ell, "mixed"), number)):
         histogram = np.bincount(published, minlength=names.size)
         view = view_of_release(histogram, rows, ell, "mixed")
-        in_release: dict[tuple[str, str], list[float]] = {}
-        for kind, pair in compared:
-            for measure in MEASURES:
-                told = pair.compared(published, view, measure)
-                low, high = float(told.low[0, 0]), float(told.high[0, 0])
-                true = pair.true(measure)
-                in_release.setdefault((kind, measure), []).append(low <= true <= high)
-                if measure == "difference":
-                    numbers = float(told.estimate[0, 0]) - true, float(told.std_error[0, 0])
-                    errors.setdefault(kind, []).append([numbers])
-        for key, times in in_release.items():
-            held.setdefault(key, []).append(times)
-    for (kind, measure), times in held.items():
-        shares = np.mean(times, axis=1)
-        line = f"| {ell} | {kind} | {measure} | {shares.mean():.3f} |"
-        line += f" {shares.std(ddof=1) / np.sqrt(number):.3f} | {np.size(times):,} |"
-        if measure == "difference":
-            off, error = np.array(errors[kind]).reshape(number, -1, 2).transpose(2, 1, 0)
-            ratio = np.sqrt((error**2).mean(axis=1)) / off.std(axis=1, ddof=1)
-            line += f" {ratio.min():.2f}-{ratio.max():.2f} |"
-        print(line, flush=True)
+        for pair, met in enumerate(groups):
+            for which, values in enumerate(chosen):
+                told, variance = _difference(published, view, met, values)
+                true = [values[codes[group]].mean() for group in met]
+                off[place, pair, which] = told - (true[0] - true[1])
+                error[place, pair, which] = np.sqrt(variance)
+    held = np.abs(off) <= NormalDist().inv_cdf(0.975) * error
+    ratio = np.sqrt((error**2).mean(axis=0)) / off.std(axis=0, ddof=1)
+    for kind in GROUPS:
+        here = [place for place, (name, _) in enumerate(pairs) if name == kind]
+        shares = held[:, here].mean(axis=(1, 2))
+        spread = shares.std(ddof=1) / np.sqrt(number)
+        print(
+            f"| {ell} | {kind} | {shares.mean():.3f} | {spread:.3f} | {held[:, here].size:,} | "
+            f"{ratio[here].min():.2f}-{ratio[here].max():.2f} |",
+            flush=True,
+        )
 
 
 def _rows(condition: str, table: pa.Table) -> NDArray[np.bool_]:
@@ -155,75 +145,23 @@ def _rows(condition: str, table: pa.Table) -> NDArray[np.bool_]:
     return np.asarray(column, bool)
 
 
-class Pair:
-    """The share of some values in two groups of rows, compared as `release.compare` does.
-
-    It has the totals that arithmetic on aggregates needs, made from arrays.
-    """
-
-    def __init__(
-        self,
-        codes: Codes,
-        groups: tuple[NDArray[np.bool_], ...],
-        values: NDArray[np.bool_],
-    ) -> None:
-        self._values = values
-        self._pattern = 2 * groups[0].astype(np.int64) + groups[1]
-        self._met = [group.sum() for group in groups]
-        self._share = [float(values[codes[group]].mean()) for group in groups]
-        self._tallies: Tallies | None = None
-
-    def true(self, measure: str) -> float:
-        """The truth."""
-        one, two = self._share
-        if measure == "difference":
-            return one - two
-        return one / two if measure == "ratio" else one / (1 - one) / (two / (1 - two))
-
-    def compared(self, published: Codes, view: ChannelView, measure: str) -> Estimates:
-        """What a release tells."""
-        size = self._values.size
-        counts = np.bincount(self._pattern * size + published, minlength=4 * size)
-        moments = counts.reshape(1, 1, 4, size).astype(np.float64)
-        truths = np.array([[False, False], [False, True], [True, False], [True, True]])
-        self._tallies = Tallies(truths, moments, np.zeros(0), [view], [False])
-        parts = [_aggregate(group, part) for group in range(2) for part in ("with", "all", "not")]
-        one, every, without, two, all_two, without_two = parts
-        shares: tuple[Operand, Operand] = _divided(one, every), _divided(two, all_two)
-        if measure == "odds ratio":
-            shares = _divided(one, without), _divided(two, without_two)
-        operation = "subtract" if measure == "difference" else "divide"
-        return combined(self, Arithmetic(operation, shares), 0.95, inside=False)
-
-    def axes(self, *_aggregates: Aggregate) -> tuple[int, ...]:
-        """There is one sensitive column."""
-        return (0,)
-
-    def total(self, aggregate: Aggregate, _axes: tuple[int, ...]) -> tuple[Total, Estimates]:
-        """One aggregate, unbiased."""
-        assert self._tallies is not None
-        assert aggregate.measured is not None
-        group, part = aggregate.measured.split()
-        chosen = {"with": self._values, "all": np.full(self._values.size, True)}
-        counted = chosen.get(part, ~self._values)
-        total = self._tallies.total(np.where(counted, int(group), NEVER), None)
-        return total, symmetric(total.estimate, np.sqrt(total.variance), 0.95, total.estimate)
-
-    def moment(self, _one: Total, _two: Total) -> int:
-        """All are counts."""
-        return 0
-
-    def partition(self, _keys: object) -> Codes:
-        """Nothing is summed over groups."""
-        raise NotImplementedError
-
-
-def _aggregate(group: int, part: str) -> Aggregate:
-    return Aggregate(None, TRUE, f"{group} {part}")
-
-
-def _divided(top: Operand, bottom: Operand) -> Arithmetic:
-    return Arithmetic("divide", (top, bottom))
+def _difference(
+    published: Codes,
+    view: ChannelView,
+    met: list[NDArray[np.bool_]],
+    values: NDArray[np.bool_],
+) -> tuple[float, float]:
+    """The estimated difference of the shares of some values in two groups, and its variance."""
+    pattern = 2 * met[0].astype(np.int64) + met[1]
+    counts = np.bincount(pattern * values.size + published, minlength=4 * values.size)
+    moments = counts.reshape(1, 1, 4, values.size).astype(np.float64)
+    truths = np.array([[False, False], [False, True], [True, False], [True, True]])
+    tallies = Tallies(truths, moments, np.zeros(0), [view], [False])
+    one, two = (tallies.total(np.where(values, group, NEVER), None) for group in range(2))
+    n, m = (float(group.sum()) for group in met)
+    first, both, second = (float(array[0, 0]) for array in one.pair(two, 0))
+    told = float(one.estimate[0, 0]) / n - float(two.estimate[0, 0]) / m
+    return told, first / n**2 + second / m**2 - 2 * both / (n * m)
 
 
 def empty(table: Table, settings: ColumnSettings, number: int) -> None:

@@ -23,9 +23,7 @@ def table() -> pa.Table:
     debt = np.round(rng.normal(0, 50, 3_000), 1)
     debt_or_none = [None if missing else d for d, missing in zip(debt, debt > 80, strict=True)]
     weight = np.round(rng.uniform(1, 9, 3_000), 1)
-    return census.append_column("debt", pa.array(debt_or_none)).append_column(
-        "w", pa.array(weight)
-    )
+    return census.append_column("debt", pa.array(debt_or_none)).append_column("w", pa.array(weight))
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +53,24 @@ def test_no_average_and_no_end_lies_outside_of_the_numbers(
             if (occupation == "nurse") != nurse:
                 continue
             least, most = ends[education]
-            assert cell.estimate is not None
             assert cell.low is not None
             assert cell.high is not None
             assert least <= cell.low <= cell.high <= most
-            assert least <= cell.estimate <= most
-    assert {cell.verdict for cell in answer.estimates} > {"hidden"}
+            if cell.estimate is None:
+                # Of no row at all, as far as the shrunk count says.
+                assert cell.verdict == "hidden"
+            else:
+                assert least <= cell.estimate <= most
+    # Debts are 0 on average: no error is small beside that.
+    assert ({cell.verdict for cell in answer.estimates} > {"hidden"}) == (number == "age")
 
 
 def test_an_average_is_hidden_where_its_count_is_not_told_from_zero(release: cv.Release) -> None:
-    """Whatever its interval: ages of 40 to 45 are within 6% of each other."""
-    query = "SELECT education, occupation, count(*) AS n, avg(age) AS mean FROM release {} GROUP BY 1, 2"
-    answer = release.sql(query.format("WHERE age BETWEEN 40 AND 45"))
+    """Whatever its interval: none of these ages is far from the others."""
+    answer = release.sql(
+        "SELECT occupation, count(*) AS n, avg(age) AS mean FROM release "
+        "WHERE age BETWEEN 30 AND 60 GROUP BY occupation"
+    )
     counts, means = (block.estimates for block in answer.blocks)
     shown = 0
     for count, mean in zip(counts, means, strict=True):
@@ -75,7 +79,7 @@ def test_an_average_is_hidden_where_its_count_is_not_told_from_zero(release: cv.
             shown += 1
             assert count.low > 0
             assert mean.low is not None
-            assert mean.low >= 40
+            assert mean.low >= 30
     assert 0 < shown < len(counts)
 
 

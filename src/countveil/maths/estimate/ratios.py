@@ -151,7 +151,7 @@ def fieller(
     top: Floats, bottom: Floats, variance: PairVariance, level: float
 ) -> tuple[Floats, Floats]:
     """The ends of the interval; infinite where the bottom may be 0."""
-    square, _, first, second = _solved(top, bottom, variance, level)
+    square, _, first, second = _solved(top, bottom, variance, _squared_z(level))
     bounded = square > 0
     return np.where(bounded, first, -np.inf), np.where(bounded, second, np.inf)
 
@@ -159,9 +159,13 @@ def fieller(
 def fieller_within(
     top: Floats, bottom: Floats, variance: PairVariance, level: float, possible: Bounds
 ) -> tuple[Floats, Floats]:
-    """The smallest and the largest ratio within bounds; the bounds if none is."""
+    """The smallest and the largest ratio within bounds that is possible.
+
+    If the estimate lies outside, ratios are compared with the bound that fits best.
+    """
     least, most = possible
-    square, crosses, first, second = _solved(top, bottom, variance, level)
+    z2 = _squared_z(level) + _best_fit(top, bottom, variance, possible)
+    square, crosses, first, second = _solved(top, bottom, variance, z2)
     with np.errstate(invalid="ignore"):
         # Else all ratios are possible, or all but those between two numbers.
         bounded = square > 0
@@ -177,14 +181,31 @@ def fieller_within(
     return np.clip(low, least, most), np.clip(high, least, most)
 
 
+def _squared_z(level: float) -> float:
+    return NormalDist().inv_cdf(0.5 + level / 2) ** 2
+
+
+def _best_fit(
+    top: Floats, bottom: Floats, variance: PairVariance, possible: Bounds
+) -> Floats | float:
+    """How many squared standard errors the best ratio within bounds is away: 0 if any is best."""
+    ends = [np.asarray(end, np.float64) for end in possible]
+    if not all(np.isfinite(end).any() for end in ends):
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        away = [(top - end * bottom) ** 2 / variance.of_difference(end) for end in ends]
+        inside = (top - ends[0] * bottom) * (top - ends[1] * bottom) <= 0
+        least = np.minimum(*away)
+        return np.where(inside | ~np.isfinite(least), 0.0, least)
+
+
 def _solved(
-    top: Floats, bottom: Floats, variance: PairVariance, level: float
+    top: Floats, bottom: Floats, variance: PairVariance, z2: Floats | float
 ) -> tuple[Floats, NDArray[np.bool_], Floats, Floats]:
     """The first coefficient of the equation, whether it has two roots, and these.
 
     If the coefficient is negative, the first root is the larger one.
     """
-    z2 = NormalDist().inv_cdf(0.5 + level / 2) ** 2
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         square = bottom**2 - z2 * variance.bottom
         half = top * bottom - z2 * variance.both
