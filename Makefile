@@ -3,9 +3,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
 
-.PHONY: help install setup demo test test-slow lint format docs bench bench-spark bench-large walks study study-quick lock clean
+.PHONY: help install setup demo test test-slow lint format docs bench bench-spark bench-large walks study study-quick wheelhouse release-check lock clean
+# Two targets must not install into one environment at the same time.
+.NOTPARALLEL:
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -15,7 +16,7 @@ help:  ## list the targets
 PREFIX ?= $(HOME)/.local
 OWN := $(PREFIX)/share/countveil
 install:  ## install the command: into the active virtual environment, or below PREFIX (~/.local)
-	$(PYTHON) -c 'import sys; sys.exit("countveil needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(NEEDS_PYTHON)
 ifdef VIRTUAL_ENV
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check .
 else
@@ -26,44 +27,71 @@ else
 	@echo "Installed $(PREFIX)/bin/countveil. If your shell does not find it, add $(PREFIX)/bin to PATH."
 endif
 
-setup: $(STAMP)  ## create .venv and install the pinned dependencies (quick when nothing changed)
+# Every target needs a set of pins: the extra or the dependency group of that name in pyproject.toml.
+# requirements/NAME.txt is what it adds to runtime.txt, requirements/dev.txt is everything together,
+# and $(VENV)/.NAME is the stamp of what was installed. For a new set: the group in pyproject.toml, its
+# name here, `make lock`, and `target: $(VENV)/.NAME`.
+EXTRA_SETS := excel models pandas polars postgres spark stat study
+GROUP_SETS := build format lint bench bench-spark
+RUNTIME := $(VENV)/.runtime
 
+setup: $(VENV)/.dev  ## create .venv with everything for development (quick when nothing changed)
+
+# Modules are compiled when they are first imported, and kept: hardly a tenth of what is installed is
+# ever used.
+export PYTHONDONTWRITEBYTECODE :=
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 # The pins are complete, so nothing is resolved: pip would take the newest release of a package that
 # another one asks for with an extra, and then refuse it because it is not pinned.
-$(STAMP): requirements/dev.txt pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit("countveil needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	$(BIN)/python -m pip --quiet --disable-pip-version-check check
+PINNED := --no-deps --require-hashes --no-compile
+NEEDS_PYTHON := $(PYTHON) -c 'import sys; sys.exit("countveil needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+
+# The environment follows PYTHON: another version makes it anew. (The time of the interpreter itself says
+# nothing: it is a link.)
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+BASE := $(VENV)/.python-$(or $(VERSION),unknown)
+$(BASE):
+	$(NEEDS_PYTHON)
+	test -x $(BIN)/python$(VERSION) || $(PYTHON) -m venv --clear $(VENV)
 	@touch $@
 
-demo: setup  ## publish a made-up census and query it
+$(RUNTIME): requirements/runtime.txt requirements/build.txt pyproject.toml $(BASE)
+	$(PIP) install $(PINNED) -r requirements/runtime.txt -r requirements/build.txt
+	$(PIP) install --no-deps --no-build-isolation --no-compile -e .
+	$(PIP) check
+	@touch $@
+
+$(VENV)/.%: requirements/%.txt $(RUNTIME)
+	$(PIP) install $(PINNED) -r $<
+	$(PIP) check
+	@touch $@
+
+demo: $(RUNTIME)  ## publish a made-up census and query it
 	$(BIN)/countveil demo
 
 # Compiled modules are kept (hundreds of commands are started), workers do not fight for cores with
 # the threads of BLAS; neighbouring tests, which share what they set up, stay together.
 PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
-test: setup  ## the tests, with their coverage (minutes on two cores)
+test: $(VENV)/.dev  ## the tests, with their coverage (minutes on two cores)
 	$(PYTEST) --dist worksteal -m "not slow" --cov --cov-report=
 
-test-slow: setup  ## the tests that take longer, and property tests with all of their examples
+test-slow: $(VENV)/.dev  ## the tests that take longer, and property tests with all of their examples
 	COUNTVEIL_THOROUGH=1 $(PYTEST) --dist loadgroup -m "slow or hypothesis"
 
-lint: setup  ## ruff and mypy
+lint: $(VENV)/.lint  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: setup  ## let ruff put the code into shape
+format: $(VENV)/.format  ## let ruff put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: setup  ## write the reference pages that are made from the code
+docs: $(RUNTIME)  ## write the reference pages that are made from the code
 	$(BIN)/python -m docs.reference_pages
 
-bench: setup  ## measure publishing beside a copy, answers, groups, the coverage of intervals (minutes)
+bench: $(VENV)/.bench  ## measure publishing beside a copy, answers, groups, the coverage of intervals (minutes)
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.database
 	$(BIN)/python -m benchmarks.answers
@@ -74,25 +102,41 @@ bench: setup  ## measure publishing beside a copy, answers, groups, the coverage
 	$(BIN)/python -m benchmarks.noised --quick
 	$(BIN)/python -m benchmarks.models --quick
 
-bench-spark: setup  ## publishing on a Spark cluster beside Spark's own shuffle (an hour; needs Java)
+bench-spark: $(VENV)/.bench-spark  ## publishing on a Spark cluster beside Spark's own shuffle (an hour; needs Java)
 	$(BIN)/python -m benchmarks.spark
 
-bench-large: setup  ## the speed with 50 million rows (needs 16 GB of memory for the reference)
+bench-large: $(RUNTIME)  ## the speed with 50 million rows (needs 16 GB of memory for the reference)
 	$(BIN)/python -m benchmarks.speed --rows 50000000 --csv-rows 0 --times 1 --spill
 
-walks: setup  ## which modules one publish and one query go through
+walks: $(RUNTIME)  ## which modules one publish and one query go through
 	$(BIN)/python -m benchmarks.walks --list
 
-study: setup  ## the paper's study, what is missing of it (minutes; DATA= a PUMS zip, a CSV or census)
+study: $(VENV)/.study  ## the paper's study, what is missing of it (minutes; DATA= a PUMS zip, a CSV or census)
 	$(BIN)/python -m study run $(if $(DATA),--data $(DATA))
 	$(BIN)/python -m study page
 
-study-quick: setup  ## a small part of the study, in study/quick
+study-quick: $(VENV)/.study  ## a small part of the study, in study/quick
 	$(BIN)/python -m study run --quick $(if $(DATA),--data $(DATA))
 
-lock:  ## pin the newest dependencies anew (needs uv)
-	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
-	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links --upgrade -o requirements/dev.txt
+wheelhouse: $(RUNTIME)  ## a folder to install from without an index (EXTRAS=postgres,stat; PYTHON= of the other side)
+	$(BIN)/python -m tools.wheelhouse --to $(or $(TO),wheelhouse) --extras "$(EXTRAS)"
+
+release-check: $(RUNTIME)  ## is this checkout ready to become a version? (DATED=1: the changelog has its day; TO=dist)
+	$(BIN)/python -m tools.release_check $(if $(DATED),--dated) $(if $(TO),--to $(TO))
+
+# One version of every package: dev.txt is resolved first and binds the others. No address is written.
+COMPILE := uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+  --no-header --no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)
+lock:  ## pin dependencies, new ones only or all anew with UPGRADE=1 (needs uv)
+	$(COMPILE) --all-extras --group dev -o requirements/dev.txt
+	$(COMPILE) -c requirements/dev.txt -o requirements/runtime.txt
+	leave_out=$$(sed -n 's/==.*//p' requirements/runtime.txt | sort -u | sed 's/^/--no-emit-package /'); \
+	for name in $(EXTRA_SETS); do \
+	  $(COMPILE) -c requirements/dev.txt --extra $$name $$leave_out -o requirements/$$name.txt || exit 1; \
+	done; \
+	for name in $(GROUP_SETS); do \
+	  $(COMPILE) -c requirements/dev.txt --group $$name $$leave_out -o requirements/$$name.txt || exit 1; \
+	done
 
 clean:  ## remove what make setup and the tests left
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage countveil-demo
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage countveil-demo wheelhouse

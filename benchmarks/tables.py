@@ -7,7 +7,7 @@ where ../shared/data has them; they are not part of this project.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +23,17 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Table:
-    """One sensitive column as codes, and predicates as the rows that meet them."""
+    """One sensitive column as codes, and predicates as the rows that meet them.
+
+    `conditions` are the predicates once more, as a code of each column they are about; `columns`
+    are these columns.
+    """
 
     name: str
     codes: Codes
     predicates: list[Codes]
+    conditions: list[dict[str, int]] = field(default_factory=list)
+    columns: dict[str, Codes] = field(default_factory=dict)
 
     @property
     def counts(self) -> Codes:
@@ -99,10 +105,12 @@ def prepare(
     columns = {column: coded(table[column]) for column in plain}
     rng = np.random.default_rng(5)
     predicates: list[Codes] = []
+    conditions: list[dict[str, int]] = []
     while len(predicates) < n_predicates:
         row = rng.integers(codes.size)
         chosen = rng.choice(plain, rng.integers(1, 4), replace=False)
         met = np.all([columns[column] == columns[column][row] for column in chosen], axis=0)
         if met.sum() >= least:
             predicates.append(np.flatnonzero(met))
-    return Table(name, codes, predicates)
+            conditions.append({column: int(columns[column][row]) for column in chosen})
+    return Table(name, codes, predicates, conditions, columns)

@@ -6,7 +6,7 @@ import datetime as dt
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import duckdb
@@ -41,7 +41,8 @@ def loaded(release: cv.Release, postgres: str) -> Iterator[dict[str, Ask]]:
         for row in rows.to_pylist()
     ]
     lite.executemany(f"INSERT INTO release VALUES ({', '.join('?' * len(values[0]))})", values)
-    with adbc.connect(postgres, autocommit=True) as server, server.cursor() as cursor:
+    connected = adbc.connect(postgres, autocommit=True)
+    with closing(lite), connected as server, server.cursor() as cursor:
         # Of this connection alone: other tests use the same server.
         cursor.adbc_ingest("release", rows, mode="create", temporary=True)
 

@@ -29,11 +29,12 @@ from countveil.maths.estimate import unbiased_counts
 from countveil.maths.guarantees import statement
 from countveil.maths.paper import bayes_counts
 from countveil.publishing.advise.tables import accuracy_table, methods_table, protection_table
+from countveil.release import METADATA_NAMES
 from countveil.tables.recipe import read_recipe
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(cv.__file__).parent
-CONTRIBUTING_PAGES = ["docs/contributing/extending.md", "docs/contributing/releasing.md"]
+CONTRIBUTING_PAGES = ["docs/contributing/extending.md", "docs/releasing.md"]
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -134,6 +135,23 @@ def test_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert pieces
     for block in pieces:
         exec(block, found)
+
+
+def test_the_guide_to_metadata_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, Any] = {}
+    (example,) = blocks("docs/guides/metadata.md", "python")
+    exec(example, found)
+    assert cv.verify(found["release"].folder) == []
+    guide = (ROOT / "docs/guides/metadata.md").read_text()
+    for name, file in METADATA_NAMES.items():
+        assert f"| `{name}` | `{file}` |" in guide
+        text = (found["release"].folder / file).read_text()
+        # What the table of the guide names is there.
+        named = {"ddi": "caseQnty titl confDec cleanOps dataProcessing security derivation catgry",
+                 "croissant": "FileObject rai:dataLimitations rai:dataManipulationProtocol values/",
+                 "dcat": "dcat:Distribution spdx:checksum csvw:Column skos:Collection"}  # fmt: skip
+        assert all(word in guide and word in text for word in named[name].split())
 
 
 def test_the_guide_to_skewed_columns_runs_and_says_what_comes_out(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import sqlite3
@@ -185,7 +186,7 @@ def test_the_missing_value_can_be_declared(kind: str, tmp_path: Path) -> None:
         pq.write_table(table, source)
     else:
         address = f"sqlite:{source}#people"
-        with sqlite3.connect(source) as connection:
+        with contextlib.closing(sqlite3.connect(source)) as connection, connection:
             connection.execute("CREATE TABLE people (row INTEGER, town TEXT, job TEXT)")
             rows = zip(*table.to_pydict().values(), strict=True)
             connection.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)

@@ -1,6 +1,7 @@
 """Stops the command at its file operations, one after the other, and prints what is left.
 
     python -m tests.robustness.crash_points SIGNAL INPUT COL:ELL TARGET STEP [--force]
+    COUNTVEIL_TEST_SYSTEM=windows python -m ...         on another system, simulated
 
 Python announces each file operation to an audit hook before it happens. A forked child runs the
 real entry point of the command and, at the n-th announcement after the draft was begun, gets the
@@ -25,9 +26,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import countveil as cv
 import countveil.cli.entry
 from tests.robustness.warm_command import warm_up
+from tests.system.other_systems import SYSTEMS
 
 _WATCHED = ("os.", "shutil.", "fcntl.", "ctypes.", "tempfile.", "open")
 
@@ -69,13 +73,17 @@ def _run(words: list[str], point: int, number: int, pipe: int, place: Path) -> N
     threading.Thread(target=threading.Event().wait, daemon=True).start()
     seen = 0
     begun = False
+    system = os.environ.get("COUNTVEIL_TEST_SYSTEM")
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal seen, begun
-        begun = begun or event == "tempfile.mkdtemp"
+        begun = begun or (event == "tempfile.mkdtemp" if system is None else event == "os.mkdir")
         if not begun or not event.startswith(_WATCHED):
             return
         if event == "open" and not str(arguments[0]).startswith(str(place)):
+            return
+        if system is not None and str(arguments[:1]).startswith("('/proc/self/fd"):
+            # The simulation itself looks at what is open.
             return
         seen += 1
         if seen == point:
@@ -84,6 +92,8 @@ def _run(words: list[str], point: int, number: int, pipe: int, place: Path) -> N
             # Until the other thread has been told.
             time.sleep(0.02)
 
+    if system is not None:
+        SYSTEMS[system](pytest.MonkeyPatch())
     sys.addaudithook(hook)
     with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
         os.dup2(nowhere.fileno(), 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import zipfile
@@ -36,7 +37,7 @@ def place(tmp_path: Path) -> Path:
     (tmp_path / "many" / "a.csv").write_text(small_csv())
     with zipfile.ZipFile(tmp_path / "in.zip", "w") as file:
         file.writestr("in.csv", small_csv())
-    with sqlite3.connect(tmp_path / "in.db") as link:
+    with contextlib.closing(sqlite3.connect(tmp_path / "in.db")) as link, link:
         link.execute("CREATE TABLE people (row INT, sex TEXT, job TEXT)")
         rows = [(row, "FM"[row % 2], JOBS[row % 8]) for row in range(80)]
         link.executemany("INSERT INTO people VALUES (?, ?, ?)", rows)

@@ -228,6 +228,29 @@ class TestAtFileOperations:
         assert (ends[-1]["code"], ends[-1]["names"]) == (0, released("release"))
         assert {end["rows"] for end in ends} == {SMALL_ROWS // 2, SMALL_ROWS}
 
+    @pytest.mark.slow
+    def test_sudden_death_on_windows(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COUNTVEIL_TEST_SYSTEM", "windows")
+        ends = ends_at_operations(tmp_path, 1, "SIGKILL", "job:2", "--force", "--again")
+        assert (ends[-1]["code"], ends[-1]["names"]) == (0, released("release"))
+        for end in ends:
+            if end["sound"] is None:
+                # Between the two steps: the next publication puts the old release back.
+                drafts = [name.partition(".previous")[0] for name in end["names"]]
+                assert any(end["names"].count(f"{name}.previous") for name in drafts), end
+            else:
+                assert end["sound"], end
+                assert end["rows"] in (SMALL_ROWS // 2, SMALL_ROWS), end
+        assert {end["rows"] for end in ends} == {None, SMALL_ROWS // 2, SMALL_ROWS}
+
+    @pytest.mark.slow
+    def test_interrupt_on_windows(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("COUNTVEIL_TEST_SYSTEM", "windows")
+        for end in ends_at_operations(tmp_path, 2, "SIGINT", "job:2", "--force", "--again"):
+            names = released("release") if end["code"] == 0 else ["release"]
+            assert (end["names"], end["sound"]) == (names, True), end
+            assert (end["code"], end["rows"]) in ((0, SMALL_ROWS), (130, SMALL_ROWS // 2)), end
+
     @pytest.mark.parametrize(
         ("name", "code"),
         [("SIGINT", 130), pytest.param("SIGTERM", 143, marks=pytest.mark.slow)],

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from countveil.address import DATABASES, POSTGRES, DatabaseAddress, parse_release_address
 from countveil.engines.databases.connections import (
     Connection,
     connection_class,
@@ -18,6 +17,7 @@ from countveil.engines.databases.connections import (
 from countveil.errors import ReleaseError, SettingsError, TargetError, option
 from countveil.release import MANIFEST_NAME, Manifest, read_manifest, verify_release
 from countveil.release.draft import check_not_input
+from countveil.system.address import DATABASES, POSTGRES, DatabaseAddress, parse_release_address
 
 
 def export(folder: str | os.PathLike[str], to: str, *, force: bool = False) -> None:

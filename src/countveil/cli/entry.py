@@ -16,6 +16,7 @@ from types import FrameType
 from typing import NoReturn
 
 from countveil import errors
+from countveil.system import offers
 
 
 class Interrupted(BaseException):
@@ -26,7 +27,7 @@ class Interrupted(BaseException):
         self.number = number
 
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = offers.STOP_SIGNALS
 _received: list[int] = []
 
 

@@ -49,7 +49,9 @@ def print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], style: For
 
 def as_json(value: Any) -> str:
     """JSON for people and programs: readable text without control characters."""
-    text = json.dumps(value, indent=2, default=str, ensure_ascii=False)
+    # What the output's encoding lacks is escaped as JSON does it, so that programs can read it.
+    encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower()
+    text = json.dumps(value, indent=2, default=str, ensure_ascii=not encoding.startswith("utf"))
     return escaped_json(text)
 
 
@@ -82,16 +84,17 @@ def print_paragraph(text: str, *, bullet: str = "") -> None:
 
 def command_name() -> str:
     """How to call countveil from here: by name if the shell finds it, else by its path."""
-    import os
     import shutil
     from pathlib import Path
 
+    from countveil.system.address import relative_path
+
     if shutil.which("countveil"):
         return "countveil"
-    name = Path(sys.argv[0]).name
-    if name == "__main__.py":
+    name = Path(sys.argv[0]).stem
+    if name == "__main__":
         return "python -m countveil"
-    return os.path.relpath(sys.argv[0]) if name == "countveil" else "countveil"
+    return relative_path(sys.argv[0]) if name == "countveil" else "countveil"
 
 
 def warn(text: str) -> None:

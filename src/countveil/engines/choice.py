@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from countveil.address import parse_release_address
 from countveil.engines.contract import Engine, OpenedRelease, ReleaseTable
 from countveil.errors import SettingsError, option
 from countveil.release import Manifest, read_manifest
 from countveil.release.values import PARQUET, format_of
+from countveil.system.address import parse_release_address
 
 EMBEDDED, SPARK = "embedded", "spark"
 ENGINES = (EMBEDDED, SPARK)

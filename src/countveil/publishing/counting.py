@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,16 @@ from countveil.engines.drawn import Drawn
 from countveil.errors import IneligibleError, SettingsError
 from countveil.maths.groups import ColumnSettings, check_eligible, rows_over
 from countveil.maths.mechanism import PublishedTable, draw_column
-from countveil.publishing.prepare import PreparedTable, check_number_of_values, value_namer
+from countveil.publishing.prepare import (
+    LocalPreparedTable,
+    PreparedTable,
+    check_number_of_values,
+    value_namer,
+)
 from countveil.publishing.settings import Protecting
 from countveil.randomness import Randomness
 from countveil.tables import Shaping
-from countveil.tables.encoded.survey import Histogram
+from countveil.tables.encoded.survey import Histogram, ValueRange
 from countveil.tables.progress import Progress
 
 if TYPE_CHECKING:
@@ -239,3 +244,23 @@ def published_counts(
             histogram.values[place]: int(counts[place]) for place in np.flatnonzero(counts).tolist()
         }
     return published
+
+
+def about_associated(source: SourceTable, protecting: Protecting, counted: Counted) -> list[str]:
+    """What it means that associated columns are published apart, if there are any."""
+    if len(protecting.columns) < 2:
+        return []
+    # Loaded only where there are several columns.
+    from countveil.publishing.advise.pairs.association import about_apart
+
+    return about_apart(source, protecting.columns, protecting.together, counted.gammas())
+
+
+def plain_values(
+    prepared: PreparedTable[SourceTable], counted: Counted
+) -> Mapping[str, ValueRange]:
+    """What unchanged columns hold, as they are published: nothing where rows were left out."""
+    if counted.left_out.size:
+        return {}
+    local = cast("LocalPreparedTable", prepared)
+    return local.source.value_ranges(prepared.roles.plain)

@@ -55,11 +55,13 @@ Table = TypeVar("Table", bound=SourceTable)
 class Recoded:
     """What was done to values.
 
-    `labels` has the columns whose codes the source itself has labels for, `merged` the rare values
-    that were given one label, `classes` the columns that were put into classes.
+    `labels` has the columns whose codes the source itself has labels for, `kept_codes` those in
+    which it has them for some codes only, `merged` the rare values that were given one label,
+    `classes` the columns that were put into classes.
     """
 
     labels: Mapping[str, Mapping[str, str]]
+    kept_codes: Mapping[str, Mapping[str, str]]
     merged: Sequence[MergedValues]
     classes: Mapping[str, Classes]
     warnings: Sequence[str]
@@ -196,11 +198,15 @@ def _without_weight(
 
 def recode(source: SourceTable, shaping: Shaping) -> Recoded:
     """Put other values in place of a table's values."""
-    coded, labels = _apply_labels(source, shaping)
+    kept, labels = _apply_labels(source, shaping)
     _put_at_levels(source, shaping)
     absent = _merge(source, shaping)
     merged = _merge_rare(source, shaping)
-    return Recoded(labels, merged, _classify(source, shaping), [*coded, *absent])
+    coded = [
+        f"Column {name!r} has values without a label in the file, so its codes are kept."
+        for name in kept
+    ]
+    return Recoded(labels, kept, merged, _classify(source, shaping), [*coded, *absent])
 
 
 def open_table(
@@ -252,17 +258,16 @@ def _looked_at(
 
 def _apply_labels(
     source: SourceTable, shaping: Shaping
-) -> tuple[list[str], dict[str, Mapping[str, str]]]:
+) -> tuple[dict[str, Mapping[str, str]], dict[str, Mapping[str, str]]]:
     """Replace codes by labels: those that were given, else those of the source itself.
 
     A column in which only some values have labels (9 is "no answer") holds numbers and is kept.
-    Returns warnings, and the labels of the source that were used.
+    Returns the labels of such columns, and the labels of the source that were used.
     """
     for name, labels in shaping.labels.items():
         values = source.histogram(name).values
         source.recode(name, labelled(name, values, labels))
-    warnings = []
-    used = {}
+    kept, used = {}, {}
     for name, labels in source.facts.labels.items():
         if name in {*shaping.labels, *shaping.bins, *shaping.drop, *shaping.levels}:
             continue
@@ -271,10 +276,8 @@ def _apply_labels(
             source.recode(name, labelled(name, values, labels))
             used[name] = labels
         else:
-            warnings.append(
-                f"Column {name!r} has values without a label in the file, so its codes are kept."
-            )
-    return warnings, used
+            kept[name] = labels
+    return kept, used
 
 
 def _check_filter(source: SourceTable, sensitive: Sequence[str], shaping: Shaping) -> None:

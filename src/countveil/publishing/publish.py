@@ -59,6 +59,7 @@ def publish(
     rows_per_file: int | None = None,
     title: str = "",
     contact: str = "",
+    metadata: Sequence[str] | str = (),
     engine: str = "embedded",
     master: str | None = None,
     **options: Unpack[SourceOptions],
@@ -101,6 +102,8 @@ def publish(
     `columns` and `ell` of what would be published, and answers no questions; print it.
     Data are written as `output_format` (parquet, csv, csv.gz, arrow, stata, spss), with
     `rows_per_file` rows each. `title` and `contact` are published with the release, with the day.
+    `metadata=("ddi", "croissant", "dcat")` adds descriptions for archives and catalogues, which
+    hold only what is published anyway.
     With `engine="spark"` (the extra `spark`), and for a data frame of Spark, the rows stay on its
     cluster: `table` is what Spark reads, `to` an address that it can write to, `master` the address
     of a cluster, if there is no session yet.
@@ -129,7 +132,7 @@ def publish(
         to, force=force, again=again, dry_run=dry_run, output_format=output_format,
         rows_per_file=rows_per_file, sign=sign, private_report=private_report,
         title=title, contact=contact, recipe=recipe, ledger=ledger, ledger_key=ledger_key,
-        hold=hold, record=record,
+        hold=hold, record=record, metadata=metadata,
     )  # fmt: skip
     shaping = shaping.seeded(seed)
     done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=chosen)

@@ -19,13 +19,20 @@ from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.drawn import Drawn
 from countveil.engines.local.engine import LocalEngine
 from countveil.maths.mechanism import PublishedTable
-from countveil.publishing.counting import Counted, count_values, draw, published_counts
+from countveil.publishing.counting import (
+    Counted,
+    about_associated,
+    count_values,
+    draw,
+    plain_values,
+    published_counts,
+)
 from countveil.publishing.manifest_making import make_manifest
 from countveil.publishing.prepare import LocalPreparedTable, PreparedTable, prepare
 from countveil.publishing.safety import about_odds
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
-from countveil.release import MANIFEST_NAME, About, Manifest, Preparation
+from countveil.release import MANIFEST_NAME, REPORT_NAME, About, Manifest, Preparation
 from countveil.release.draft import ReleaseDraft, WrittenFile, check_not_input
 from countveil.release.formats.data_files import check_kept
 from countveil.report.release_page import release_page
@@ -117,10 +124,10 @@ def run_publish(
         recording = _recording(engine, source, protecting, writing, shaping)
         preparation = _recorded(prepared, reading, shaping)
         drawing = _draw(prepared, protecting, shaping, preparation, session, (randomness, stages))
-        associated = _about_associated(source, protecting, drawing.counted)
+        associated = about_associated(source, protecting, drawing.counted)
         manifest = drawing.manifest(writing.about)
         if draft is not None:
-            plain = _plain_values(engine, prepared, drawing.counted)
+            plain = plain_values(prepared, drawing.counted) if engine.local else {}
             finishing = _Finishing(draft, session, before_commit)
             manifest = _write(drawing, manifest, finishing, writing, plain)
         elif writing.private_report is not None:
@@ -194,10 +201,20 @@ def _write(
     draft = finishing.draft
     written = drawing.publish(draft.data)
     private = _private_page(drawing, written, manifest, writing)
-    files = [(file.path.name, file.rows) for file in _in_format(written, writing)]
+    if not writing.plain:
+        # Loaded only where files are written anew.
+        from countveil.engines.local.output_formats import in_format
+
+        written = in_format(written, manifest, writing.format, writing.rows_per_file)
+    files = [(file.path.name, file.rows) for file in written]
     manifest = replace(manifest, files=draft.listed(files))
     page = release_page(manifest, drawing.published, plain, drawing.combinations())
-    manifest = replace(manifest, report=draft.add_report(page))
+    manifest = replace(manifest, report=draft.add_file(REPORT_NAME, page))
+    if writing.metadata:
+        # Loaded only where descriptions are wanted.
+        from countveil.release.metadata import with_metadata
+
+        manifest = with_metadata(manifest, draft, writing.metadata)
     with private as pending:
         finishing.commit(manifest, writing, pending)
     return manifest
@@ -240,11 +257,18 @@ class Drawing:
     def manifest(self, about: About | None) -> Manifest:
         """What the release says about itself, without its files."""
         seeded = self.randomness.seeded or (self.continued is not None and self.continued.seeded)
-        return make_manifest(
+        manifest = make_manifest(
             self.counted.rows, self.prepared, self.protecting, self.published, self.preparation,
             common=self.counted.common_values(), gammas=self.counted.gammas(),
             cases=self.drawn.cases, seeded=seeded, about=about, continued=self.continued,
         )  # fmt: skip
+        facts = self.prepared.source.facts
+        if not (facts.labels or facts.column_labels):
+            return manifest
+        # Loaded only where the source has labels.
+        from countveil.publishing.recorded import with_labels
+
+        return with_labels(manifest, self.prepared, whole=not self.counted.left_out.size)
 
     def publish(self, folder: str | Path) -> Sequence[WrittenFile]:
         """Deal every row one of the values that were drawn, shuffle all rows, write them."""
@@ -271,16 +295,6 @@ def _ledger_session(
     from countveil.publishing.again.session import open_session
 
     return open_session(writing.ledger, writing, engine, shaping)
-
-
-def _about_associated(source: SourceTable, protecting: Protecting, counted: Counted) -> list[str]:
-    """What it means that associated columns are published apart, if there are any."""
-    if len(protecting.columns) < 2:
-        return []
-    # Loaded only where there are several columns.
-    from countveil.publishing.advise.pairs.association import about_apart
-
-    return about_apart(source, protecting.columns, protecting.together, counted.gammas())
 
 
 def _recorded(
@@ -353,24 +367,6 @@ def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) ->
     if reading.spill is None and draft is not None and engine.local:
         return replace(reading, spill=Path(draft.data))
     return reading
-
-
-def _plain_values(
-    engine: Engine, prepared: PreparedTable[SourceTable], counted: Counted
-) -> Mapping[str, ValueRange]:
-    """What unchanged columns hold, as they are published: nothing where rows were left out."""
-    if not engine.local or counted.left_out.size:
-        return {}
-    local = cast("LocalPreparedTable", prepared)
-    return local.source.value_ranges(prepared.roles.plain)
-
-
-def _in_format(written: Sequence[WrittenFile], writing: Writing) -> Sequence[WrittenFile]:
-    if writing.plain:
-        return written
-    from countveil.engines.local.output_formats import rewrite
-
-    return rewrite(written, writing.format, writing.rows_per_file)
 
 
 class TimedStages:

@@ -4,17 +4,23 @@ Enters: how the table was read and shaped, and the prepared table. Leaves: a `Pr
 may be public: what was declared, and rules. Must not know: counts.
 
 Lists that the publisher wrote (labels, merges, hierarchies) are declarations, as --domain is: they
-are published whole, whether their values occur or not. Which values were merged because they are
-rare depends on true counts: to list them would reveal that they occur, so the rule alone is
-published. Of a condition the columns are named, never what they were compared with.
+are published whole, whether their values occur or not. The labels that a file has for its codes may
+have been made from its rows, so only those of values that are published are listed. Which values
+were merged because they are rare depends on true counts: to list them would reveal that they occur,
+so the rule alone is published. Of a condition the columns are named, never what they were compared
+with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
 
 from countveil.engines.contract import SourceTable
 from countveil.publishing.prepare import PreparedTable
+from countveil.release.codebook import ColumnLabels
+from countveil.release.manifest import Manifest
 from countveil.release.preparation import MOST_LISTED, OneRowEach, Preparation
 from countveil.release.steps import (
     InClasses,
@@ -25,6 +31,7 @@ from countveil.release.steps import (
     Rounded,
     Shortened,
     Step,
+    code_text,
 )
 from countveil.tables import Classes, Reading, Shaping
 from countveil.tables.cells import CellChange
@@ -88,3 +95,66 @@ def _in_classes(classes: Classes) -> InClasses:
 
 def _short(labels: Mapping[str, str]) -> dict[str, str] | None:
     return dict(labels) if len(labels) <= MOST_LISTED else None
+
+
+def with_labels(
+    manifest: Manifest, prepared: PreparedTable[SourceTable], *, whole: bool
+) -> Manifest:
+    """The manifest with the labels of the source for its columns, and for published values alone.
+
+    `whole` says that all rows are published, and so every value of a column that is not protected.
+    """
+    facts, recoded = prepared.source.facts, prepared.recoded
+    codebook = {}
+    for column in manifest.columns:
+        label = facts.column_labels.get(column.name, "")
+        codes = recoded.kept_codes.get(column.name, {})
+        listed = {_code(value) for value in _published(column.name, manifest, prepared, whole)}
+        labels = {code: text for code, text in codes.items() if code in listed}
+        if label or labels:
+            codebook[column.name] = ColumnLabels(label, labels)
+    return replace(manifest, codebook=codebook, preparation=_limited(manifest, prepared, whole))
+
+
+def _limited(
+    manifest: Manifest, prepared: PreparedTable[SourceTable], whole: bool
+) -> Preparation | None:
+    """What was done to the table, with no label of the source that is not published."""
+    preparation = manifest.preparation
+    if preparation is None:
+        return None
+    columns = dict(preparation.columns)
+    for name in {*columns} & {*prepared.recoded.labels}:
+        published = _published(name, manifest, prepared, whole)
+        declared = [
+            step.labels or {}
+            for step in columns[name]
+            if isinstance(step, Mapped) and step.how != "labels"
+        ]
+        public = {*published, *(value for labels in declared for value in labels)}
+        columns[name] = tuple(
+            replace(step, labels=_among(step.labels or {}, public) or None)
+            if isinstance(step, Mapped) and step.how == "labels"
+            else step
+            for step in columns[name]
+        )
+    return replace(preparation, columns=columns)
+
+
+def _among(labels: Mapping[str, str], public: Collection[Any]) -> dict[str, str]:
+    return {code: label for code, label in labels.items() if label in public}
+
+
+def _published(
+    name: str, manifest: Manifest, prepared: PreparedTable[SourceTable], whole: bool
+) -> Collection[Any]:
+    """The values of a column with labels that the release publishes or declares."""
+    if name in manifest.sensitive:
+        return manifest.sensitive[name].domain
+    if not whole or name not in {*prepared.recoded.labels, *prepared.recoded.kept_codes}:
+        return ()
+    return prepared.source.histogram(name).values
+
+
+def _code(value: Any) -> str:
+    return "" if value is None else code_text(value)

@@ -147,7 +147,7 @@ class Writing:
     `inputs` are files that are read for it, and never written to. `about` is what
     the release is called and whom to ask, for its readers. With a `ledger`, the release continues
     those that the ledger knows. With `record`, the private record beside the release is read and
-    gets one more entry.
+    gets one more entry. `metadata` are the formats of descriptions for archives and catalogues.
     """
 
     to: str
@@ -162,6 +162,7 @@ class Writing:
     about: About | None = None
     ledger: LedgerFiles | None = None
     record: bool = True
+    metadata: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.rows_per_file is not None and self.rows_per_file < 1:
@@ -192,6 +193,7 @@ class Writing:
         ledger_key: str | os.PathLike[str] | None = None,
         hold: bool = False,
         record: bool = True,
+        metadata: str | Sequence[str] = (),
     ) -> Writing:
         """From what a caller may write; the file with the key is read here."""
         files = LedgerFiles.of(ledger, ledger_key, hold=hold)
@@ -209,6 +211,7 @@ class Writing:
             about_today(title, contact) if title or contact else None,
             files,
             record,
+            _formats(metadata) if metadata else (),
         )
 
     def check_elsewhere(self, **others: object) -> None:
@@ -230,6 +233,13 @@ class Writing:
     def plain(self) -> bool:
         """Whether data files stay as an engine writes them."""
         return self.format == PARQUET and self.rows_per_file is None
+
+
+def _formats(metadata: str | Sequence[str]) -> tuple[str, ...]:
+    # Loaded only where descriptions are wanted.
+    from countveil.release.metadata import chosen_formats
+
+    return chosen_formats(metadata)
 
 
 def _together(

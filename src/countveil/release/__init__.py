@@ -9,6 +9,7 @@ from countveil.release.draft import Draft, check_target, open_draft
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
+    METADATA_NAMES,
     MOST_ABOUT,
     REPORT_NAME,
     About,
@@ -30,6 +31,7 @@ from countveil.release.verify import NOT_PART, Discrepancy, verify_release
 __all__ = [
     "DATA_FOLDER",
     "MANIFEST_NAME",
+    "METADATA_NAMES",
     "MOST_ABOUT",
     "NOT_PART",
     "REPORT_NAME",

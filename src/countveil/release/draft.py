@@ -15,15 +15,10 @@ leaves at most a hidden draft, which the next publish into the same folder remov
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
-import fcntl
 import hashlib
 import os
-import re
-import shutil
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -31,11 +26,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from countveil.address import refuse_as_folder
 from countveil.errors import CountveilError, ReleaseError, TargetError, option
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
+    METADATA_NAMES,
     REPORT_NAME,
     SIGNATURE_NAME,
     DataFile,
@@ -45,15 +40,21 @@ from countveil.release.manifest import (
     read_manifest,
 )
 from countveil.release.signature import Signer
-
-_AT_FDCWD = -100
-_RENAME_EXCHANGE = 2
-# A draft of a release, and a file beside its place, are named after what they will become.
-_DRAFT, PENDING = ".draft-", ".pending-"
-LEFTOVER = re.compile(
-    rf"\.(?P<target>.+)({re.escape(_DRAFT)}|{re.escape(PENDING)})([a-z0-9_]{{8}}|[0-9a-f]{{12}})(?P<aside>\.previous)?"
+from countveil.system import offers
+from countveil.system.address import refuse_as_folder, refuse_device_name
+from countveil.system.exchange import exchange, put_back
+from countveil.system.files import (
+    Lock,
+    dead_leftovers,
+    locked_leftover,
+    new_folder_beside,
+    remove_folder,
+    rename,
+    sync_file,
+    sync_folder,
 )
-_PARTS = {DATA_FOLDER, REPORT_NAME, SIGNATURE_NAME, MANIFEST_NAME}
+
+PARTS = {DATA_FOLDER, REPORT_NAME, SIGNATURE_NAME, MANIFEST_NAME, *METADATA_NAMES.values()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,8 @@ class ReleaseDraft(Protocol):
     def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
         """Data files (name and rows) as the manifest lists them."""
 
-    def add_report(self, page: str) -> ReportFile:
-        """Put the page for people beside the data; the manifest has to name the result."""
+    def add_file(self, name: str, text: str) -> ReportFile:
+        """Put a page or a description beside the data; the manifest has to name the result."""
 
     def commit(
         self,
@@ -87,9 +88,9 @@ class ReleaseDraft(Protocol):
 
 
 class Draft:
-    """An open draft. Put data files into `data`, add the report, then `commit`."""
+    """An open draft. Put data files into `data`, add pages, then `commit`."""
 
-    def __init__(self, target: Path, folder: Path, lock: int, *, replaces: bool) -> None:
+    def __init__(self, target: Path, folder: Path, lock: Lock, *, replaces: bool) -> None:
         self._target = target
         self._replaces = replaces
         self._folder = folder
@@ -106,10 +107,10 @@ class Draft:
             )
         return tuple(listed)
 
-    def add_report(self, page: str) -> ReportFile:
-        """Put the page for people beside the data; the manifest must list what is returned."""
-        content = page.encode()
-        _write_synced(self._folder / REPORT_NAME, content)
+    def add_file(self, name: str, text: str) -> ReportFile:
+        """Put a page or a description beside the data; the manifest must list the result."""
+        content = text.encode()
+        _write_synced(self._folder / name, content)
         return ReportFile(len(content), hashlib.sha256(content).hexdigest())
 
     def commit(
@@ -128,7 +129,7 @@ class Draft:
             _write_synced(self._folder / SIGNATURE_NAME, signer.sign(content))
         _write_synced(self._folder / MANIFEST_NAME, content)
         for folder in (self.data, self._folder):
-            _sync_folder(folder)
+            sync_folder(folder)
         for entry in [self._folder, *self._folder.rglob("*")]:
             entry.chmod(0o755 if entry.is_dir() else 0o644)
         set_one_time(self._folder)
@@ -136,27 +137,26 @@ class Draft:
             before()
         with _signals_deferred():
             self._put_in_place()
-            _sync_folder(self._target.parent)
+            sync_folder(self._target.parent)
 
     def _put_in_place(self) -> None:
         try:
             # If the target is missing or an empty folder, this is one step.
-            self._folder.rename(self._target)
+            rename(self._folder, self._target)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
             # Something may have been put there since the draft was opened.
             check_target(self._target, force=self._replaces, again=self._replaces)
-            _exchange(self._folder, self._target)
-            shutil.rmtree(self._folder, ignore_errors=True)
+            exchange(self._folder, self._target)
+            remove_folder(self._folder)
 
     def discard(self) -> None:
         """Remove what is left of the draft; harmless after a commit."""
         with _signals_deferred():
-            if self._lock >= 0:
-                shutil.rmtree(self._folder, ignore_errors=True)
-                os.close(self._lock)
-                self._lock = -1
+            if self._lock.is_open:
+                remove_folder(self._folder)
+                self._lock.close()
 
 
 @contextlib.contextmanager
@@ -169,9 +169,7 @@ def open_draft(
         path = check_target(Path(target), force=force, again=again)
         with _signals_deferred():
             remove_dead_leftovers(path.parent)
-            folder, lock = locked_leftover(
-                lambda: tempfile.mkdtemp(prefix=f".{path.name}{_DRAFT}", dir=path.parent)
-            )
+            folder, lock = locked_leftover(lambda: new_folder_beside(path))
             draft = Draft(path, folder, lock, replaces=force and again)
             draft.data.mkdir()
         yield draft
@@ -197,6 +195,7 @@ def check_target(target: Path, *, force: bool, again: bool) -> Path:
         raise TargetError("The name of the target folder is not valid text.") from error
     if not target.name:
         raise TargetError(f"{target} cannot be the release folder. Name a new folder.")
+    refuse_device_name(target)
     # A symbolic link stays; the folder that it points to is replaced.
     path = Path(os.path.realpath(target))
     if not path.parent.is_dir():
@@ -233,7 +232,7 @@ def check_not_input(path: Path, what: str, inputs: Iterable[Path]) -> None:
     real = Path(os.path.realpath(path))
     for given in inputs:
         read = Path(os.path.realpath(given))
-        if read.is_dir() and read != real and real.is_relative_to(read):
+        if read.is_dir() and _lies_in(real, read):
             raise TargetError(
                 f"{path} lies in {given}, which is read here: {what} would become a part of it. "
                 f"Name a place elsewhere."
@@ -243,86 +242,39 @@ def check_not_input(path: Path, what: str, inputs: Iterable[Path]) -> None:
                 f"{path} is read here, and {what} would replace it. Name another place for {what}; "
                 f"{option('force', True)} does not replace an input."
             )
-        if read.is_relative_to(real):
+        if _lies_in(read, real):
             raise TargetError(
                 f"{given} is read here and lies in {path}, which {what} would replace. Name "
                 f"another place for {what}."
             )
 
 
+def _lies_in(path: Path, folder: Path) -> bool:
+    """Whether a path leads through a folder, whatever name the folder was given by."""
+    return any(_same(parent, folder) for parent in path.parents)
+
+
 def _same(one: Path, other: Path) -> bool:
-    """Whether two names are those of one file, be it by a symbolic or a hard link."""
+    """Whether two names are those of one file: by a link, or as capitals mean nothing there."""
     try:
         return one.samefile(other)
     except OSError:
         return one == other
 
 
-def locked_leftover(make: Callable[[], str]) -> tuple[Path, int]:
-    """Something that would be left if we were killed, with a lock that shows that we live.
-
-    Before it is locked, another process may take it for dead and remove it; then another is made.
-    """
-    while True:
-        place = Path(make())
-        try:
-            lock = os.open(place, os.O_RDONLY)
-        except FileNotFoundError:
-            continue
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        try:
-            if os.path.samestat(place.stat(), os.fstat(lock)):
-                return place, lock
-        except FileNotFoundError:
-            pass
-        os.close(lock)
-
-
 def remove_dead_leftovers(folder: Path) -> None:
-    """Remove drafts and pending files whose process is gone: nobody has them locked."""
-    with contextlib.suppress(OSError):
-        for entry in sorted(folder.iterdir()):
-            if (named := LEFTOVER.fullmatch(entry.name)) is None:
-                continue
-            # The old release was moved aside, and the new one may not be in its place yet.
-            if named["aside"] and not (folder / named["target"]).exists():
-                continue
-            with contextlib.suppress(OSError):
-                _remove_if_dead(entry)
+    """Remove drafts and pending files whose process is gone: nobody has them locked.
 
-
-def _remove_if_dead(leftover: Path) -> None:
-    handle = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(handle).st_uid != os.geteuid():
-            return
-        if not leftover.is_dir():
-            leftover.unlink()
-        elif {inside.name for inside in leftover.iterdir()} <= _PARTS:
-            # Nothing but parts of a release: it is a draft, and not merely named like one.
-            shutil.rmtree(leftover, ignore_errors=True)
-    finally:
-        os.close(handle)
-
-
-def _exchange(new: Path, old: Path) -> None:
-    """Swap two folders: atomically where the system can, else in two steps that can be undone."""
-    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    if rename is not None:
-        done = rename(_AT_FDCWD, os.fsencode(new), _AT_FDCWD, os.fsencode(old), _RENAME_EXCHANGE)
-        if done == 0:
-            return
-        if ctypes.get_errno() not in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP):
-            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    aside = new.with_name(new.name + ".previous")
-    old.rename(aside)
-    try:
-        new.rename(old)
-    except BaseException:
-        aside.rename(old)
-        raise
-    aside.rename(new)
+    If the process was killed while it replaced a release, the old one is put back first.
+    """
+    for leftover in dead_leftovers(folder):
+        with contextlib.suppress(OSError):
+            if not leftover.is_dir():
+                leftover.unlink()
+            elif {inside.name for inside in leftover.iterdir()} <= PARTS:
+                # Nothing but parts of a release: it is a draft, and not merely named like one.
+                put_back(leftover)
+                remove_folder(leftover)
 
 
 @contextlib.contextmanager
@@ -336,7 +288,7 @@ def _signals_deferred() -> Iterator[None]:
         yield
         return
     deferred: list[int] = []
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in offers.STOP_SIGNALS}
     try:
         for number in before:
             signal.signal(number, lambda received, _frame: deferred.append(received))
@@ -352,24 +304,18 @@ def _write_synced(path: Path, content: bytes) -> None:
     with path.open("xb") as file:
         file.write(content)
         file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        sync_file(file.fileno())
 
 
 def _target_error(target: Path, error: OSError) -> CountveilError:
-    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    if error.errno in full:
+    if error.errno in offers.DISK_FULL:
         why = "The disk is full, or a size limit was reached"
         return TargetError(f"{why} while writing {target}. Nothing was left behind.")
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return TargetError(f"No permission to write {target}. Name a folder you may write to.")
+    if error.errno in offers.NO_PERMISSION:
+        closed = ", and close programs that have something in it open" * offers.OPEN_FILES_STAY
+        return TargetError(
+            f"No permission to write {target}. Name a folder you may write to{closed}."
+        )
     return TargetError(f"Writing {target} failed: {error.strerror or error}.")
 
 
@@ -378,5 +324,6 @@ def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
     expected = {MANIFEST_NAME, SIGNATURE_NAME, DATA_FOLDER, *(file.path for file in manifest.files)}
     if manifest.report is not None:
         expected.add(REPORT_NAME)
+    expected.update(METADATA_NAMES[name] for name in manifest.metadata)
     present = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     return [name for name in present if name not in expected]

@@ -15,25 +15,32 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from countveil.address import refuse_as_folder
 from countveil.errors import ReleaseError
 from countveil.maths.channel import GROUP_METHODS, RESIDUES
 from countveil.release.preparation import Preparation
 from countveil.release.values import NUMBER, decode_value, encode_value, format_of, kind_of
+from countveil.system.address import refuse_as_folder
 
 if TYPE_CHECKING:
     from countveil.release.batches import BatchedColumns, LedgerMark
+    from countveil.release.codebook import ColumnLabels
 
 MANIFEST_NAME = "manifest.json"
 DATA_FOLDER = "data"
 REPORT_NAME = "report.html"
 SIGNATURE_NAME = "manifest.sig"
+# By format, the file that describes a release to archives and catalogues.
+METADATA_NAMES = {"ddi": "ddi.xml", "croissant": "croissant.json", "dcat": "dcat.jsonld"}
 FORMAT = "countveil-release"
 FORMAT_VERSION = 1
 # Characters of a title or a contact.
 MOST_ABOUT = 300
 # What only some sensitive columns say of themselves (`release/special_columns.py`).
 SPECIAL = frozenset({"classes", "class_values", "common", "odds", "confirmed", "cases"})
+# What only some releases say of themselves.
+_MORE = frozenset({"about", "together", "batches", "ledger", "codebook", "metadata"})
+_OPTIONAL = ("report", "weight", *sorted(_MORE))
+_RANDOMNESS = ("cryptographic", "seeded")
 _MANIFEST_LIMIT = 256 * 1024 * 1024
 _DATA_PATH = r"data/[A-Za-z0-9_-]+\.(parquet|csv|csv\.gz|arrow|dta|sav)"
 
@@ -124,7 +131,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class ReportFile:
-    """The page for people, `report.html`; the first releases have none."""
+    """A file beside the data: `report.html`, which the first releases lack, or a description."""
 
     bytes: int
     sha256: str
@@ -146,7 +153,8 @@ class Manifest:
     `weight` is the plain column with the survey weight of each row, if the publisher named one.
     `preparation` says what was done to the table before, if something was. The columns of each set
     in `together` publish the values of one other row. `batches` says when values were drawn, where
-    that matters, and `ledger` which releases belong together (`release/batches.py`).
+    that matters, and `ledger` which releases belong together (`release/batches.py`). `codebook` has
+    the labels of the source (`release/codebook.py`), `metadata` the descriptions beside the data.
     """
 
     rows: int
@@ -163,6 +171,8 @@ class Manifest:
     together: tuple[tuple[str, ...], ...] = ()
     batches: tuple[BatchedColumns, ...] = ()
     ledger: LedgerMark | None = None
+    codebook: Mapping[str, ColumnLabels] = field(default_factory=dict)
+    metadata: Mapping[str, ReportFile] = field(default_factory=dict)
     format: str = field(default=FORMAT)
     format_version: int = field(default=FORMAT_VERSION)
 
@@ -185,13 +195,15 @@ class Manifest:
                 from countveil.release.special_columns import written_special
 
                 written |= written_special(entry.common)
-        for optional in ("report", "about", "weight", "together", "batches", "ledger"):
+        for optional in _OPTIONAL:
             if not content[optional]:
                 del content[optional]
         if self.batches:
             from countveil.release.batches import written_batches
 
             content["batches"] = written_batches(self.batches)
+        for name, labels in self.codebook.items():
+            content["codebook"][name] = labels.as_json()
         if self.preparation is not None:
             content["preparation"] = self.preparation.as_json()
         content["checksum"] = _checksum(content)
@@ -290,7 +302,7 @@ def _build(content: dict[str, Any]) -> Manifest:
         "statement": tuple(_listed(content, "statement")),
         "report": None if "report" not in content else ReportFile(**content["report"]),
     }
-    if {"together", "about", "batches", "ledger"} & set(content):
+    if _MORE & set(content):
         # Loaded only where a release says such things of itself.
         from countveil.release.special_columns import read_more
 
@@ -325,6 +337,7 @@ def _guarantee(row: Mapping[str, Any]) -> dict[str, float]:
 
 def _check(manifest: Manifest) -> None:
     names = [column.name for column in manifest.columns]
+    roles = {column.role for column in manifest.columns}
     by_role = {column.name for column in manifest.columns if column.role == "sensitive"}
     problems = [
         (not is_whole(manifest.rows, 1), "the number of rows is not a positive whole number"),
@@ -334,14 +347,8 @@ def _check(manifest: Manifest) -> None:
         (not manifest.sensitive, "there is no sensitive column"),
         (not manifest.files, "there are no data files"),
         (not _weight_fits(manifest), "the weight is not a plain column of numbers"),
-        (
-            {column.role for column in manifest.columns} - {"plain", "sensitive"} != set(),
-            "a column has an unknown role",
-        ),
-        (
-            manifest.randomness not in ("cryptographic", "seeded"),
-            "the kind of randomness is unknown",
-        ),
+        (not roles <= {"plain", "sensitive"}, "a column has an unknown role"),
+        (manifest.randomness not in _RANDOMNESS, "the kind of randomness is unknown"),
     ]
     for name, entry in manifest.sensitive.items():
         problems += [

@@ -19,8 +19,9 @@ from typing import Protocol
 from countveil.errors import ReleaseError
 from countveil.release.manifest import MANIFEST_NAME, Manifest, read_manifest
 from countveil.release.second_release import releases_beside
+from countveil.system.address import local_path
 
-_ELSEWHERE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]*:/")
+_ELSEWHERE = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/")
 
 
 class Places(Protocol):
@@ -47,7 +48,7 @@ class LocalPlaces:
 
     def full(self, address: str) -> str:
         """The path of a folder without links."""
-        return os.path.realpath(re.sub("^file:/+", "/", address))
+        return os.path.realpath(local_path(address))
 
     def manifest(self, place: str) -> bytes | None:
         """The manifest of a folder."""

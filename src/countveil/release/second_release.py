@@ -13,6 +13,7 @@ from pathlib import Path
 
 from countveil.errors import ReleaseError, TargetError, option
 from countveil.release.manifest import MANIFEST_NAME, Manifest, read_manifest
+from countveil.system.files import LEFTOVER
 
 _MOST_FOLDERS = 1_000
 _WHY = (
@@ -56,8 +57,6 @@ def published_before(folder: Path, columns: list[str], *, in_series: bool) -> Ta
 
 def releases_beside(target: Path) -> Iterator[tuple[Path, Manifest]]:
     """The other releases in the folder of a target, without drafts that were left there."""
-    from countveil.release.draft import LEFTOVER
-
     try:
         folders = sorted(path.parent for path in target.parent.glob(f"*/{MANIFEST_NAME}"))
     except OSError:

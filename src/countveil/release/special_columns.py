@@ -2,7 +2,8 @@
 
 Enters: the entry of a column, as JSON. Leaves: its classes, its common values, the bound on its
 odds, the figures of its cases; which columns were published together; title and contact, each
-checked. Must not know: what follows from them. It is loaded only where a release says such things.
+checked; labels and descriptions by `release/codebook.py`.
+Must not know: what follows from them. It is loaded only where a release says such things.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from countveil.maths.guarantees.odds import epsilon_of, largest_odds
 from countveil.release.batches import read_batches, read_mark
+from countveil.release.codebook import read_codebook, read_metadata
 from countveil.release.manifest import (
     MOST_ABOUT,
     About,
@@ -60,6 +62,10 @@ def read_more(
         fields["batches"] = read_batches(content["batches"], columns, sensitive)
     if "ledger" in content:
         fields["ledger"] = read_mark(content["ledger"])
+    if "codebook" in content:
+        fields["codebook"] = read_codebook(content["codebook"], columns)
+    if "metadata" in content:
+        fields["metadata"] = read_metadata(content["metadata"])
     return fields
 
 

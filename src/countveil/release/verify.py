@@ -21,6 +21,7 @@ from countveil.release.formats.data_files import read_rows
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
+    METADATA_NAMES,
     REPORT_NAME,
     SIGNATURE_NAME,
     DataFile,
@@ -103,9 +104,12 @@ def _check_files(
     folder: Path, manifest: Manifest, progress: Callable[[int, int], None] | None
 ) -> list[Discrepancy]:
     discrepancies = []
+    pages = {METADATA_NAMES[name]: file for name, file in manifest.metadata.items()}
     if manifest.report is not None:
-        problem = _check_file(folder / REPORT_NAME, manifest.report)
-        discrepancies += [Discrepancy(REPORT_NAME, problem)] if problem else []
+        pages[REPORT_NAME] = manifest.report
+    for name, page in pages.items():
+        problem = _check_file(folder / name, page)
+        discrepancies += [Discrepancy(name, problem)] if problem else []
     total = sum(file.bytes for file in manifest.files)
     done = 0
     for file in manifest.files:

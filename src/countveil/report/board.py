@@ -169,7 +169,10 @@ def codebook_of(manifest: Manifest, plain: Mapping[str, ColumnValues]) -> list[C
             values = _range_text(known)
         steps = manifest.preparation
         changed = "" if steps is None else steps.changes(column.name)
-        entries.append(CodebookEntry(column.name, kind_of(column.type), role, values, changed))
+        labels, holds = manifest.codebook.get(column.name), kind_of(column.type)
+        if labels is not None and labels.label:
+            holds = f"{labels.label} ({holds})"
+        entries.append(CodebookEntry(column.name, holds, role, values, changed))
     return entries
 
 

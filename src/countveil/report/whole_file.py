@@ -3,27 +3,25 @@
 Enters: a path, a text, the files that the command reads. Leaves: the file. Must not know: what the
 text says.
 
-The text is written beside its place and synced to disk before it is renamed: whatever happens, the
-path holds the old content or the whole new text. A private file is readable by its owner only, from
-the first byte on. What a killed process left beside it is removed by the next one.
+The text is written beside its place and synced to disk before it is renamed (`system/files.py`):
+whatever happens, the path holds the old content or the whole new text. A private file is readable
+by its owner only, from the first byte on. What a killed process left beside it is removed by the
+next one.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from countveil.errors import ReleaseError, TargetError, option
-from countveil.release.draft import (
-    PENDING,
-    check_not_input,
-    locked_leftover,
-    remove_dead_leftovers,
-)
+from countveil.release.draft import check_not_input
 from countveil.release.manifest import MANIFEST_NAME, read_manifest
+from countveil.system.files import PendingFile, pending_file, write_file
+
+__all__ = ["GENERATOR", "PendingFile", "check_file", "pending_file", "write_file"]
 
 # What a page or a picture of ours has in its first bytes.
 GENERATOR = 'name="generator" content="countveil"'
@@ -90,65 +88,3 @@ def _is_ours(path: Path) -> bool:
             return GENERATOR.encode() in file.read(_FIRST_BYTES)
     except OSError:
         return False
-
-
-def write_file(path: Path, text: str, what: str, *, private: bool = False) -> None:
-    """Write the text to the file."""
-    with pending_file(path, text, what, private=private) as pending:
-        pending.put_in_place()
-
-
-class PendingFile:
-    """A file that is written, but not yet in its place."""
-
-    def __init__(self, written: Path, path: Path, what: str) -> None:
-        self._written, self._path, self._what = written, path, what
-
-    def put_in_place(self) -> None:
-        """Rename it to its path."""
-        try:
-            self._written.replace(self._path)
-        except OSError as error:
-            raise _cannot(self._path, self._what, error) from error
-
-
-@contextlib.contextmanager
-def pending_file(
-    path: Path, text: str, what: str, *, private: bool = False
-) -> Iterator[PendingFile]:
-    """Write the text beside its path; it is removed at the end unless it was put in place."""
-    # A symbolic link stays; the file that it points to is written.
-    place = Path(os.path.realpath(path))
-    with contextlib.ExitStack() as stack:
-        try:
-            remove_dead_leftovers(place.parent)
-            written, lock = locked_leftover(lambda: _empty_file_beside(place))
-            stack.callback(os.close, lock)
-            stack.callback(written.unlink, missing_ok=True)
-            with written.open("w", encoding="utf-8") as file:
-                file.write(text)
-                if not private:
-                    os.fchmod(file.fileno(), 0o666 & ~_umask())
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise _cannot(path, what, error) from error
-        yield PendingFile(written, place, what)
-
-
-def _empty_file_beside(place: Path) -> str:
-    """A new file that only its owner can read."""
-    handle, name = tempfile.mkstemp(prefix=f".{place.name[:60]}{PENDING}", dir=place.parent)
-    os.close(handle)
-    return name
-
-
-def _umask() -> int:
-    umask = os.umask(0o077)
-    os.umask(umask)
-    return umask
-
-
-def _cannot(path: Path, what: str, error: OSError) -> TargetError:
-    text = f"{what[0].upper()}{what[1:]} cannot be written to {path}: {error.strerror or error}."
-    return TargetError(text)

@@ -17,6 +17,7 @@ from countveil.errors import SettingsError, TargetError
 from countveil.randomness import Randomness
 from countveil.report.whole_file import check_file
 from countveil.synthetic.people import people
+from countveil.system.files import replace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,7 +103,7 @@ def _written_aside(path: Path) -> Iterator[Path]:
         aside = Path(name)
         yield aside
         aside.chmod(0o644)
-        aside.replace(path)
+        replace(aside, path)
     except OSError as error:
         raise TargetError(f"Writing {path} failed: {error.strerror or error}.") from error
     finally:

@@ -35,8 +35,9 @@ class TableFacts:
     """What an engine knows of a table that it opened.
 
     `columns` are in the table's order; `labels` has, by column, the labels that the source itself
-    gives to codes. `warnings` are sentences for the publisher about where the table is, and
-    `filtered_by` the columns of the condition that chose the rows, if there was one.
+    gives to codes, and `column_labels` what it calls columns. `warnings` are sentences for the
+    publisher about where the table is, and `filtered_by` the columns of the condition that chose
+    the rows, if there was one.
     """
 
     rows: int
@@ -44,6 +45,7 @@ class TableFacts:
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     warnings: Sequence[str] = ()
     filtered_by: Sequence[str] = ()
+    column_labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,9 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from countveil.address import POSTGRES, parse_address
 from countveil.display import visible
 from countveil.errors import InputError, SettingsError, nearest
+from countveil.system.address import POSTGRES, parse_address, relative_path
 
 # What is decided anew for every run, or cannot be written in a file.
 OF_A_RUN = frozenset(
@@ -252,7 +252,7 @@ def relative(text: str, folder: Path) -> str:
     kind, place = _database_file(text)
     if "://" in text or os.path.isabs(place):  # noqa: PTH117
         return text
-    return kind + os.path.relpath(place, folder)
+    return kind + relative_path(place, folder)
 
 
 def _database_file(text: str) -> tuple[str, str]:

@@ -15,8 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from countveil.address import DATABASES, DatabaseAddress, parse_address, refuse_url, split_sheet
 from countveil.errors import CountveilError, InputError, SettingsError, nearest, option
+from countveil.system.address import (
+    DATABASES,
+    DatabaseAddress,
+    parse_address,
+    refuse_url,
+    split_sheet,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import sqlite3
 import sys
@@ -98,7 +99,7 @@ def test_a_table_of_somebody_else_is_never_replaced(release: cv.Release, tmp_pat
 def test_sqlite_holds_the_rows_and_plain_sql_asks_them(release: cv.Release, tmp_path: Path) -> None:
     file = tmp_path / "own.sqlite"
     cv.export(release.folder, f"sqlite:{file}#own")
-    with sqlite3.connect(file) as database:
+    with contextlib.closing(sqlite3.connect(file)) as database, database:
         found = database.execute(
             release.plain_sql(QUESTIONS[0], dialect="sqlite", table="own")
         ).fetchall()
@@ -238,7 +239,7 @@ def test_only_a_file_of_the_database_is_written_to(
     assert cv.open("duckdb::memory:#own").rows == release.rows
     Path(":memory:").unlink()
     cv.export(release.folder, "sqlite::memory:#own")
-    with sqlite3.connect(tmp_path / ":memory:") as own:
+    with contextlib.closing(sqlite3.connect(tmp_path / ":memory:")) as own, own:
         assert own.execute("SELECT count(*) FROM own").fetchone() == (release.rows,)
     own.close()
 
@@ -257,7 +258,7 @@ def test_releases_of_every_format_are_exported(wished: str, tmp_path: Path) -> N
     with duckdb.connect(f"{tmp_path}/own.duckdb") as own:
         one, two = (own.sql(f"SELECT * FROM t{number}").to_arrow_table() for number in (0, 1))
     assert one.equals(two)
-    with sqlite3.connect(f"{tmp_path}/own.sqlite") as lite:
+    with contextlib.closing(sqlite3.connect(f"{tmp_path}/own.sqlite")) as lite, lite:
         first, second = (lite.execute(f"SELECT * FROM t{n}").fetchall() for n in (0, 1))
     lite.close()
     assert first == second

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countveil.address import parse_address
 from countveil.engines.databases.connections import connection_class
 from countveil.errors import TargetError
+from countveil.system.address import parse_address
 from tests.sample_tables import (
     DAYS,
     MICROSECONDS,

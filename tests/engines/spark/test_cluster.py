@@ -38,6 +38,8 @@ from countveil.maths.mechanism import draw_published
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.randomness import Randomness
+from countveil.release import METADATA_NAMES
+from countveil.release.metadata import metadata_texts
 from tests.clusters import Cluster
 from tests.statistical import textbook
 from tests.statistical.bounds import FALSE_ALARM, follows
@@ -100,10 +102,10 @@ def crosstab(truth: Any, release: Any) -> dict[tuple[Any, Any], int]:
 
 @pytest.fixture(scope="module")
 def release(session: Any, census: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release made on the cluster with a seed."""
+    """A release made on the cluster with a seed, described for archives and catalogues."""
     folder = tmp_path_factory.mktemp("made") / "release"
     assert session is not None
-    on_spark(str(census), folder, seed=5)
+    on_spark(str(census), folder, seed=5, metadata=tuple(METADATA_NAMES))
     return folder
 
 
@@ -119,7 +121,10 @@ def test_a_release_is_a_release_on_one_machine(release: Path, census: Path) -> N
     assert cv.verify(release) == []
     opened = cv.open(release)
     assert opened.rows == ROWS
-    assert {path.name for path in release.iterdir()} == {"data", "manifest.json", "report.html"}
+    parts = {"data", "manifest.json", "report.html", *METADATA_NAMES.values()}
+    assert {path.name for path in release.iterdir()} == parts
+    for name, text in metadata_texts(opened.manifest, list(METADATA_NAMES)).items():
+        assert (release / METADATA_NAMES[name]).read_text() == text
     times = {path.stat().st_mtime for path in [release, *release.rglob("*")]}
     assert len(times) == 1
     truth, ours = pq.read_table(census), released(release)

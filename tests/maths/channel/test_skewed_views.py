@@ -109,3 +109,14 @@ def test_one_group_tells_nothing() -> None:
     view = random_view(np.array([2, 2]), 4, 4)
     assert not view.identifiable.any()
     assert np.isnan(view.weights).all()
+
+
+def test_what_the_promise_about_other_values_costs_beside_random_groups() -> None:
+    """docs/theory/frontier.md: (1 - p) / (1 - ell p)^2 times the variance, for small counts."""
+    ell, counts = 5, np.array([5_000_000, *[100_000] * 10, *[200_000] * 5, *[300_000] * 10])
+    rows, others = int(counts.sum()), counts[1:] / counts.sum()
+    n = np.full((1, counts.size), 2_000.0)
+    common = common_view(counts, rows, ell, (0,)).variance(0 * n, n)
+    random = random_view(counts, rows, ell).variance(0 * n, n)
+    expected = (1 - others) / (1 - ell * others) ** 2
+    assert (common / random)[0, 1:] == pytest.approx(expected, rel=2e-3)

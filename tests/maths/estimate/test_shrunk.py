@@ -11,7 +11,7 @@ from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.channel.skewed_views import joint_view
 from countveil.maths.estimate import shrunk_counts, unbiased_counts
 from countveil.maths.estimate.estimates import Likelihood
-from countveil.maths.estimate.shrunk import likelihood_and_centre, shrink
+from countveil.maths.estimate.shrunk import components, likelihood_and_centre, mixture, shrink
 from tests.strategies import eligible, examples
 
 COUNTS = np.array([9_000, 8_700, 5_000, 4_200, 3_000, 1_500, 900, 400, 200, 70, 30], np.int64)
@@ -168,3 +168,18 @@ def test_what_a_column_shows_is_expected_of_the_other_through_the_table() -> Non
     shrunk = shrunk_counts(y, [known])
     assert np.diag(shrunk.reshape(size, size)) == pytest.approx(np.diag(x), rel=0.03)
     assert shrunk.sum() == pytest.approx(x.sum())
+
+
+@pytest.mark.parametrize(("component", "width"), [(0, 0.0), (3, 0.2), (5, 0.8)])
+def test_exact_counts_show_how_far_they_depart(component: int, width: float) -> None:
+    """2,000 departures of one width: the weights settle on it. (A false alarm needs ten sigma.)"""
+    rng = np.random.default_rng(3)
+    centre = np.full((1, 2_000), 1e6)
+    true = centre * rng.lognormal(-(width**2) / 2, width, centre.shape)
+    none = np.zeros_like(true)
+    exact = Likelihood(true, none + 1, none, none, none + 1e9, none + 1)
+    evidence, _, known = components(exact, centre)
+    weights = mixture(evidence, known, 100)[0, :, 0]
+    assert known.all()
+    assert weights.argmax() == component
+    assert weights[component] > 0.9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pickle
 import sqlite3
@@ -72,7 +73,7 @@ def test_equal_cases_of_two_ledgers_have_nothing_in_common(tmp_path: Path) -> No
     for name in ("a", "b"):
         ledger = cv.Ledger.init(tmp_path / name).path
         publish(table, tmp_path / f"release-{name}", ledger, again=True)
-        with sqlite3.connect(ledger) as file:
+        with contextlib.closing(sqlite3.connect(ledger)) as file, file:
             marks.append({mark for (mark,) in file.execute("SELECT mark FROM cases")})
     assert len(marks[0]) == len(marks[1]) > 100
     assert not marks[0] & marks[1]
@@ -102,7 +103,7 @@ def test_what_is_lost_or_wrong_is_refused_with_what_to_do(used: Path, tmp_path: 
 
 
 def test_another_version_is_refused(used: Path) -> None:
-    with sqlite3.connect(used) as file:
+    with contextlib.closing(sqlite3.connect(used)) as file, file:
         file.execute("PRAGMA user_version = 9")
     with pytest.raises(LedgerError, match="has version 9"):
         cv.Ledger(used).show()
@@ -115,11 +116,11 @@ def test_damage_is_noticed(used: Path, tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match=r"damaged"):
         publish(Hospital(range(100)).table(), tmp_path / "2", used)
     used.write_bytes(whole)
-    with sqlite3.connect(used) as file:
+    with contextlib.closing(sqlite3.connect(used)) as file, file:
         (mark,) = file.execute("SELECT min(mark) FROM cases").fetchone()
         file.execute("UPDATE cases SET published = published + 1 WHERE mark = ?", (mark,))
     assert "cases of batch 1 of diagnosis were changed" in str(cv.Ledger(used).verify())
-    with sqlite3.connect(used) as file:
+    with contextlib.closing(sqlite3.connect(used)) as file, file:
         file.execute("UPDATE sets SET sealed = zeroblob(40)")
     with pytest.raises(LedgerError, match="damaged"):
         cv.Ledger(used).show()

@@ -143,7 +143,7 @@ def _csv_text(canary: str) -> str:
 
 def _csv(canary: str, place: Path) -> Any:
     path = place / f"{canary}-note.csv"
-    path.write_text(_csv_text(canary))
+    path.write_bytes(_csv_text(canary).encode())
     return str(path)
 
 
@@ -151,14 +151,14 @@ def _commented_csv(canary: str, place: Path) -> Any:
     """A line of comment above the header, and one below the rows."""
     path = place / f"{canary}-note-2.csv"
     comment = f"# {canary}-comment\n"
-    path.write_text(comment + _csv_text(canary) + comment)
+    path.write_bytes((comment + _csv_text(canary) + comment).encode())
     return str(path)
 
 
 def _ending_csv(canary: str, place: Path) -> Any:
     """A line of comment below the rows only."""
     path = place / f"{canary}-note-3.csv"
-    path.write_text(_csv_text(canary) + f"# {canary}-comment\n")
+    path.write_bytes((_csv_text(canary) + f"# {canary}-comment\n").encode())
     return str(path)
 
 

@@ -34,6 +34,7 @@ from countveil.engines.local.release_files import (
 )
 from countveil.randomness import Stream
 from countveil.release import read_manifest
+from countveil.release.formats.stored_labels import stored_labels
 
 NAME = "reconstruction"
 KNOWS = "every byte of the files; for scoring, the source's order"
@@ -57,7 +58,9 @@ def attack(case: AuditCase, _stream: Stream) -> Outcome:
     texts = [column.name for column in case.manifest.columns if column.type in _TEXT]
     columns = read_stored(case.folder, list(case.settings))
     stored = {name: column.codes for name, column in columns.items()}
-    outcome = attack_content(file_notes(case.folder, names, texts, list(stored)), stored)
+    labels = stored_labels(case.manifest)
+    notes = file_notes(case.folder, names, texts, list(stored), labels)
+    outcome = attack_content(notes, stored)
     of_source = times_of_source(case.paths)
     outcome.add(attack_times(times_in(case.folder), of_source, planned=case.planned))
     times = times_in(case.linked)

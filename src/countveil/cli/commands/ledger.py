@@ -42,6 +42,7 @@ def init(file: LedgerArgument, key: KeyOption = None) -> None:
     Example: countveil ledger init hospital.ledger
     """
     from countveil.publishing.ledger.ledger import Ledger
+    from countveil.system.files import about_readers
 
     ledger = Ledger.init(file, key=key)
     print(visible(f"Made the ledger {ledger.path} and its key {ledger.key}."))
@@ -50,6 +51,8 @@ def init(file: LedgerArgument, key: KeyOption = None) -> None:
         "not safe. Keep the key apart from the ledger and its copies: together, they tell who has "
         "which value to anybody who can guess both."
     )
+    if note := about_readers(ledger.path, ledger.key):
+        print_paragraph(note)
 
 
 @app.command("show")

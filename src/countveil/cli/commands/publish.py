@@ -52,6 +52,7 @@ from countveil.cli.output import (
     warn,
 )
 from countveil.display import visible
+from countveil.system.files import about_readers
 
 if TYPE_CHECKING:
     from countveil.publishing.publisher import Publication
@@ -181,6 +182,16 @@ def command(
     ] = None,
     title: TitleOption = "",
     contact: ContactOption = "",
+    metadata: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metadata",
+            metavar="FORMATS",
+            help="Also describe the release for archives and catalogues: ddi (DDI-Codebook 2.5), "
+            "croissant, dcat, or several, such as ddi,dcat. They hold only what is published "
+            "anyway.",
+        ),
+    ] = None,
     engine: EngineOption = EngineName.EMBEDDED,
     master: MasterOption = None,
     source: Given = NOTHING_GIVEN,
@@ -218,7 +229,7 @@ def command(
             to, force=force, again=again, dry_run=dry_run, output_format=output_format,
             rows_per_file=rows_per_file, sign=sign, private_report=private_report,
             title=title, contact=contact, ledger=ledger, ledger_key=ledger_key, hold=hold,
-            record=record,
+            record=record, metadata=metadata or (),
         )  # fmt: skip
         done = run_publish(
             table, protecting, writing, reading=reading, shaping=shape.seeded(seed), engine=chosen,
@@ -230,7 +241,7 @@ def command(
     if style is not Format.TABLE:
         print(_as_text(done, seconds, style))
     elif dry_run:
-        _print_plan(done, private_report)
+        _print_plan(done, private_report, writing.metadata)
     else:
         _print_done(done, seconds, private_report)
 
@@ -248,6 +259,8 @@ def _print_done(done: Publication, seconds: float, private_report: Path | None) 
     _print_for_publisher(done)
     if private_report is not None:
         print(visible(f"For you only, because it shows true counts: {private_report}"))
+        if note := about_readers(private_report):
+            print_paragraph(note)
     print(visible(f"Next: {command_name()} {_next_step(done.folder)}"))
 
 
@@ -277,14 +290,19 @@ def _next_step(folder: str) -> str:
     return f"show {shlex.quote(folder.removeprefix('file://'))}"
 
 
-def _print_plan(done: Publication, private_report: Path | None) -> None:
+def _print_plan(done: Publication, private_report: Path | None, metadata: tuple[str, ...]) -> None:
     """What would have been published."""
+    from countveil.release import METADATA_NAMES
+
     where = f"{done.rows:,} rows would be published to {done.folder}"
     print(visible(f"Nothing was published. {where}:"))
     print_manifest(done.manifest)
     for sentence in done.odds:
         print_paragraph(sentence)
     _print_left_out(done, "{} rows would be dropped, so that a multiple of ell is left.")
+    if metadata:
+        names = ", ".join(METADATA_NAMES[name] for name in metadata)
+        print(f"Beside the data, for archives and catalogues: {names}.")
     if private_report is not None:
         print(visible(f"For you only, with the figures of a trial: {private_report}"))
     _print_for_publisher(done)

@@ -47,8 +47,8 @@ def command(
 
 
 def _manifest(folder: str) -> Manifest:
-    from countveil.address import parse_release_address
     from countveil.release import read_manifest
+    from countveil.system.address import parse_release_address
 
     if parse_release_address(folder) is None:
         return read_manifest(Path(folder))
@@ -71,6 +71,8 @@ def print_manifest(manifest: Manifest) -> None:
             numbers = ", ".join(f"{number:.12g}" for number in entry.class_values)
             print_paragraph(f"In averages of {name} its classes stand for: {numbers}.")
             print()
+    if manifest.codebook:
+        _print_labels(manifest)
     if manifest.weight is not None:
         print_paragraph(
             f"Survey weight: {manifest.weight}. 'query --weighted' counts every row with it."
@@ -87,6 +89,19 @@ def print_manifest(manifest: Manifest) -> None:
         print_paragraph(paragraph)
         print()
     _print_guarantee(manifest)
+
+
+def _print_labels(manifest: Manifest) -> None:
+    """What columns are, and what those of their codes stand for that are published."""
+    rows: list[tuple[str, str | None, str]] = []
+    for name, labels in manifest.codebook.items():
+        rows += [(name, None, labels.label)] if labels.label else []
+        rows += [(name, code, text) for code, text in labels.values.items()]
+    coded = any(code is not None for _, code, _ in rows)
+    if coded:
+        print_table(("column", "value", "label"), rows)
+    else:
+        print_table(("column", "label"), [(name, text) for name, _, text in rows])
 
 
 def _print_guarantee(manifest: Manifest) -> None:

@@ -33,9 +33,9 @@ def command(
     detect accidents, not malice: anybody who can change a file can change its checksum too. A
     signature detects malice, if you have the publisher's public key from somewhere else.
     """
-    from countveil.address import parse_release_address
     from countveil.release import verify_release
     from countveil.release.manifest import SIGNATURE_NAME
+    from countveil.system.address import parse_release_address
 
     if parse_release_address(place) is not None:
         raise SettingsError(

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, Self
 
-from countveil.address import DUCKDB, POSTGRES, DatabaseAddress
 from countveil.errors import CountveilError, MissingExtraError, TargetError
+from countveil.system.address import DUCKDB, POSTGRES, DatabaseAddress
 
 if TYPE_CHECKING:
     import pyarrow as pa

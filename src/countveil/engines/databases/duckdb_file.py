@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from countveil.address import quoted_name
 from countveil.engines.databases.connections import TOO_LARGE, TableName, cannot_write
 from countveil.errors import QueryError, ReleaseError, TargetError
 from countveil.release import PublishedColumn
 from countveil.sql.locked_duckdb import UNREADABLE_PATTERN, connect_to_file, is_duckdb_file
+from countveil.system.address import quoted_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

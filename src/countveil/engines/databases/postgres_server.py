@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import adbc_driver_postgresql.dbapi as adbc
 
-from countveil.address import quoted_name
 from countveil.engines.databases.connections import (
     TOO_LARGE,
     TableName,
@@ -25,6 +24,7 @@ from countveil.release import PublishedColumn
 from countveil.sql.dialects import POSTGRES, dialect_for
 from countveil.sql.interruptible import BackgroundCall, InterruptibleCalls
 from countveil.sql.postgres_errors import postgres_reason
+from countveil.system.address import quoted_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

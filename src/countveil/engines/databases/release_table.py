@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.address import DUCKDB, POSTGRES, DatabaseAddress, quoted_name
 from countveil.engines.contract import OpenedRelease
 from countveil.engines.databases.connections import Connection, connection_class, manifest_table
 from countveil.engines.pivot import one_by_one, pivot
@@ -21,6 +20,7 @@ from countveil.release import Manifest
 from countveil.sql import dialects
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
+from countveil.system.address import DUCKDB, POSTGRES, DatabaseAddress, quoted_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from countveil.address import quoted_name
 from countveil.engines.databases.connections import TableName, cannot_write, check_common_types
 from countveil.errors import ReleaseError, TargetError
 from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN, NUMBER, kind_of
+from countveil.system.address import quoted_name
 
 if TYPE_CHECKING:
     import pyarrow as pa

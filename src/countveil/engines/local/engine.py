@@ -25,6 +25,7 @@ from countveil.errors import InputError
 from countveil.randomness import Randomness
 from countveil.release.draft import Draft, WrittenFile, check_target, open_draft
 from countveil.release.values import python_values
+from countveil.system.process import in_order
 from countveil.tables import Column, Reading, Shaping, TableFacts, check_named, describe_source
 from countveil.tables.encoded.encoding import EncodedColumn, as_codes, row_count, some_rows
 from countveil.tables.encoded.survey import (
@@ -41,7 +42,6 @@ from countveil.tables.encoded.survey import (
 )
 from countveil.tables.sources import open_blocks
 from countveil.tables.storage.memory import KeptColumns, MemoryShares, memory_shares
-from countveil.tables.storage.parallel import in_order
 
 if TYPE_CHECKING:
     from countveil.release.places import LocalPlaces
@@ -127,7 +127,12 @@ class LocalSource:
             table = self._table
             columns = [Column(field.name, str(field.type)) for field in table.published_schema]
             self._facts = TableFacts(
-                table.rows, columns, table.labels, self._warnings, self._filtered_by
+                table.rows,
+                columns,
+                table.labels.values,
+                self._warnings,
+                self._filtered_by,
+                table.labels.columns,
             )
         return self._facts
 

@@ -3,7 +3,8 @@
 Enters: the Parquet files of a release in the making. Leaves: the same rows in the same order in
 files of the chosen format; the Parquet files are gone. Must not know: what the rows say.
 
-Nothing but names and rows is written: no metadata and no time.
+Nothing but names and rows is written, in files of Stata and SPSS also the labels that the manifest
+lists: no other metadata and no time.
 """
 
 from __future__ import annotations
@@ -20,14 +21,29 @@ from countveil.engines.local.release_rows import parquet_rows
 from countveil.errors import SettingsError
 from countveil.release.draft import WrittenFile
 from countveil.release.formats.data_files import ENDINGS
-from countveil.release.formats.stata_spss import SPSS, STATA, write_dataset
+from countveil.release.formats.stata_spss import SPSS, STATA, StoredLabels, write_dataset
+from countveil.release.formats.stored_labels import stored_labels
+from countveil.release.manifest import Manifest
 from countveil.release.values import ARROW, CSV_GZ, PARQUET
 
 MOST_FILES = 10_000
 
 
+def in_format(
+    written: Sequence[WrittenFile],
+    manifest: Manifest,
+    output_format: str,
+    rows_per_file: int | None,
+) -> list[WrittenFile]:
+    """The rows of a release in another format, with the labels of its manifest."""
+    return rewrite(written, output_format, rows_per_file, stored_labels(manifest, output_format))
+
+
 def rewrite(
-    written: Sequence[WrittenFile], output_format: str, rows_per_file: int | None
+    written: Sequence[WrittenFile],
+    output_format: str,
+    rows_per_file: int | None,
+    labels: StoredLabels | None = None,
 ) -> list[WrittenFile]:
     """The same rows in another format; `rows_per_file` of them in every file but the last."""
     rows_in_all = sum(file.rows for file in written)
@@ -46,7 +62,9 @@ def rewrite(
     while True:
         wanted = sizes.pop(0) if sizes else rows_per_file or 0
         path = folder / f"part-{len(done):05d}.{ENDINGS[output_format]}"
-        file, rest = _write(path, output_format, schema, wanted, rest, rows)
+        with _writer(path, output_format, schema, labels) as writer:
+            count, rest = _write(writer, wanted, rest, rows)
+        file = WrittenFile(path, count)
         done.append(file)
         if not rest.num_rows:
             following = next(rows, None)
@@ -59,35 +77,31 @@ def rewrite(
 
 
 def _write(
-    path: Path,
-    output_format: str,
-    schema: pa.Schema,
-    wanted: int,
-    rest: pa.Table,
-    rows: Iterator[pa.Table],
-) -> tuple[WrittenFile, pa.Table]:
-    """One file with so many rows, and what is left of the table that was begun."""
+    writer: Any, wanted: int, rest: pa.Table, rows: Iterator[pa.Table]
+) -> tuple[int, pa.Table]:
+    """Write so many rows; how many there were, and what is left of the table that was begun."""
     count = 0
-    with _writer(path, output_format, schema) as writer:
-        while count < wanted:
-            if not rest.num_rows:
-                following = next(rows, None)
-                if following is None:
-                    break
-                rest = following
-            some = rest.slice(0, wanted - count)
-            rest = rest.slice(some.num_rows)
-            writer.write_table(some)
-            count += some.num_rows
-    return WrittenFile(path, count), rest
+    while count < wanted:
+        if not rest.num_rows:
+            following = next(rows, None)
+            if following is None:
+                break
+            rest = following
+        some = rest.slice(0, wanted - count)
+        rest = rest.slice(some.num_rows)
+        writer.write_table(some)
+        count += some.num_rows
+    return count, rest
 
 
 @contextlib.contextmanager
-def _writer(path: Path, output_format: str, schema: pa.Schema) -> Iterator[Any]:
+def _writer(
+    path: Path, output_format: str, schema: pa.Schema, labels: StoredLabels | None
+) -> Iterator[Any]:
     if output_format in (STATA, SPSS):
         collected = _CollectedRows(schema)
         yield collected
-        write_dataset(pa.concat_tables(collected.tables), path, output_format)
+        write_dataset(pa.concat_tables(collected.tables), path, output_format, labels)
         return
     with path.open("wb") as raw, _streamed(raw, output_format, schema) as writer:
         yield writer

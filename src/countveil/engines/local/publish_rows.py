@@ -34,11 +34,11 @@ from countveil.engines.local.surveyed_table import EncodedSpan, SurveyedTable, r
 from countveil.maths.mechanism import Dealer
 from countveil.randomness import Randomness, Stream
 from countveil.release.draft import WrittenFile
+from countveil.system.process import Turns, in_order
 from countveil.tables.encoded.encoding import from_numpy
 from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Span
 from countveil.tables.storage.memory import MemoryShares
-from countveil.tables.storage.parallel import Turns, in_order
 from countveil.tables.storage.spill import Spill
 
 if TYPE_CHECKING:

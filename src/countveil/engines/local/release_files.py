@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from countveil.engines.local.release_rows import open_parquet
 from countveil.release import read_manifest
 from countveil.release.formats.data_files import content_beside_rows
+from countveil.release.formats.stata_spss import StoredLabels
 from countveil.release.values import PARQUET, format_of
 from countveil.tables.encoded.encoding import to_numpy
 
@@ -56,19 +57,23 @@ class FileNotes:
 
 
 def file_notes(
-    folder: Path, files: Sequence[str], texts: Sequence[str], names: Sequence[str] = ()
+    folder: Path,
+    files: Sequence[str],
+    texts: Sequence[str],
+    names: Sequence[str] = (),
+    labels: StoredLabels | None = None,
 ) -> FileNotes:
     """What the files hold besides the rows; `texts` are the columns with dictionaries.
 
-    Only Parquet states how much room a column takes; in other files each of the columns `names`
-    counts as taking all of it.
+    The `labels` that the manifest lists may be there. Only Parquet states how much room a column
+    takes; in other files each of the columns `names` counts as taking all of it.
     """
     groups, statistics, metadata = [], 0, []
     dictionaries = {name: _Dictionaries() for name in texts}
     for file in files:
         if format_of(file) != PARQUET:
             groups.append(_one_group(folder, file, names))
-            metadata += content_beside_rows(folder / file)
+            metadata += content_beside_rows(folder / file, labels)
             continue
         data = open_parquet(folder / file)
         metadata += _metadata(data)

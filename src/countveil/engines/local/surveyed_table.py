@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from countveil.system.process import in_order
 from countveil.tables.encoded.encoding import DictionaryColumn, EncodedColumn, Form, row_count
 from countveil.tables.encoded.survey import Survey
 from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Blocks, Labels, Span
-from countveil.tables.storage.parallel import in_order
 
 if TYPE_CHECKING:
     from countveil.tables.encoded.vectors import Vectors
@@ -53,7 +53,7 @@ class SurveyedTable:
 
     @property
     def labels(self) -> Labels:
-        """By column, the labels that the source itself has for codes."""
+        """The labels that the source itself has for columns and codes."""
         return self._blocks.labels
 
     @property

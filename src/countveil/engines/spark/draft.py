@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -26,11 +24,10 @@ from typing import Any
 from countveil.engines.spark import jobs
 from countveil.engines.spark.files import Files
 from countveil.errors import ReleaseError, TargetError, option
-from countveil.release.draft import locked_leftover, remove_dead_leftovers
+from countveil.release.draft import PARTS, remove_dead_leftovers
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
-    REPORT_NAME,
     SIGNATURE_NAME,
     DataFile,
     Manifest,
@@ -39,9 +36,10 @@ from countveil.release.manifest import (
 from countveil.release.places import LocalPlaces, is_elsewhere
 from countveil.release.second_release import refuse_to_replace
 from countveil.release.signature import Signer
+from countveil.system.address import local_path
+from countveil.system.files import Lock, locked_leftover
 
 _PATTERN = set("{}[]*?\\")
-_PARTS = {MANIFEST_NAME, REPORT_NAME, SIGNATURE_NAME, DATA_FOLDER}
 
 
 class SparkDraft:
@@ -53,7 +51,7 @@ class SparkDraft:
         self._session, self._files, self._replaces = session, files, replaces
         self._target, self._folder = target, folder
         # On this machine's own file system, a lock shows others that the draft is in use.
-        self._lock = -1
+        self._lock: Lock | None = None
         self.data = f"{folder}/{DATA_FOLDER}"
 
     def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
@@ -73,10 +71,10 @@ class SparkDraft:
             for name, rows in files
         )
 
-    def add_report(self, page: str) -> ReportFile:
-        """Put the page for people beside the data."""
-        content = page.encode()
-        self._files.write(f"{self._folder}/{REPORT_NAME}", content)
+    def add_file(self, name: str, text: str) -> ReportFile:
+        """Put a page or a description beside the data."""
+        content = text.encode()
+        self._files.write(f"{self._folder}/{name}", content)
         return ReportFile(len(content), hashlib.sha256(content).hexdigest())
 
     def commit(
@@ -134,23 +132,22 @@ class SparkDraft:
         """Remove what is left of the draft; harmless after a commit."""
         with contextlib.suppress(*jobs.java_errors()):
             self._files.remove(self._folder)
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
+        if self._lock is not None:
+            self._lock.close()
 
     def begin(self) -> None:
         """Make the folder; where others can see a lock, lock it, and remove what is not locked."""
         if self._files.scheme != "file":
             self._make()
             return
-        remove_dead_leftovers(Path(re.sub("^file:/+", "/", self._folder)).parent)
+        remove_dead_leftovers(Path(local_path(self._folder)).parent)
         _, self._lock = locked_leftover(self._make)
 
     def _make(self) -> str:
         """Make the folder, and name it as this machine does."""
         self._files.make_folder(self.data)
         self._files.set_rights(self._folder, "700")
-        return re.sub("^file:/+", "/", self._folder)
+        return local_path(self._folder)
 
 
 @contextlib.contextmanager
@@ -228,7 +225,7 @@ def _check_replaceable(
         ) from None
     refuse_to_replace(target, force=force, again=again)
     listed = {file.path.rpartition("/")[2] for file in manifest.files}
-    foreign = (inside - _PARTS) | (set(files.listing(f"{files.root}/{DATA_FOLDER}")) - listed)
+    foreign = (inside - PARTS) | (set(files.listing(f"{files.root}/{DATA_FOLDER}")) - listed)
     if foreign:
         raise TargetError(
             f"{target} holds something that is not part of the release ({min(foreign)}), which "

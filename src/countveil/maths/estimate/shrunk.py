@@ -181,7 +181,7 @@ def shrunk_from(
     joint = len(views) == 1 and isinstance(views[0], JointView)
     means = adding_up(shrink(likelihood, centre, by_size=joint), n, likelihood)
     # Columns together: the centre has the margins of P already, and the step would add noise.
-    consistent = means if joint else _consistent(means, y, views)
+    consistent = means if joint else made_consistent(means, y, views)
     if len(views) == 1:
         # The published histogram is the best estimate of the whole table.
         whole_table = np.maximum(views[0].of_whole_table(y), 0.0)
@@ -214,8 +214,25 @@ def shrink(likelihood: Likelihood, centre: Floats, *, by_size: bool = False) -> 
     `by_size`: cells that stand out from their noise have weights of their own.
     """
     shape = (centre.shape[0], -1)
+    evidence, moment, known = components(likelihood, centre)
+    expected = centre.reshape(shape)
+    if not by_size:
+        mean = _posterior(evidence, moment, known, _EM_STEPS)
+    else:
+        variance = likelihood.variance(centre).reshape(shape)
+        large = known & (expected**2 > _STANDS_OUT**2 * variance)
+        mean = _posterior(evidence, moment, known & ~large, _EM_STEPS)
+        # Few cells are large in any predicate: more steps are cheap, and they need them.
+        some = np.flatnonzero(large.any(axis=0))
+        out = _posterior(evidence[:, some], moment[:, some], large[:, some], _STEPS_OUT)
+        mean[:, some] = np.where(large[:, some], out, mean[:, some])
+    return np.where(known, mean, expected).reshape(centre.shape)
+
+
+def components(likelihood: Likelihood, centre: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Evidence and first moment of every cell under each component, and whether it is known."""
     arrays = [*likelihood.arrays()[:5], centre]
-    cells = [np.ascontiguousarray(array.reshape(shape)) for array in arrays]
+    cells = [np.ascontiguousarray(array.reshape(centre.shape[0], -1)) for array in arrays]
     known = np.isfinite(cells[0]) & np.isfinite(cells[1]) & (cells[5] > 0)
     evidence = np.ones((*known.shape, _PRIOR.size))
     moment = np.zeros_like(evidence)
@@ -227,22 +244,12 @@ def shrink(likelihood: Likelihood, centre: Floats, *, by_size: bool = False) -> 
     if integrals:
         evidence[known] = np.concatenate([masses for masses, _ in integrals])
         moment[known] = np.concatenate([moments for _, moments in integrals])
-    if not by_size:
-        mean = _posterior(evidence, moment, known, _EM_STEPS)
-    else:
-        variance = likelihood.variance(centre).reshape(shape)
-        large = known & (cells[5] ** 2 > _STANDS_OUT**2 * variance)
-        mean = _posterior(evidence, moment, known & ~large, _EM_STEPS)
-        # Few cells are large in any predicate: more steps are cheap, and they need them.
-        some = np.flatnonzero(large.any(axis=0))
-        out = _posterior(evidence[:, some], moment[:, some], large[:, some], _STEPS_OUT)
-        mean[:, some] = np.where(large[:, some], out, mean[:, some])
-    return np.where(known, mean, cells[5]).reshape(centre.shape)
+    return evidence, moment, known
 
 
 def _posterior(evidence: Floats, moment: Floats, among: NDArray[np.bool_], steps: int) -> Floats:
     """Means with the weights that these cells have."""
-    weights = _mixture(evidence, among, steps)
+    weights = mixture(evidence, among, steps)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean: Floats = (moment @ weights)[..., 0] / (evidence @ weights)[..., 0]
     return mean
@@ -294,7 +301,7 @@ def _integrals(
     return masses.T, moments.T
 
 
-def _mixture(evidence: Floats, known: NDArray[np.bool_], steps: int) -> Floats:
+def mixture(evidence: Floats, known: NDArray[np.bool_], steps: int) -> Floats:
     """Weights of the components for every predicate, by EM over its cells."""
     weights = np.tile((_PRIOR / _PRIOR.sum())[:, None], (known.shape[0], 1, 1))
     turned = np.ascontiguousarray(np.swapaxes(evidence, 1, 2))
@@ -309,7 +316,7 @@ def _mixture(evidence: Floats, known: NDArray[np.bool_], steps: int) -> Floats:
     return weights
 
 
-def _consistent(means: Floats, y: Floats, views: Sequence[ChannelView]) -> Floats:
+def made_consistent(means: Floats, y: Floats, views: Sequence[ChannelView]) -> Floats:
     """One step of EM with the channels of the whole domains."""
     expected: Floats | None = means
     for axis, view in enumerate(views, start=1):

@@ -8,7 +8,6 @@ know: how groups are formed, engines, SQL.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -29,6 +28,7 @@ from countveil.publishing.settings import LedgerFiles, Protecting, Writing
 from countveil.randomness import Randomness
 from countveil.release.places import Places
 from countveil.release.preparation import Preparation
+from countveil.system.files import readable_by_others
 from countveil.tables import Shaping
 from countveil.tables.progress import Progress
 
@@ -154,7 +154,7 @@ def about_permissions(files: LedgerFiles) -> list[str]:
         f"{path} can be read by others. It is for you only: the ledger and its key together tell "
         f"who has which value. Take the permission from them: chmod 600 {path}"
         for path in (files.path, files.key)
-        if os.name == "posix" and path.stat().st_mode & 0o077
+        if readable_by_others(path.stat())
     ]
 
 

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from countveil.errors import LedgerError
 from countveil.randomness import fresh_key
+from countveil.system.files import new_private_file, sync_file
 from countveil.tables.recode import value_text
 
 Words = NDArray[np.uint64]
@@ -56,11 +57,10 @@ class LedgerKey:
         """Make a key, in a new file that its owner alone can read."""
         secret = fresh_key()
         try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(handle, "w", encoding="ascii") as file:
-                file.write(f"{_HEAD}\nledger {ledger}\nkey {secret.hex()}\n")
+            with os.fdopen(new_private_file(path), "wb") as file:
+                file.write(f"{_HEAD}\nledger {ledger}\nkey {secret.hex()}\n".encode("ascii"))
                 file.flush()
-                os.fsync(file.fileno())
+                sync_file(file.fileno())
         except FileExistsError as error:
             raise LedgerError(
                 f"{path} exists already, and a key is never replaced: without it its ledger is "

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from countveil.errors import LedgerError
 from countveil.publishing.ledger.keys import Words, as_marks
+from countveil.system.files import new_private_file
 
 VERSION = 1
 _APPLICATION = 0x43564C47
@@ -80,7 +81,7 @@ class Store:
     def create(cls, path: Path, ledger: str, key_check: bytes, created: str) -> None:
         """Make an empty ledger, which its owner alone can read."""
         try:
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            os.close(new_private_file(path))
         except FileExistsError as error:
             raise LedgerError(
                 f"{path} exists already, and a ledger is never replaced. Name another file."

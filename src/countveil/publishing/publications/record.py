@@ -16,13 +16,10 @@ from __future__ import annotations
 import base64
 import contextlib
 import datetime as dt
-import errno
-import fcntl
 import json
 import os
 import re
 import stat
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +32,15 @@ from countveil.errors import CountveilError, option
 from countveil.publishing.publications.sketch import Sketch, sketch_of
 from countveil.randomness import fresh_key
 from countveil.release.manifest import MANIFEST_NAME, Manifest, file_sha256, is_whole
-from countveil.report.whole_file import write_file
+from countveil.system.address import local_path
+from countveil.system.files import (
+    LOCK,
+    is_ours,
+    lock_patiently,
+    open_itself,
+    readable_by_others,
+    write_file,
+)
 
 RECORD_NAME = ".countveil-publications.jsonl"
 _FORMAT = 1
@@ -43,7 +48,7 @@ _WHAT = "the record of publications"
 _KEY, _DIGEST, _ID = "[0-9a-f]{64}", "[0-9a-f]{64}", "[0-9a-f]{32}"
 _DAY = r"\d{4}-\d{2}-\d{2}"
 _MOST_BYTES = 1 << 26
-_PATIENCE_SECONDS, _PAUSE_SECONDS = 10.0, 0.05
+_PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ def read_record(folder: Path, new_key: bytes = b"") -> Record:
     """The record of a folder; a new one, with this key or a fresh one, if there is none."""
     path = folder / RECORD_NAME
     try:
-        lines, mode = _lines(path)
+        lines, status = _lines(path)
         key = _key(lines[0] if lines else b"")
     except FileNotFoundError:
         return Record(new_key or fresh_key())
@@ -98,7 +103,7 @@ def read_record(folder: Path, new_key: bytes = b"") -> Record:
             f"{_named(path)} is damaged: {damaged:,} of its {len(lines) - 1:,} entries cannot be "
             f"read, and those publications will not be recognised."
         )
-    elif mode & 0o077:
+    elif readable_by_others(status):
         problem = (
             f"{_named(path)} could be read by others. It is for you only: whoever has it can try "
             f"out who was in your tables."
@@ -262,24 +267,21 @@ def _key(line: bytes) -> bytes:
     return bytes.fromhex(key)
 
 
-def _lines(path: Path) -> tuple[list[bytes], int]:
-    """The lines of a file of ours, and its permissions. A symbolic link is not followed."""
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise _UnusableError("it is a symbolic link") from None
-        raise
+def _lines(path: Path) -> tuple[list[bytes], os.stat_result]:
+    """The lines of a file of ours, and what it is. A symbolic link is not followed."""
+    if path.is_symlink():
+        raise _UnusableError("it is a symbolic link")
+    handle = open_itself(path)
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             raise _UnusableError("it is not a file")
-        if status.st_uid != os.geteuid():
+        if not is_ours(status):
             raise _UnusableError("it belongs to somebody else")
         if status.st_size > _MOST_BYTES:
             raise _UnusableError(f"it is larger than {_MOST_BYTES >> 20} MB")
         with open(handle, "rb", closefd=False) as file:
-            return file.read(_MOST_BYTES).splitlines(), status.st_mode
+            return file.read(_MOST_BYTES).splitlines(), status
     finally:
         os.close(handle)
 
@@ -287,25 +289,16 @@ def _lines(path: Path) -> tuple[list[bytes], int]:
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """The folder, for one publisher at a time."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    lock = lock_patiently(folder, _PATIENCE_SECONDS, folder / f"{RECORD_NAME}{LOCK}")
     try:
-        patience = time.monotonic() + _PATIENCE_SECONDS
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > patience:
-                    raise
-                time.sleep(_PAUSE_SECONDS)
         yield
     finally:
-        os.close(handle)
+        lock.close()
 
 
 def _place_of(target: str | os.PathLike[str]) -> Path:
     """Where the release is; a symbolic link to it stays."""
-    return Path(os.path.realpath(os.fspath(target).removeprefix("file://")))
+    return Path(os.path.realpath(local_path(os.fspath(target))))
 
 
 def _named(path: Path) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from countveil.errors import ReleaseError, SettingsError, option
 from countveil.release.formats import stata_spss
-from countveil.release.formats.stata_spss import SPSS, STATA, check_columns
+from countveil.release.formats.stata_spss import SPSS, STATA, StoredLabels, check_columns
 from countveil.release.values import ARROW, CSV, CSV_GZ, PARQUET, format_of
 
 if TYPE_CHECKING:
@@ -82,10 +82,11 @@ def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> pa.Table:
         ) from None
 
 
-def content_beside_rows(path: Path) -> list[str]:
+def content_beside_rows(path: Path, labels: StoredLabels | None = None) -> list[str]:
     """What a data file other than Parquet holds besides its rows, in words; ours hold nothing.
 
-    A plain CSV has nothing besides its rows.
+    A plain CSV has nothing besides its rows. Files of Stata and SPSS may have the labels that their
+    manifest lists.
     """
     import pyarrow as pa
 
@@ -106,7 +107,7 @@ def content_beside_rows(path: Path) -> list[str]:
                 extras.append(f"{field.name}: a dictionary")
         return extras
     program = STATISTICAL.get(ending)
-    return [] if program is None else stata_spss.metadata_beside_rows(path, program)
+    return [] if program is None else stata_spss.metadata_beside_rows(path, program, labels)
 
 
 def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> pa.Table:

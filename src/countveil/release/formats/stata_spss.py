@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +62,15 @@ _SPSS_TIME_AT = 92
 _BLANK_TIME = {STATA: dt.datetime(1960, 1, 1), SPSS: dt.datetime(1970, 1, 1)}  # noqa: DTZ001
 
 
+@dataclass(frozen=True, slots=True)
+class StoredLabels:
+    """By column: its label, the labels of its numbers, and the number that stands for a text."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[float, str]] = field(default_factory=dict)
+    codes: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
 def check_columns(columns: Sequence[tuple[str, str]], program: str) -> None:
     """Refuse names and types that the program does not have, or a missing library."""
     _libraries()
@@ -84,27 +94,38 @@ def check_columns(columns: Sequence[tuple[str, str]], program: str) -> None:
             )
 
 
-def write_dataset(table: pa.Table, path: Path, program: str) -> None:
-    """Write a table; SettingsError if a value would change."""
+def write_dataset(
+    table: pa.Table, path: Path, program: str, labels: StoredLabels | None = None
+) -> None:
+    """Write a table with its labels; SettingsError if a value would change."""
     import pyarrow as pa
 
     library, polars = _libraries()
+    labels = labels or StoredLabels()
     columns, formats = {}, {}
-    for field in table.schema:
-        values, kind = table.column(field.name), str(field.type)
-        columns[field.name] = _plain(values, field.name, kind, program)
+    for name, kind in ((column.name, str(column.type)) for column in table.schema):
+        coded = name in labels.codes
+        values = table.column(name)
+        columns[name] = (
+            _coded(values, labels.codes[name]) if coded else _plain(values, name, kind, program)
+        )
         if kind == _DATE:
-            formats[field.name] = _DATE_FORMAT[program]
+            formats[name] = _DATE_FORMAT[program]
         elif kind in _TIMES:
-            formats[field.name] = _TIME_FORMAT[program]
+            formats[name] = _TIME_FORMAT[program]
         elif kind in _WHOLE_NUMBERS or kind == "bool":
-            formats[field.name] = _WHOLE_FORMAT[program]
+            formats[name] = _WHOLE_FORMAT[program]
+    said: dict[str, Any] = {
+        "variable_format": formats,
+        "column_labels": {**labels.columns} or None,
+        "variable_value_labels": {name: {**each} for name, each in labels.values.items()} or None,
+    }
     frame = polars.DataFrame(pa.table(columns))
     try:
         if program == STATA:
-            library.write_dta(frame, path, variable_format=formats, version=_STATA_VERSION)
+            library.write_dta(frame, path, version=_STATA_VERSION, **said)
         else:
-            library.write_sav(frame, path, variable_format=formats)
+            library.write_sav(frame, path, **said)
     except (library.ReadstatError, library.PyreadstatError) as error:
         if "write" in str(error).lower():
             # The library does not say why.
@@ -120,28 +141,53 @@ def read_dataset(path: Path, columns: Sequence[tuple[str, pa.DataType]], program
     library = _reader()
     read = library.read_dta if program == STATA else library.read_sav
     try:
-        columns_read, _ = read(path, disable_datetime_conversion=True, output_format="dict")
+        columns_read, notes = read(path, disable_datetime_conversion=True, output_format="dict")
     except (library.ReadstatError, library.PyreadstatError):
         raise ValueError("not readable") from None
     if list(columns_read) != [name for name, _ in columns]:
         raise ValueError("other columns")
+    for name, kind in columns:
+        if str(kind) in _TEXTS and notes.readstat_variable_types[name] != "string":
+            columns_read[name] = _labelled(columns_read[name], notes, name)
     arrays = [_typed(columns_read[name], kind, program) for name, kind in columns]
     return pa.Table.from_arrays(arrays, [name for name, _ in columns])
 
 
-def metadata_beside_rows(path: Path, program: str) -> list[str]:
-    """What a file holds besides its rows; files that we write hold nothing."""
+def metadata_beside_rows(path: Path, program: str, labels: StoredLabels | None = None) -> list[str]:
+    """What a file holds besides its rows and the labels of its manifest; ours hold nothing."""
+    labels = labels or StoredLabels()
     library = _reader()
     read = library.read_dta if program == STATA else library.read_sav
     notes = read(path, metadataonly=True)[1]
     present = {
         "label of the file": notes.file_label,
         "notes": notes.notes,
-        "labels of columns": any(notes.column_labels),
-        "labels of values": notes.variable_value_labels,
+        "labels of columns": {n: said for n, said in notes.column_names_to_labels.items() if said}
+        != {**labels.columns},
+        "labels of values": notes.variable_value_labels != {**labels.values},
         "time of writing": notes.creation_time != _BLANK_TIME[program],
     }
     return [what for what, there in present.items() if there]
+
+
+def _coded(values: Any, codes: Mapping[str, float]) -> Any:
+    """Numbers in place of texts; every text has one."""
+    import pyarrow as pa
+
+    known: dict[str | None, float | None] = {None: None}
+    known.update(codes)
+    distinct = values.combine_chunks().dictionary_encode()
+    numbers = pa.array([known[text] for text in distinct.dictionary.to_pylist()], pa.float64())
+    return numbers.take(distinct.indices)
+
+
+def _labelled(numbers: Sequence[Any], notes: Any, name: str) -> list[str | None]:
+    """Texts in place of the numbers that stand for them; ValueError if one stands for none."""
+    labels: dict[float | None, str | None] = {None: None}
+    labels |= notes.variable_value_labels.get(name, {})
+    if not {*numbers} <= {*labels}:
+        raise ValueError("a code without a label")
+    return [labels[number] for number in numbers]
 
 
 def _plain(values: Any, name: str, kind: str, program: str) -> Any:

@@ -6,10 +6,9 @@ time. Must not know: what the columns are for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, Self
 
 from countveil.tables.encoded.encoding import EncodedColumn, Form, encode
 from countveil.tables.encoded.plain_arrays import plain_array
@@ -21,8 +20,28 @@ LEAST_SPAN, MOST_SPAN = 1 << 17, 1 << 20
 SPANS = 16
 
 Batch = dict[str, EncodedColumn]
-Labels = Mapping[str, Mapping[str, str]]
-NO_LABELS: Labels = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """What a source itself says of its columns: what they are, and what their codes stand for."""
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def only(self, names: Container[str]) -> Self:
+        """Those of some columns."""
+        columns = {name: label for name, label in self.columns.items() if name in names}
+        values = {name: codes for name, codes in self.values.items() if name in names}
+        return replace(self, columns=columns, values=values)
+
+    def without_codes(self, names: Container[str]) -> Self:
+        """Without what the codes of some columns stand for."""
+        values = {name: codes for name, codes in self.values.items() if name not in names}
+        return replace(self, values=values)
+
+
+NO_LABELS = Labels()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +63,7 @@ class Blocks(Protocol):
 
     @property
     def labels(self) -> Labels:
-        """By column, the labels that the source itself has for codes."""
+        """The labels that the source itself has for columns and codes."""
 
     @property
     def in_memory(self) -> bool:

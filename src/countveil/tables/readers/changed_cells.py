@@ -31,7 +31,7 @@ class ChangedBlocks:
         self.in_memory = blocks.in_memory
         self.rows, self.spans = blocks.rows, blocks.spans
         # Labels are for the codes as they were.
-        self.labels = {name: codes for name, codes in blocks.labels.items() if name not in changes}
+        self.labels = blocks.labels.without_codes(changes)
         kinds = {field.name: field.type for field in blocks.schema}
         kinds.update({name: change.type_of(name, kinds[name]) for name, change in changes.items()})
         self.schema = pa.schema(list(kinds.items()))

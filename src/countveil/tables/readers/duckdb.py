@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from countveil.address import quoted_name
 from countveil.errors import InputError, option
 from countveil.sql.interruptible import InterruptibleCalls
 from countveil.sql.locked_duckdb import connect_to_file, is_duckdb_file
+from countveil.system.address import quoted_name
 from countveil.tables import DatabaseSource
 from countveil.tables.readers.sqlite import chosen_table
 

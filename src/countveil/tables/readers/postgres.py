@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from countveil.address import quoted_name
 from countveil.errors import InputError, MissingExtraError, option
 from countveil.sql.postgres_errors import postgres_reason
 from countveil.sql.query.select import check_select
+from countveil.system.address import quoted_name
 from countveil.tables import DatabaseSource
 
 _AS_THEY_ARE = frozenset({

@@ -23,10 +23,10 @@ from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query.expressions import Expression, columns_named
 from countveil.sql.query.parse import parse_condition
 from countveil.sql.query.release_columns import ReleaseColumns
+from countveil.system.process import in_order
 from countveil.tables import Column, check_named
 from countveil.tables.encoded.encoding import Form, in_form, row_count, to_numpy
 from countveil.tables.readers.blocks import Batch, Blocks, Span
-from countveil.tables.storage.parallel import in_order
 
 if TYPE_CHECKING:
     from countveil.tables.one_per import OnePer
@@ -68,7 +68,7 @@ class FilteredBlocks:
         self.filtered_by: Sequence[str] = []
         self.warnings: list[str] = []
         self.in_memory = blocks.in_memory
-        self.labels = {name: codes for name, codes in blocks.labels.items() if name in names}
+        self.labels = blocks.labels.only(names)
         self.schema = pa.schema([blocks.schema.field(name) for name in names])
         self._keep(kept)
 

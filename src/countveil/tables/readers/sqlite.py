@@ -16,12 +16,11 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pyarrow as pa
 
-from countveil.address import quoted_name
 from countveil.errors import InputError, nearest, option
+from countveil.system.address import quoted_name
 from countveil.tables import DatabaseSource
 from countveil.tables.readers.csv.types import fitting
 
@@ -52,7 +51,7 @@ def sqlite_batches(source: DatabaseSource) -> Iterator[tuple[pa.Schema, Iterator
         raise InputError(f"There is no file {path}.")
     with contextlib.ExitStack() as stack:
         stack.enter_context(_explained(path))
-        address = f"file:{quote(str(path.resolve()))}?mode=ro"
+        address = f"{path.resolve().as_uri()}?mode=ro"
         connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         stack.callback(connection.close)
         # Python runs from time to time, and can react to Ctrl-C.

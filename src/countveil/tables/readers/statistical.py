@@ -1,7 +1,7 @@
-"""Files of SPSS, Stata and SAS as blocks, with the labels of their values.
+"""Files of SPSS, Stata and SAS as blocks, with the labels of their columns and values.
 
-Enters: a path. Leaves: blocks with what the codes of columns stand for. Must not know: what the
-columns are for.
+Enters: a path. Leaves: blocks with what columns are and what their codes stand for. Must not know:
+what the columns are for.
 
 These formats store numbers as floating point and missing text as blanks: columns of whole numbers
 become whole numbers, blanks become missing. What the file declares to be missing is missing. Rows
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ import pyarrow as pa
 from countveil.errors import InputError, MissingExtraError
 from countveil.release.steps import code_text
 from countveil.tables import Reading
+from countveil.tables.readers.blocks import Labels
 from countveil.tables.readers.statistical_times import SAS, SPSS, STATA, Counting, times_of
 from countveil.tables.readers.streams import StreamBlocks
 from countveil.tables.storage.memory import KeptColumns
@@ -117,8 +118,9 @@ class _StatFile:
         array: pa.Array[Any] = pa.array(values, field.type)
         return array
 
-    def labels(self) -> Mapping[str, Mapping[str, str]]:
-        """What codes stand for; where two codes share a label, each code is added to it."""
+    def labels(self) -> Labels:
+        """What the file says; where two codes share a label, each code is added to it."""
+        columns = self._meta.column_names_to_labels
         labels = {}
         for name, column_labels in self._meta.variable_value_labels.items():
             texts = list(column_labels.values())
@@ -128,7 +130,7 @@ class _StatFile:
                 else f"{label} ({code_text(code)})"
                 for code, label in column_labels.items()
             }
-        return labels
+        return Labels({name: label for name, label in columns.items() if label}, labels)
 
 
 @contextlib.contextmanager

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from countveil.errors import SettingsError
+from countveil.system.process import available_memory
 from countveil.tables.encoded.encoding import (
     DictionaryColumn,
     EncodedColumn,
@@ -40,7 +41,6 @@ _LEAST = 300 * 10**6
 _PROGRAM = 130 * 10**6
 _DUCKDB = 50 * 10**6
 _SHARE = 0.5
-_UNKNOWN = 4 * 10**9
 
 # A column in memory is in the list itself; for one on disk there is a function that reads it.
 _Stored = EncodedColumn | Callable[[], EncodedColumn]
@@ -65,7 +65,7 @@ def memory_shares(wished: str | int | None, *, with_duckdb: bool = False) -> Mem
 def memory_limit(wished: str | int | None) -> int:
     """Bytes from a text such as 1GB or 500MB; without one, half of what is free."""
     if wished is None:
-        return max(_LEAST, int(_SHARE * _available()))
+        return max(_LEAST, int(_SHARE * available_memory()))
     size = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(I?)B?\s*", str(wished).upper())
     if size is None:
         raise SettingsError(f"memory must be a size such as 1GB or 500MB, got {str(wished)!r}.")
@@ -84,21 +84,6 @@ def memory_limit(wished: str | int | None) -> int:
 def room_for_rows(limit: int, *, with_duckdb: bool = False) -> int:
     """What is left of a limit for the table, beside the program and its libraries."""
     return max(limit - _PROGRAM - with_duckdb * _DUCKDB, limit // 3)
-
-
-def _available() -> int:
-    """Free memory of the machine, or of the container if it has less."""
-    limits = []
-    try:
-        text = Path("/proc/meminfo").read_text(encoding="ascii")
-        line = re.search(r"MemAvailable:\s+(\d+) kB", text)
-        limits += [int(line[1]) * 1024] if line else []
-        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
-        used = Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii").strip()
-        limits += [int(limit) - int(used)] if limit.isdigit() else []
-    except (OSError, ValueError):
-        pass
-    return min(limits, default=_UNKNOWN)
 
 
 class KeptColumns:

@@ -3,15 +3,12 @@
 Enters: bytes, and a folder. Leaves: the same bytes again, or an error. Must not know: what they
 are.
 
-Every entry is encrypted (AES-256-GCM) under a key that only this process has, and the file has no
-name: it is gone when the process is, however that ends. What remains on a disk is noise.
+Every entry is encrypted (AES-256-GCM) under a key that only this process has, and the file is gone
+when the process is, however that ends. What remains on a disk is noise.
 """
 
 from __future__ import annotations
 
-import errno
-import os
-import tempfile
 import threading
 from pathlib import Path
 
@@ -19,12 +16,12 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from countveil.errors import TargetError, option
 from countveil.randomness import fresh_key
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+from countveil.system import offers
+from countveil.system.scratch import ScratchFile
 
 
 class Spill:
-    """An encrypted file without a name."""
+    """An encrypted file that nobody else can open or read."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -34,7 +31,7 @@ class Spill:
         self._places: list[tuple[int, int]] = []
         self._end = 0
         try:
-            self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115
+            self._file = ScratchFile(folder)
         except OSError as error:
             raise self._failed(error) from error
 
@@ -47,10 +44,7 @@ class Spill:
             self._end += size
         sealed = self._cipher.encrypt(number.to_bytes(12, "little"), content, None)
         try:
-            written = 0
-            while written < size:
-                remaining = memoryview(sealed)[written:]
-                written += os.pwrite(self._file.fileno(), remaining, place + written)
+            self._file.write(sealed, place)
         except OSError as error:
             raise self._failed(error) from error
         return number
@@ -58,20 +52,17 @@ class Spill:
     def get(self, number: int) -> bytes:
         """The bytes again."""
         place, size = self._places[number]
-        sealed = bytearray()
-        while len(sealed) < size:
-            block = os.pread(self._file.fileno(), size - len(sealed), place + len(sealed))
-            if not block:
-                raise TargetError(f"Rows spilled to {self._folder} cannot be read any more.")
-            sealed += block
-        return self._cipher.decrypt(number.to_bytes(12, "little"), bytes(sealed), None)
+        sealed = self._file.read(size, place)
+        if len(sealed) < size:
+            raise TargetError(f"Rows spilled to {self._folder} cannot be read any more.")
+        return self._cipher.decrypt(number.to_bytes(12, "little"), sealed, None)
 
     def close(self) -> None:
         """Free the space."""
         self._file.close()
 
     def _failed(self, error: OSError) -> TargetError:
-        if error.errno in _FULL:
+        if error.errno in offers.DISK_FULL:
             return TargetError(
                 f"The disk is full, or a size limit was reached, while rows were spilled to "
                 f"{self._folder}. Name another folder with {option('spill')}, or allow more with "

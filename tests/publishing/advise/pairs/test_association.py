@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import warnings
@@ -76,7 +77,7 @@ def test_every_method_has_figures(way: dict[str, Any], tmp_path: Path) -> None:
 
 def test_a_database_is_looked_at_too(tmp_path: Path) -> None:
     file, table = tmp_path / "people.db", workers()
-    with sqlite3.connect(file) as connection:
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("CREATE TABLE people (age INTEGER, town TEXT, job TEXT, branch TEXT)")
         rows = zip(*table.to_pydict().values(), strict=True)
         connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)

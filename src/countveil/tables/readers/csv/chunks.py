@@ -27,11 +27,11 @@ import pyarrow.csv
 
 from countveil.errors import InputError, option
 from countveil.randomness import fresh_key
+from countveil.system.process import in_order
 from countveil.tables import PLAIN_CSV, CsvStyle
 from countveil.tables.encoded.encoding import DictionaryColumn, encode_dictionary
 from countveil.tables.readers.csv.decoding import csv_bytes, native
 from countveil.tables.readers.csv.types import fitting
-from countveil.tables.storage.parallel import in_order
 
 _LONGEST = 1 << 24
 LEAST_BYTES, MOST_BYTES, _CHUNKS = 1 << 20, 1 << 23, 16

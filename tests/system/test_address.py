@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countveil.address import (
+from countveil.errors import CountveilError, InputError, SettingsError
+from countveil.system.address import (
     DUCKDB,
     POSTGRES,
     SQLITE,
@@ -18,7 +19,6 @@ from countveil.address import (
     quoted_name,
     split_sheet,
 )
-from countveil.errors import CountveilError, InputError, SettingsError
 from countveil.tables import DatabaseSource, describe_source
 
 ADDRESSES = {

@@ -13,12 +13,21 @@ password is refused, and no message repeats a text that may hold one.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from countveil.errors import PASSWORDS, CountveilError, InputError, SettingsError, option
+from countveil.errors import (
+    PASSWORDS,
+    CountveilError,
+    InputError,
+    SettingsError,
+    TargetError,
+    option,
+)
+from countveil.system import offers
 
 POSTGRES, DUCKDB, SQLITE = "postgresql", "duckdb", "sqlite"
 DATABASES = (
@@ -30,6 +39,9 @@ _URL_OR_LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(/|.*@)")
 _SECRETS = frozenset({"password", "sslpassword"})
 _NAME = r'(?:"(?:[^"]|"")+"|[^".@/:]+)'
 _TABLE = re.compile(rf"{_NAME}(?:\.{_NAME})?")
+_DEVICE = re.compile(
+    r"(CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(COM|LPT)[0-9¹²³])(\s*\.|$)", re.IGNORECASE
+)
 # The text itself is not repeated: a password with a special character may be in it.
 _UNREADABLE = (
     "The address of the database is not readable. Write "
@@ -116,6 +128,34 @@ def refuse_as_folder(folder: Path) -> None:
             f"are reached with {option('engine', 'spark')}. A release goes into a database with "
             f"'countveil export' (in Python: cv.export), and is queried there."
         )
+
+
+def refuse_device_name(path: Path) -> None:
+    """Raise if the system takes the last part of a path for a device, or would write another."""
+    name = path.name
+    if offers.DEVICE_NAMES and (_DEVICE.match(name) or name[-1:] in {".", " "} or ":" in name):
+        raise TargetError(
+            f"{path} cannot be the name of a folder on this system: {name!r} is that of a device, "
+            f"has a colon, or ends with a dot or a space. Name another folder."
+        )
+
+
+def local_path(place: str) -> str:
+    """The path of a folder on this machine, also if it was written as file://FOLDER."""
+    path = re.sub(r"^file:/+", "/", place)
+    # Before the letter of a drive there is no slash.
+    return path[1:] if re.match(r"/[A-Za-z]:(/|$)", path) and path != place else path
+
+
+def relative_path(path: str, folder: str | Path = ".") -> str:
+    """A path as seen from a folder, with slashes; whole if there is no way from one to the other.
+
+    Two drives have no such way.
+    """
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:
+        return os.path.abspath(path)  # noqa: PTH100 - a pattern is no path
 
 
 def _server_and_table(text: str, error: type[CountveilError]) -> tuple[str, str]:

@@ -1,25 +1,29 @@
-"""Work in threads, results in order.
+"""What this process has of its machine: cores, with work in threads on them, and memory.
 
-Enters: a function and its arguments, one after the other. Leaves: the results, in that order.
-Must not know: what is done. Arguments are taken, results handed over and progress reported in the
-caller's thread, so that what must happen in order does.
+Enters: a function and its arguments, one after the other. Leaves: the results, in that order;
+bytes of memory that are free. Must not know: what is done. Arguments are taken, results handed over
+and progress reported in the caller's thread, so that what must happen in order does.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from countveil.system import offers
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _MOST_WORKERS = 8
 _TICK_SECONDS = 0.1
+_UNKNOWN = 4 * 10**9
 
 
 def worker_count() -> int:
@@ -28,6 +32,66 @@ def worker_count() -> int:
     allowed = getattr(os, "sched_getaffinity", None)
     cores = len(allowed(0)) if allowed is not None else os.cpu_count() or 1
     return max(1, min(_MOST_WORKERS, cores))
+
+
+def available_memory() -> int:
+    """Free memory of the machine, or of the container if it has less; in bytes."""
+    limits = [limit for find in (_linux_memory, _container_memory) if (limit := find()) is not None]
+    if not limits:
+        limits = [limit for find in (_windows_memory, _half_of_all) if (limit := find())][:1]
+    return min(limits, default=_UNKNOWN)
+
+
+def _linux_memory() -> int | None:
+    try:
+        line = re.search(
+            r"MemAvailable:\s+(\d+) kB", offers.MEMORY_FILE.read_text(encoding="ascii")
+        )
+    except (OSError, ValueError):
+        return None
+    return None if line is None else int(line[1]) * 1024
+
+
+def _container_memory() -> int | None:
+    try:
+        limit, used = (
+            (offers.CONTAINER_FOLDER / name).read_text(encoding="ascii").strip()
+            for name in ("memory.max", "memory.current")
+        )
+        return int(limit) - int(used) if limit.isdigit() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _windows_memory() -> int | None:
+    """What `GlobalMemoryStatusEx` says is free: the second of seven numbers after the load."""
+    try:
+        import ctypes
+
+        class Status(ctypes.Structure):
+            _fields_ = (
+                ("length", ctypes.c_uint32),
+                ("load", ctypes.c_uint32),
+                ("all", ctypes.c_uint64),
+                ("free", ctypes.c_uint64),
+                ("others", ctypes.c_uint64 * 5),
+            )
+
+        library: Any = getattr(ctypes, "windll", None)
+        status = Status(length=ctypes.sizeof(Status))
+        if library is None or not library.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
+            return None
+    except (ImportError, OSError):
+        return None
+    return int(status.free)
+
+
+def _half_of_all() -> int | None:
+    """Where nothing says what is free (macOS): half of what the machine has."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 def in_order(
