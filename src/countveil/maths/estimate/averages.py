@@ -144,7 +144,7 @@ class _Sums:
             (likely, share * every.bottom_squared),
             (every.bottom - likely, (1 - share) * every.bottom_squared),
         )
-        trust = np.nan_to_num(likely**2 / (likely**2 + np.maximum(noise, 0.0)))
+        trust = np.clip(np.nan_to_num(1 - 4 * np.maximum(noise, 0.0) / likely**2), 0.0, 1.0)
         shown = np.clip(np.nan_to_num(true.about(true.top / true.bottom)), 0.0, widest)
         return trust * shown + (1 - trust) * share * widest
 
