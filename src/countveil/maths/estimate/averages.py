@@ -56,8 +56,8 @@ def average_variance(
         cells = np.flatnonzero((pairs == pair).all(axis=1))
         if NEVER not in pair:
             sums = _Sums.of(tallies, (top, int(pair[0])), (bottom, int(pair[1])), moment)
-            found = sums.variances(tallies.views[0], shrunk(int(pair[1])))
-            numbers[:, :, cells] = found[:, :, one.place[cells]]
+            variances = sums.variances(tallies.views[0], shrunk(int(pair[1])))
+            numbers[:, :, cells] = variances[:, :, one.place[cells]]
     supposed = PairVariance(numbers[0] + top.misfit**2, numbers[1], numbers[2] + bottom.misfit**2)
     return Supposed(supposed, PairVariance(*numbers[3:6]), numbers[6])
 
