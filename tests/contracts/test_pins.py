@@ -27,12 +27,13 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SETS = sorted(path.stem for path in (ROOT / "requirements").iterdir())
 
-PIN = re.compile(r"([a-z0-9-]+)==([0-9][a-z0-9.!+]*)(?: ; ([a-zA-Z0-9_.<>=!' ]+))? \\\n")
+PIN = re.compile(r"([a-z0-9-]+)==([0-9][a-z0-9.!+]*)(?: ; ([a-zA-Z0-9_.<>=!*' ]+))? \\\n")
 HASH = re.compile(r" {4}--hash=sha256:[0-9a-f]{64}( \\)?\n")
 
 # What each target installs beside the runtime; whatever is not named here needs the runtime alone.
 TARGETS = {
     "setup": "dev", "test": "dev", "test-slow": "dev", "lint": "lint", "format": "format",
+    "site": "site",
     "bench": "bench", "bench-spark": "bench-spark", "study": "study", "study-quick": "study",
 }  # fmt: skip
 WITHOUT_PINS = {"help", "install", "lock", "clean"}

@@ -95,7 +95,7 @@ def test_only_what_the_recipe_copies_enters() -> None:
 
 
 def linted(text: str) -> subprocess.CompletedProcess[str]:
-    linter = Path(sysconfig.get_path("scripts")) / "hadolint"
+    linter = str(Path(sysconfig.get_path("scripts")) / "hadolint")
     words = [linter, "--no-color", "--failure-threshold", "info", "-"]
     return subprocess.run(words, input=text, capture_output=True, text=True, check=False)
 

@@ -65,9 +65,9 @@ def changed_wheel(wheel: Path, to: Path, change: Change) -> Path:
 def changed_sdist(sdist: Path, to: Path, change: Change) -> Path:
     with tarfile.open(sdist) as archive:
         files = {
-            member.name: content.read()
+            member.name: packed.read()
             for member in archive
-            if (content := archive.extractfile(member)) is not None
+            if (packed := archive.extractfile(member)) is not None
         }
     change(files)
     with tarfile.open(to / sdist.name, "w:gz") as archive:
