@@ -116,6 +116,20 @@ def test_what_shrinking_gains_is_what_was_measured() -> None:
     assert f"at most {worst:.2f} times that of the best other method" in guide
 
 
+def test_what_averages_cover_is_what_was_measured() -> None:
+    text = (ROOT / "benchmarks/RESULTS.md").read_text()
+    share = r" ([\d.]+) \|"
+    line = rf"^\| (?:age|income)[^|]* \| (\d+) \| ([\d-]+) \| [\d,]+ \|{share}{share}{share}"
+    lines = re.findall(line, text, flags=re.MULTILINE)
+    assert {ell for ell, *_ in lines} == {"2", "5", "10"}
+    every = [float(held) for _, _, held, _, _ in lines]
+    # Of few rows hardly any is shown, and the page says so apart.
+    shown = [float(held) for _, rows, _, held, share in lines if float(share) >= 0.01]
+    page = " ".join((ROOT / "docs/theory/estimates.md").read_text().split())
+    assert f"all intervals cover {min(every):.2f} to {max(every):.2f}" in page
+    assert f"where at least 1% are shown, those cover {min(shown):.2f} to {max(shown):.2f}" in page
+
+
 def test_the_speed_of_answers_is_what_was_measured() -> None:
     results = (ROOT / "benchmarks/RESULTS.md").read_text()
     assert "the made-up census, 500,000 rows" in results
