@@ -42,6 +42,7 @@ def test_expressions_make_a_crosstab_too(release: cv.Release) -> None:
     assert table.row_values == list(range(1, 10))
 
 
+@pytest.mark.slow
 def test_hidden_cells_are_shown_as_hidden(release: cv.Release) -> None:
     table = release.crosstab("occupation", "country")
     assert "hidden" in str(table)

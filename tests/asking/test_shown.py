@@ -202,6 +202,7 @@ def test_a_bar_below_zero_is_drawn_to_the_left() -> None:
     assert ends[0][1] / ends[1][1] == pytest.approx(4 / 3, rel=0.02)
 
 
+@pytest.mark.slow
 def test_every_result_has_a_short_repr_and_a_harmless_page(hostile: cv.Release) -> None:
     table = cv.generate(3_000, seed=4)
     results: list[Any] = [

@@ -137,6 +137,7 @@ def test_tables_of_every_kind_can_be_audited(quick: Quick, tmp_path: Path) -> No
     assert "Not run, and so nothing is known: linkage" in " ".join(found.out.split())
 
 
+@pytest.mark.slow
 def test_a_release_with_classes_is_audited_with_the_same_options(
     quick: Quick, census: Path, tmp_path: Path
 ) -> None:

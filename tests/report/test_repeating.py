@@ -65,6 +65,7 @@ def channel(folder: Path) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], i
     return histogram / ROWS, view.whole, home
 
 
+@pytest.mark.few(1)
 def test_the_page_is_made_of_the_release_alone(released: Path) -> None:
     manifest = replace(read_manifest(released), report=None)
     made = release_page(manifest, published(released), plain_ranges(released))
