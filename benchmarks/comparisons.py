@@ -5,11 +5,10 @@ Repeated releases of tables whose truth is known. `--what`:
 sets          counts of 2 values, of 10, of half of all and of all but 3, in random predicates, in
               half of the table and in all of it: how often the 95% interval holds the true count,
               and the printed standard error over the true one
-differences   shares of sets and single values in two groups (complementary, disjoint, nested):
-              difference, ratio and odds ratio
+differences   differences of shares of sets and single values in two groups (complementary,
+              disjoint, nested)
 tests         how often tests reject at 0.05 what is true
 empty         how often the lower end for a value that no row of the predicate has is above 0
-averages      averages of a number over rows with one value, by their true count
 
 Prints Markdown, as kept in RESULTS.md.
 """
@@ -17,9 +16,9 @@ Prints Markdown, as kept in RESULTS.md.
 from __future__ import annotations
 
 import argparse
-import itertools
 import tempfile
 from collections.abc import Iterator
+from statistics import NormalDist
 
 import duckdb
 import numpy as np
@@ -32,7 +31,7 @@ from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.estimate import ALWAYS, NEVER, Tallies, make_estimator
 from countveil.maths.estimate.unbiased import unbiased_likelihood
 from countveil.maths.groups import ColumnSettings, largest_ell
-from tests.repeated_releases import releases
+from tests.repeated_releases import coded, releases
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -52,7 +51,7 @@ def main() -> None:
     parser.add_argument("--ell", type=int, nargs="*", default=[2, 5, 10])
     parser.add_argument("--table", default="", help="only tables with this in their name")
     options = parser.parse_args()
-    public = {"differences": differences, "tests": tests, "averages": averages}
+    public = {"differences": differences, "tests": tests}
     if options.what in public:
         for ell in options.ell:
             public[options.what](options.rows, ell, options.releases)
@@ -105,81 +104,64 @@ GROUPS = {
 
 
 def differences(rows: int, ell: int, number: int) -> None:
-    """How often the intervals of comparisons hold the truth, from the public functions."""
+    """How often intervals of differences of shares hold the truth; the error over the true one.
+
+    The interval is that of `release.compare`: normal, with the covariance of both counts.
+    """
     census = cv.generate(rows, seed=1)
     assert census is not None
-    truth = duckdb.connect()
-    truth.register("release", census)
-    held: dict[tuple[str, str], list[float]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(number):
-            release = cv.publish(census, {"occupation": ell}, f"{folder}/{seed}", seed=seed)
-            for kind, pairs in GROUPS.items():
-                for pair, of in itertools.product(pairs, CONDITIONS):
-                    for measure in ("difference", "ratio", "odds ratio"):
-                        (told,) = release.compare(of, pair, measure=measure)
-                        true = _true_comparison(truth, of, pair, measure)
-                        low = -np.inf if told.low is None else told.low
-                        high = np.inf if told.high is None else told.high
-                        held.setdefault((kind, measure), []).append(low <= true <= high)
-    for (kind, measure), times in held.items():
-        print(f"| {ell} | {kind} | {measure} | {np.mean(times):.3f} | {len(times)} |", flush=True)
-
-
-def _true_comparison(
-    truth: duckdb.DuckDBPyConnection, of: str, pair: tuple[str, str], measure: str
-) -> float:
-    shares = [
-        truth.sql(f"SELECT avg(({of})::INT) FROM release WHERE {group}").fetchall()[0][0]
-        for group in pair
-    ]
-    if measure == "difference":
-        return float(shares[0] - shares[1])
-    if measure == "odds ratio":
-        shares = [share / (1 - share) for share in shares]
-    return float(shares[0] / shares[1])
-
-
-def averages(rows: int, ell: int, number: int) -> None:
-    """Averages of a plain number over rows with one value, by their true count."""
-    census = cv.generate(rows, seed=1)
-    assert census is not None
-    truth = duckdb.connect()
-    truth.register("release", census)
-    query = (
-        "SELECT marital, education, occupation, avg(age) AS a, count(*) AS n FROM release "
-        "GROUP BY ALL"
-    )
-    true = {row[:3]: row[3:] for row in truth.sql(query).fetchall()}
-    results: dict[tuple[str, str], list[tuple[bool, bool, bool]]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(number):
-            release = cv.publish(census, {"occupation": ell}, f"{folder}/{seed}", seed=seed)
-            for method in ("shrunk", "unbiased"):
-                answer = release.sql(query, method=method)
-                for group, cell in zip(answer.groups, answer.blocks[0].estimates, strict=True):
-                    if group not in true:
-                        continue
-                    mean, count = true[group]
-                    size = "1-10" if count <= 10 else "11-50" if count <= 50 else "51-"
-                    low = -np.inf if cell.low is None else cell.low
-                    high = np.inf if cell.high is None else cell.high
-                    held = bool(low <= mean <= high)
-                    bounded = cell.low is not None and cell.high is not None
-                    reliable = cell.verdict == "reliable"
-                    results.setdefault((method, size), []).append((held, bounded, reliable))
-                    if reliable:
-                        within = abs(cell.estimate - mean) <= 0.2 * mean
-                        key = (f"{method}, reliable: within 20%", size)
-                        results.setdefault(key, []).append((within, True, True))
-    for (method, size), times in results.items():
-        held, bounded, reliable = np.array(times).T
-        with_ends = held[bounded].mean() if bounded.any() else np.nan
+    codes = coded(census["occupation"])
+    names = np.unique(census["occupation"].to_numpy().astype(str))
+    chosen = [_rows(of, pa.table({"occupation": names})) for of in CONDITIONS]
+    pairs = [(kind, pair) for kind, pairs in GROUPS.items() for pair in pairs]
+    groups = [[_rows(group, census) for group in pair] for _, pair in pairs]
+    off, error = np.zeros((2, number, len(pairs), len(chosen)))
+    for place, published in enumerate(releases(codes, ColumnSettings(ell, "mixed"), number)):
+        histogram = np.bincount(published, minlength=names.size)
+        view = view_of_release(histogram, rows, ell, "mixed")
+        for pair, met in enumerate(groups):
+            for which, values in enumerate(chosen):
+                told, variance = _difference(published, view, met, values)
+                true = [values[codes[group]].mean() for group in met]
+                off[place, pair, which] = told - (true[0] - true[1])
+                error[place, pair, which] = np.sqrt(variance)
+    held = np.abs(off) <= NormalDist().inv_cdf(0.975) * error
+    ratio = np.sqrt((error**2).mean(axis=0)) / off.std(axis=0, ddof=1)
+    for kind in GROUPS:
+        here = [place for place, (name, _) in enumerate(pairs) if name == kind]
+        shares = held[:, here].mean(axis=(1, 2))
+        spread = shares.std(ddof=1) / np.sqrt(number)
         print(
-            f"| {ell} | {method} | {size} | {held.mean():.3f} | {with_ends:.3f} | "
-            f"{1 - bounded.mean():.3f} | {reliable.mean():.3f} | {len(times)} |",
+            f"| {ell} | {kind} | {shares.mean():.3f} | {spread:.3f} | {held[:, here].size:,} | "
+            f"{ratio[here].min():.2f}-{ratio[here].max():.2f} |",
             flush=True,
         )
+
+
+def _rows(condition: str, table: pa.Table) -> NDArray[np.bool_]:
+    connection = duckdb.connect()
+    connection.register("rows", table)
+    (column,) = connection.sql(f"SELECT {condition} AS met FROM rows").fetchnumpy().values()
+    return np.asarray(column, bool)
+
+
+def _difference(
+    published: Codes,
+    view: ChannelView,
+    met: list[NDArray[np.bool_]],
+    values: NDArray[np.bool_],
+) -> tuple[float, float]:
+    """The estimated difference of the shares of some values in two groups, and its variance."""
+    pattern = 2 * met[0].astype(np.int64) + met[1]
+    counts = np.bincount(pattern * values.size + published, minlength=4 * values.size)
+    moments = counts.reshape(1, 1, 4, values.size).astype(np.float64)
+    truths = np.array([[False, False], [False, True], [True, False], [True, True]])
+    tallies = Tallies(truths, moments, np.zeros(0), [view], [False])
+    one, two = (tallies.total(np.where(values, group, NEVER), None) for group in range(2))
+    n, m = (float(group.sum()) for group in met)
+    first, both, second = (float(array[0, 0]) for array in one.pair(two, 0))
+    told = float(one.estimate[0, 0]) / n - float(two.estimate[0, 0]) / m
+    return told, first / n**2 + second / m**2 - 2 * both / (n * m)
 
 
 def empty(table: Table, settings: ColumnSettings, number: int) -> None:

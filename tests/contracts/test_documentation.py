@@ -67,6 +67,7 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(found["answer"].to_pandas()) > 50  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["count", "compare", "pitfalls"])
 def test_the_analysts_course_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -116,6 +117,20 @@ def test_what_shrinking_gains_is_what_was_measured() -> None:
     assert f"at most {worst:.2f} times that of the best other method" in guide
 
 
+def test_what_averages_cover_is_what_was_measured() -> None:
+    text = (ROOT / "benchmarks/RESULTS.md").read_text()
+    share = r" ([\d.]+) \|"
+    line = rf"^\| (?:age|income)[^|]* \| (\d+) \| ([\d-]+) \| [\d,]+ \|{share}{share}{share}"
+    lines = re.findall(line, text, flags=re.MULTILINE)
+    assert {ell for ell, *_ in lines} == {"2", "5", "10"}
+    every = [float(held) for _, _, held, _, _ in lines]
+    # Of few rows hardly any is shown, and the page says so apart.
+    shown = [float(held) for _, rows, _, held, share in lines if float(share) >= 0.01]
+    page = " ".join((ROOT / "docs/theory/estimates.md").read_text().split())
+    assert f"all intervals cover {min(every):.2f} to {max(every):.2f}" in page
+    assert f"where at least 1% are shown, those cover {min(shown):.2f} to {max(shown):.2f}" in page
+
+
 def test_the_speed_of_answers_is_what_was_measured() -> None:
     results = (ROOT / "benchmarks/RESULTS.md").read_text()
     assert "the made-up census, 500,000 rows" in results
@@ -134,6 +149,7 @@ def test_the_speed_of_answers_is_what_was_measured() -> None:
     assert f"`counts` answers {said}" in start
 
 
+@pytest.mark.slow
 def test_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}
@@ -216,6 +232,7 @@ def test_the_guide_to_columns_together_runs_and_says_what_comes_out(
         assert f"| {what} | {' | '.join(figures)} |" in page
 
 
+@pytest.mark.slow
 def test_the_guide_to_models_runs_and_has_its_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,6 +291,7 @@ def test_the_promise_is_the_statement_of_a_release() -> None:
         assert paragraph in said
 
 
+@pytest.mark.slow
 def test_the_guide_to_comparing_runs_and_shows_what_comes_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -366,6 +384,7 @@ def test_the_frontier_has_columns_together_and_bounded_odds() -> None:
             assert not factor or float(factor[0]) == pytest.approx(found.odds, rel=6e-3)
 
 
+@pytest.mark.slow
 def test_the_guide_to_databases_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}

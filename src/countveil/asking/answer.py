@@ -29,7 +29,7 @@ from countveil.maths.estimate import (
 )
 from countveil.maths.estimate.estimates import HIDDEN
 from countveil.sql.query import Tally, TallyPlan, TallyResult
-from countveil.sql.query.plan import is_count, is_share
+from countveil.sql.query.plan import is_count
 from countveil.sql.query.question import (
     Aggregate,
     GroupKey,
@@ -99,11 +99,11 @@ class Channels:
         self,
         truths: NDArray[np.bool_],
         moments: NDArray[np.float64],
-        lowest: NDArray[np.float64],
+        ranges: NDArray[np.float64],
         grouped: Sequence[bool],
     ) -> Tallies:
         """What was counted, with the channels."""
-        return Tallies(truths, moments, lowest, self.views, grouped, self.joint, self.joined)
+        return Tallies(truths, moments, ranges, self.views, grouped, self.joint, self.joined)
 
 
 def answer_question(
@@ -118,7 +118,7 @@ def answer_question(
     keys: list[list[Any]] = [[] for _ in question.keys]
     columns = [Cells(_NO_CELLS, np.zeros(0), within) for _ in question.measures]
     if tallied.keys:
-        counted = tallied.truths, tallied.moments, tallied.lowest
+        counted = tallied.truths, tallied.moments, tallied.ranges
         tallies = channels.tallies(*counted, plan.grouped)
         exists = existing_cells(question, plan, tallies)
 
@@ -200,7 +200,10 @@ class MeasureEstimates:
         self._along: dict[Axes, Tallies] = {}
 
     def grid(self, measure: Measure) -> tuple[Estimates, NDArray[np.float64]]:
-        """The estimates of a measure, and the rows behind each, infinite unless it is a count."""
+        """The estimates of a measure, and the rows behind each, infinite unless it is a count.
+
+        0 behind a ratio whose denominator is not told from 0.
+        """
         axes = self.axes(measure.numerator)
         total, estimates = self.total(measure.numerator, axes)
         if measure.arithmetic is not None:
@@ -210,7 +213,10 @@ class MeasureEstimates:
             level, inside = self._estimator.level, self._estimator.shrinks
             estimates = combined(self, measure.arithmetic, level, inside=inside)
         elif measure.denominator is not None:
-            estimates = self._ratio(measure, measure.denominator)
+            from countveil.asking.comparisons.ratios import ratio
+
+            estimates, told = ratio(self, measure, self._plan, self._estimator)
+            return _scaled(estimates, measure.factor), np.where(told, np.inf, 0.0)
         estimates = _scaled(estimates, measure.factor)
         plain = is_count(measure) and measure.factor == 1
         return estimates, total.rows if plain else np.full(total.rows.shape, np.inf)
@@ -258,34 +264,6 @@ class MeasureEstimates:
         numbers: dict[tuple[Any, ...], int] = {}
         flat = [numbers.setdefault(line, len(numbers)) for line in lines]
         return np.array(flat, np.int64).reshape(shape)
-
-    def _ratio(self, measure: Measure, denominator: Aggregate) -> Estimates:
-        axes = self.axes(measure.numerator, denominator)
-        top, bottom = self.total(measure.numerator, axes), self.total(denominator, axes)
-        covariance = top[0].covariance(bottom[0], self.moment(top[0], bottom[0]))
-        ratio = self._estimator.ratio(top, bottom, covariance)
-        least, most = self._possible(measure, denominator)
-        low, high = np.clip(ratio.low, least, most), np.clip(ratio.high, least, most)
-        estimate = ratio.estimate
-        if self._estimator.shrinks:
-            estimate = np.clip(estimate, least, most)
-        return Estimates(estimate, ratio.std_error, low, high)
-
-    def _possible(self, measure: Measure, denominator: Aggregate) -> tuple[float, float]:
-        """Between which numbers a ratio must lie: a share, or an average of known numbers."""
-        top = self._plan.aggregates[measure.numerator]
-        bottom = self._plan.aggregates[denominator]
-        arguments = {top.argument, bottom.argument} - {None}
-        if any(self._tallies.lowest[argument] < 0 for argument in arguments):
-            return -np.inf, np.inf
-        if is_share(measure):
-            return 0.0, 1.0
-        if top.value_of is None:
-            return 0.0, np.inf
-        numbers = top.value_of[top.condition_of != NEVER]
-        if top.argument != bottom.argument or measure.numerator.condition != denominator.condition:
-            return (0.0 if numbers.min(initial=0.0) >= 0 else -np.inf), np.inf
-        return float(numbers.min(initial=np.inf)), float(numbers.max(initial=-np.inf))
 
 
 def _scaled(estimates: Estimates, factor: float) -> Estimates:

@@ -179,7 +179,7 @@ class _BatchedChannels(Channels):
         self,
         truths: NDArray[np.bool_],
         moments: Floats,
-        lowest: Floats,
+        ranges: Floats,
         grouped: Sequence[bool],
     ) -> Tallies:
         """What was counted, as tallies of all batches."""
@@ -200,7 +200,7 @@ class _BatchedChannels(Channels):
             whole = np.moveaxis(self.joint.reshape(*self.joint.shape[:-n_marks], -1), -1, 0)
             joint = tuple(whole[chosen])
         parts, joined = self._parts(np.ascontiguousarray(by_part), places, joint)
-        return PooledTallies.of(truths, lowest, grouped, parts, joined)
+        return PooledTallies.of(truths, ranges, grouped, parts, joined)
 
     def _parts(
         self, moments: Floats, places: Sequence[dict[int, int]], joint: tuple[Floats, ...]

@@ -101,7 +101,7 @@ class Changes(Release):
         warnings = [*self._unlisted(plan), *self._notes()]
         if not tallied.keys:
             return labelled(question, plan, self._none(question, settings), warnings)
-        counted = tallied.truths, tallied.moments, tallied.lowest
+        counted = tallied.truths, tallied.moments, tallied.ranges
         tallies = channels.tallies(*counted, plan.grouped)
         unbiased = make_estimator("unbiased", "exact", settings.level)
         exact = MeasureEstimates(plan, tallies, unbiased)

@@ -53,16 +53,26 @@ def pivot(counted: pa.Table, tally: Tally, domains: Sequence[Sequence[Any]]) -> 
     rest = columns[first + len(domains) :]
     moments = np.zeros((1 + 2 * n_arguments, size))
     # Times that differ below the microsecond are one key, so a cell may come twice.
-    np.add.at(moments[0], cell, _numbers(rest[0]))
-    lowest = np.zeros(n_arguments)
+    counts = _numbers(rest[0])
+    np.add.at(moments[0], cell, counts)
+    ranges = no_ranges(n_arguments, len(groups), len(truths))
+    place = (group * len(truths) + pattern.reshape(-1))[counts > 0]
     for number in range(n_arguments):
-        total, square, low = (_numbers(c) for c in rest[1 + 3 * number : 4 + 3 * number])
+        total, square, low, high = (_numbers(c) for c in rest[1 + 4 * number : 5 + 4 * number])
         np.add.at(moments[1 + 2 * number], cell, total)
         np.add.at(moments[2 + 2 * number], cell, square)
-        lowest[number] = min(0.0, float(low.min(initial=0.0)))
+        np.minimum.at(ranges[0, number].reshape(-1), place, low[counts > 0])
+        np.maximum.at(ranges[1, number].reshape(-1), place, high[counts > 0])
     return TallyResult(
-        groups, truths, moments.reshape(len(moments), len(groups), len(truths), *shape), lowest
+        groups, truths, moments.reshape(len(moments), len(groups), len(truths), *shape), ranges
     )
+
+
+def no_ranges(arguments: int, groups: int, patterns: int) -> NDArray[np.float64]:
+    """The ranges of arguments where there is no row: see `TallyResult`."""
+    ranges = np.full((2, arguments, groups, patterns), np.inf)
+    ranges[1] = -np.inf
+    return ranges
 
 
 def one_by_one(

@@ -54,7 +54,7 @@ def cell_counts(
     """The counts of a question with one measure, count(*)."""
     if not tallied.keys:
         raise QueryError("No row meets the condition, so there is nothing to test.")
-    counted = tallied.truths, tallied.moments, tallied.lowest
+    counted = tallied.truths, tallied.moments, tallied.ranges
     tallies = channels.tallies(*counted, plan.grouped)
     exists = existing_cells(question, plan, tallies)
     if int(exists.sum()) > MOST_CELLS:

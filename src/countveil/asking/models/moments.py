@@ -279,7 +279,7 @@ def _distributions(
     tallied = asked.table.tally(*channels.counted(plan))
     if not tallied.keys:
         return {}
-    tallies = channels.tallies(tallied.truths, tallied.moments, tallied.lowest, plan.grouped)
+    tallies = channels.tallies(tallied.truths, tallied.moments, tallied.ranges, plan.grouped)
     entry = plan.aggregates[question.measures[0].numerator]
     total = tallies.total(entry.condition_of, entry.argument, entry.value_of)
     squares = 0 if entry.argument is None else 2 + 2 * entry.argument

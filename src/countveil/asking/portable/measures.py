@@ -6,7 +6,8 @@ measures. Must not know: where rows come from.
 Of total j: `w_j` the weight of a row, `e_j` the sum of weights, `q_j` that of (w^2 - w), which is
 the variance (where persons have several rows, times the design effect); for counts of single values
 also `n_j` the rows asked about and `y_j` those that publish the value. Of measure i, a ratio of two
-totals: `p_i` the weight with which a row counts for both, `c_i` their covariance.
+totals: `p_i` the weight with which a row counts for both, `c_i` their covariance; of an average
+also `lo_i` and `hi_i`, the smallest and the largest number that is averaged.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from countveil.asking.portable.weights import QuestionWeights, ratios
+from countveil.asking.portable.weights import QuestionWeights, averaged, ratios
 from countveil.maths.channel import ChannelView
 from countveil.maths.estimate.estimates import HIDDEN_ABOVE
 from countveil.maths.estimate.ratios import SQUARED_Z
@@ -54,6 +55,7 @@ class Totals:
         self._grouped = bool(weights.grouped_axes)
         self._both = weights.both
         self._ratios = ratios(question)
+        self.averaged = averaged(question, plan)
         # Rows that publish alike raise variances, as in `maths.estimate.totals`.
         self._effect = max((view.design_effect for view in views), default=1.0)
 
@@ -140,6 +142,11 @@ class Totals:
             product = weight(f"p_{number}")
             covariance = self._raised(f"{both} * ({squared} - {product})")
             columns.append(f"SUM({covariance}) AS c_{number}")
+            if number in self.averaged:
+                place = self.averaged[number]
+                for end, least in (("lo", "MIN"), ("hi", "MAX")):
+                    asked = f"CASE WHEN h_{i} = 1 THEN {end}{place} END"
+                    columns.append(f"{least}({asked}) AS {end}_{number}")
         return columns
 
     def _product(self, top: Aggregate, bottom: Aggregate) -> str:
@@ -163,7 +170,9 @@ class Totals:
             variance = f"CASE WHEN q_{j} > 0 THEN q_{j} ELSE 0 END"
             columns += [f"{estimate} AS t_{j}", f"{error} AS s_{j}"]
             columns += [f"{variance} AS q_{j}", f"n_{j} AS n_{j}"]
-        return [*columns, *(f"c_{number} AS c_{number}" for number in self._ratios)]
+        names = [f"c_{number}" for number in self._ratios]
+        names += [f"{end}_{number}" for number in self.averaged for end in ("lo", "hi")]
+        return [*columns, *(f"{name} AS {name}" for name in names)]
 
     def _single(self, j: int) -> tuple[str, str]:
         """The count of one value, exact where all rows are asked about, and its error."""
@@ -242,6 +251,11 @@ def _measure(number: int, measure: Measure, totals: Totals) -> tuple[str, str]:
         return f"t_{i}", f"s_{i}"
     j = totals.number(measure.denominator)
     ratio = f"(CASE WHEN t_{j} <> 0 THEN t_{i} / t_{j} END)"
+    if number in totals.averaged:
+        # No average lies outside the numbers that are averaged.
+        low, high = f"lo_{number}", f"hi_{number}"
+        outside = f"WHEN {ratio} < {low} THEN {low} WHEN {ratio} > {high} THEN {high}"
+        ratio = f"(CASE {outside} ELSE {ratio} END)"
     size = f"(CASE WHEN t_{j} <> 0 THEN ABS(t_{j}) END)"
     variance = f"(q_{i} - 2 * {ratio} * c_{number} + {ratio} * {ratio} * q_{j})"
     # Of a bottom that is known exactly, the ratio has the error of the top.

@@ -161,6 +161,8 @@ class _Select:
         sums = [f"CAST(COUNT(*) AS {dialect.double}) AS n"]
         for i in range(len(tally.arguments)):
             sums += [f"SUM(x{i}) AS x{i}", f"SUM(x{i} * x{i}) AS xx{i}"]
+        for i in sorted(set(self._totals.averaged.values())):
+            sums += [f"MIN(x{i}) AS lo{i}", f"MAX(x{i}) AS hi{i}"]
         where = dialect.text(tally.where)
         rows = f"SELECT {', '.join(columns)} FROM {table} WHERE {where}"
         return f"SELECT {', '.join([*by, *sums])} FROM ({rows}) AS asked GROUP BY {', '.join(by)}"

@@ -134,6 +134,16 @@ def ratios(question: Question) -> dict[int, tuple[Aggregate, Aggregate]]:
     }
 
 
+def averaged(question: Question, plan: TallyPlan) -> dict[int, int]:
+    """The measures, by number, that are averages, and the argument that each averages."""
+    places = {
+        number: plan.averaged(question.measures[number])
+        for number, (top, bottom) in ratios(question).items()
+        if top.condition == bottom.condition
+    }
+    return {number: place for number, place in places.items() if place is not None}
+
+
 def patterns_of(plan: TallyPlan) -> tuple[list[int], NDArray[np.bool_]]:
     """The conditions that rows may meet or not, and which hold in each pattern of them."""
     # The condition of WHERE holds in every row that is left.

@@ -104,7 +104,7 @@ class Assembly:
             return Assembled(
                 [[] for _ in question.keys], [empty for _ in question.measures], [plan]
             )
-        counted = tallied.truths, tallied.moments, tallied.lowest
+        counted = tallied.truths, tallied.moments, tallied.ranges
         tallies = channels.tallies(*counted, plan.grouped)
         estimates = MeasureEstimates(plan, tallies, self._estimator)
         keys: Keys = [[] for _ in question.keys]

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from countveil.errors import SettingsError
 from countveil.maths.estimate.covariances.one_column import set_likelihood, shares_a_draw
 from countveil.maths.estimate.estimates import Estimates, Likelihood, symmetric
-from countveil.maths.estimate.ratios import PairVariance, ratio_estimates
+from countveil.maths.estimate.ratios import PairVariance, Told, ratio_estimates
 from countveil.maths.estimate.shrunk import likelihood_and_centre, shrunk_from
 from countveil.maths.estimate.sums import PublishedSums, shrunk_sums, sum_likelihood
 from countveil.maths.estimate.totals import NEVER, Tallies, Total
@@ -96,6 +96,7 @@ class Evidence:
         self._blocks = tallies.blocks
         self._views = tallies.views if self._blocks is None else self._blocks.views
         self._known: dict[int, tuple[Likelihood, Floats]] = {}
+        self._shrunk_counts: dict[int, Floats] = {}
 
     def likelihood(self, condition: int) -> Likelihood:
         """The unbiased estimates and their variances."""
@@ -122,7 +123,11 @@ class Evidence:
         return PublishedSums(*(self._published(condition, moment) for moment in moments))
 
     def _shrunk(self, condition: int) -> Floats:
-        return shrunk_from(*self._of(condition), self._published(condition, 0), self._views)
+        if condition not in self._shrunk_counts:
+            published = self._published(condition, 0)
+            shrunk = shrunk_from(*self._of(condition), published, self._views)
+            self._shrunk_counts[condition] = shrunk
+        return self._shrunk_counts[condition]
 
     def _of(self, condition: int) -> tuple[Likelihood, Floats]:
         if condition not in self._known:
@@ -166,6 +171,7 @@ class Estimator:
 
     def __init__(self, level: float) -> None:
         self._level = level
+        self._evidence: tuple[Tallies, Evidence] | None = None
 
     @property
     def level(self) -> float:
@@ -175,9 +181,15 @@ class Estimator:
     def total(self, tallies: Tallies, total: Total, *, is_count: bool) -> Estimates:
         """The estimates of one aggregate: a count, or the sum of an argument."""
         if tallies.views:
-            evidence = evidence_of(tallies)
+            evidence = self.evidence(tallies)
             return self.counts(evidence, total) if is_count else self.sums(evidence, total)
         return self._by_row_weights(total, is_count=is_count)
+
+    def evidence(self, tallies: Tallies) -> Evidence:
+        """What tallies say, computed once for the totals of a question that share them."""
+        if self._evidence is None or self._evidence[0] is not tallies:
+            self._evidence = tallies, evidence_of(tallies)
+        return self._evidence[1]
 
     def counts(self, evidence: Evidence, total: Total) -> Estimates:
         """The estimates of a count with a condition on sensitive columns."""
@@ -233,17 +245,33 @@ class Estimator:
         return single.fill(tallies, estimates, total.moment)
 
     def ratio(
-        self, top: tuple[Total, Estimates], bottom: tuple[Total, Estimates], covariance: Floats
-    ) -> Estimates:
-        """A ratio of two totals, from the covariance of their unbiased estimates."""
+        self,
+        top: tuple[Total, Estimates],
+        bottom: tuple[Total, Estimates],
+        moment: int,
+        possible: tuple[Floats | float, Floats | float] = (-np.inf, np.inf),
+    ) -> Told:
+        """A ratio of two totals; `moment` sums the product of both arguments.
+
+        It is known to lie between the numbers of `possible`.
+        """
         (numerator, above), (denominator, below) = top, bottom
-        variance = PairVariance(
-            numerator.variance + numerator.misfit**2,
-            covariance,
-            denominator.variance + denominator.misfit**2,
-        )
+        one, both, two = numerator.pair(denominator, moment)
+        noise = PairVariance(one + numerator.misfit**2, both, two + denominator.misfit**2)
+        supposed = None
+        if noise.bottom.any():
+            # Loaded only where both totals are uncertain.
+            from countveil.maths.estimate.averages import average_variance
+
+            shrunk = self.evidence(numerator.tallies).shrunk
+            supposed = average_variance(numerator, denominator, moment, shrunk)
         unbiased = numerator.estimate, denominator.estimate
-        return ratio_estimates(unbiased, (above, below), variance, self._level, inside=self.shrinks)
+        summed = denominator.argument
+        positive = summed is None or bool(numerator.tallies.lowest[summed] >= 0)
+        return ratio_estimates(
+            unbiased, (above, below), noise, self._level, possible,
+            supposed=supposed, positive=positive, inside=self.shrinks,
+        )  # fmt: skip
 
     def warnings(self) -> list[str]:
         """Sentences for the analyst about all estimates so far."""

@@ -92,7 +92,7 @@ class PooledTallies(Tallies):
     def of(
         cls,
         truths: NDArray[np.bool_],
-        lowest: Floats,
+        ranges: Floats,
         grouped: Sequence[bool],
         parts: Parts,
         joined: Sequence[Joined] = (),
@@ -100,7 +100,7 @@ class PooledTallies(Tallies):
         """From the parts."""
         views = [views.views[0] for views in parts.columns]
         moments = parts.moments.sum(axis=0)
-        return cls(truths, moments, lowest, views, grouped, None, joined, parts=parts)
+        return cls(truths, moments, ranges, views, grouped, None, joined, parts=parts)
 
     @cached_property
     def by_part(self) -> Parts:
@@ -116,7 +116,7 @@ class PooledTallies(Tallies):
             _PartTallies(
                 self.truths,
                 moments,
-                self.lowest,
+                self.ranges,
                 [views.views[number] for views in parts.columns],
                 self.grouped,
                 parts.joint[number] if parts.joint else None,
@@ -130,12 +130,12 @@ class PooledTallies(Tallies):
         if len(axes) == len(self.views):
             return self
         if not axes:
-            everything = Tallies(self.truths, self.moments, self.lowest, self.views, self.grouped)
+            everything = Tallies(self.truths, self.moments, self.ranges, self.views, self.grouped)
             return everything.along(axes)
         joined = (one.among(axes) for one in self.joined)
         return PooledTallies.of(
             self.truths,
-            self.lowest,
+            self.ranges,
             [self.grouped[axis] for axis in axes],
             self.by_part.along(axes),
             [one for one in joined if one is not None],

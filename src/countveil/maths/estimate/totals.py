@@ -38,7 +38,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate.covariances.one_column import covariance_of, shares_a_draw
+from countveil.maths.estimate.covariances.one_column import (
+    covariance_of,
+    pair_covariance,
+    shares_a_draw,
+)
 from countveil.maths.estimate.unbiased import misfits
 
 if TYPE_CHECKING:
@@ -63,7 +67,7 @@ class Tallies:
 
     truths: NDArray[np.bool_]
     moments: Floats
-    lowest: Floats
+    ranges: Floats
     views: Sequence[ChannelView]
     grouped: Sequence[bool]
     joint: Floats | None = None
@@ -74,6 +78,12 @@ class Tallies:
     def total(self, condition_of: Numbers, of: int | None, value_of: Floats | None = None) -> Total:
         """One aggregate; see `Total`."""
         return Total(self, condition_of, of, value_of)
+
+    @cached_property
+    def lowest(self) -> Floats:
+        """The smallest value of every argument, or 0 if none is negative."""
+        least: Floats = self.ranges[0].min(axis=(1, 2), initial=0.0)
+        return least
 
     @property
     def n_groups(self) -> int:
@@ -110,7 +120,7 @@ class Tallies:
         return Tallies(
             self.truths,
             self.moments.sum(axis=tuple(3 + axis for axis in left_out)),
-            self.lowest,
+            self.ranges,
             [self.views[axis] for axis in axes],
             [self.grouped[axis] for axis in axes],
             joint,
@@ -226,11 +236,29 @@ class Total:
             result[:, cells] = counted.sum(axis=1)[:, None]
         return result
 
+    def range_of(self, argument: int) -> tuple[Floats, Floats]:
+        """The smallest and the largest value of an argument in the rows that could count."""
+        shape = (self._tallies.n_groups, self._conditions.shape[0])
+        least, most = np.full(shape, np.inf), np.full(shape, -np.inf)
+        for cells, cell in self.kinds():
+            conditions = set(self._conditions[cell].tolist())
+            some = np.any([self._tallies.holds(c) for c in conditions], axis=0)
+            low, high = self._tallies.ranges[:, argument][..., some]
+            least[:, cells] = low.min(axis=1, initial=np.inf)[:, None]
+            most[:, cells] = high.max(axis=1, initial=-np.inf)[:, None]
+        return least, most
+
     def covariance(self, other: Total, moment: int) -> Floats:
         """With another total of the same tallies; `moment` sums the product of both arguments."""
         if self._tallies.blocks is None and shares_a_draw(self._tallies):
             return covariance_of(self, other, moment)
         return self.covariance_of_rows(other, moment)
+
+    def pair(self, other: Total, moment: int) -> tuple[Floats, Floats, Floats]:
+        """Its variance, the covariance with another total, and the variance of that one."""
+        if self._tallies.blocks is None and shares_a_draw(self._tallies):
+            return pair_covariance(self, other, moment)
+        return self.variance, self.covariance(other, moment), other.variance
 
     def covariance_of_rows(self, other: Total, moment: int) -> Floats:
         """The same as a sum over rows that publish independently, which can be added up."""

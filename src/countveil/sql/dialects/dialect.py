@@ -74,7 +74,8 @@ class Dialect(ABC):
         sums = []
         for argument in tally.arguments:
             number = f"CAST(coalesce({self.text(argument)}, 0) AS {self.double})"
-            sums += [f"sum({number})", f"sum({number} * {number})", f"min({number})"]
+            sums += [f"sum({number})", f"sum({number} * {number})"]
+            sums += [f"min({number})", f"max({number})"]
         listed = ", ".join([*by, "count(*)", *sums])
         places = ", ".join(str(place + 1) for place in range(len(by)))
         order = ", ".join(str(place + 1) for place in range(len(keys)))

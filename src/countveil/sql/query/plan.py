@@ -49,6 +49,7 @@ from countveil.sql.query.question import (
     Question,
 )
 from countveil.sql.query.release_columns import ReleaseColumns
+from countveil.sql.query.weighting import unweighted
 
 if TYPE_CHECKING:
     from countveil.sql.query.axes import Axis
@@ -82,13 +83,14 @@ class TallyResult:
     `keys[g]` are the group-by values of group g. `truths[p, c]` says whether condition c holds in
     pattern p. `moments[0, g, p, *published]` counts the rows of a group that show a pattern and
     publish these sensitive values; `moments[1 + 2i]` and `moments[2 + 2i]` sum argument i and its
-    square over them. `lowest[i]` is the smallest value of argument i, or 0 if none is negative.
+    square over them. `ranges[0, i, g, p]` and `ranges[1, i, g, p]` are the smallest and the largest
+    value of argument i in them, infinite where there is no row.
     """
 
     keys: Sequence[tuple[Any, ...]]
     truths: NDArray[np.bool_]
     moments: NDArray[np.float64]
-    lowest: NDArray[np.float64]
+    ranges: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,14 @@ class TallyPlan:
             if column in axis.columns:
                 return self.domains[column], axis.of_column(column)[place]
         return self.domains[column], places[sum(self.grouped[:column])]
+
+    def averaged(self, measure: Measure) -> int | None:
+        """The argument that a measure averages, weighted or not; None if it is another ratio."""
+        if measure.denominator is None:
+            return None
+        top, bottom = measure.numerator.argument, measure.denominator.argument
+        numbers = top if bottom is None else unweighted(top, bottom)
+        return None if numbers is None else self.tally.arguments.index(numbers)
 
     def product_moment(self, one: int | None, two: int | None) -> int:
         """The moment of the tally that sums the product of two arguments (None is 1)."""
@@ -297,6 +307,10 @@ def _arguments(question: Question) -> tuple[tuple[Expression, ...], dict[tuple[i
     )
     products = {}
     for measure in question.measures:
+        if measure.denominator is not None and measure.denominator.argument is not None:
+            # Tallied for its range: no average lies outside.
+            numbers = unweighted(measure.numerator.argument, measure.denominator.argument)
+            arguments += [numbers] if numbers is not None and numbers not in arguments else []
         summed = [a.argument for a in aggregates_in(measure) if a.argument is not None]
         for top, bottom in itertools.permutations(dict.fromkeys(summed), 2):
             product = Operation("multiply", (top, bottom), NUMBER)

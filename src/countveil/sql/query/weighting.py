@@ -39,3 +39,10 @@ def _weighted(aggregate: Aggregate, weight: Expression) -> Aggregate:
         return replace(aggregate, argument=weight)
     product = Operation("multiply", (aggregate.argument, weight), NUMBER)
     return replace(aggregate, argument=product)
+
+
+def unweighted(top: Expression | None, bottom: Expression) -> Expression | None:
+    """What is averaged with a weight, if top over bottom is that."""
+    if isinstance(top, Operation) and top.name == "multiply" and top.operands[1] == bottom:
+        return top.operands[0]
+    return None

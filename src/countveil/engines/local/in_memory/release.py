@@ -28,7 +28,7 @@ from countveil.engines.local.in_memory.columns import (
 )
 from countveil.engines.local.in_memory.many import count_stretches
 from countveil.engines.local.in_memory.masks import Masks, Truths, TruthTables, Words, unpacked
-from countveil.engines.pivot import axis_sizes, check_size, places_in
+from countveil.engines.pivot import axis_sizes, check_size, no_ranges, places_in
 from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import ColumnReference, Expression, columns_named
@@ -46,6 +46,8 @@ MOST_ROWS = 20_000_000
 _BYTES_PER_ROW = 64
 _WORD = 64
 _MOST_PATTERNS = 64
+# What was summed before is not computed anew.
+_MOST_ARGUMENTS = 64
 _MOST_CELLS = 1 << 22
 _MOST_STRETCHES = 1 << 12
 
@@ -92,6 +94,7 @@ class InMemoryRelease:
             raise NotInMemoryError
         self._connection, self._internal = connection, internal
         self._columns: dict[str, InMemoryColumn | None] = {}
+        self._arguments: dict[Expression, _Argument] = {}
         self._bytes = 0
         self._batches = batches
         read = {name: self._read(name) for name in sensitive}
@@ -128,15 +131,17 @@ class InMemoryRelease:
             keys, counts = [()], np.stack([counter.count(mask) for mask in masks])[None]
             occurs = np.zeros(1, np.int64)
         check_size(counts.size, 1 + 2 * len(arguments))
-        moments, lowest = [counts], np.zeros(len(arguments))
+        moments = [counts]
+        ranges = no_ranges(len(arguments), *counts.shape[:2])
         for number, argument in enumerate(arguments):
             by_value = self._by_value(tally, masks, domains, argument.name, occurs)
             moments += [by_value @ argument.numbers, by_value @ argument.numbers**2]
-            shown = by_value.reshape(-1, argument.numbers.size).any(axis=0)
-            lowest[number] = min(0.0, argument.numbers[shown].min(initial=0.0))
+            shown = by_value.any(axis=tuple(range(2, by_value.ndim - 1)))
+            ranges[0, number] = np.where(shown, argument.numbers, np.inf).min(-1, initial=np.inf)
+            ranges[1, number] = np.where(shown, argument.numbers, -np.inf).max(-1, initial=-np.inf)
         truths = np.array([truths for truths, _ in patterns], bool)
         truths = truths.reshape(len(patterns), len(tally.conditions))
-        return TallyResult(keys, truths, np.stack(moments), lowest)
+        return TallyResult(keys, truths, np.stack(moments), ranges)
 
     def tally_each(
         self,
@@ -245,6 +250,8 @@ class InMemoryRelease:
 
     def _argument(self, expression: Expression) -> _Argument:
         """What is summed, for every value of the one column that it is computed from."""
+        if expression in self._arguments:
+            return self._arguments[expression]
         names = columns_named(expression)
         if len(names) != 1:
             raise NotInMemoryError
@@ -256,7 +263,10 @@ class InMemoryRelease:
         numbers = np.array(answers, np.float64)
         if not np.isfinite(numbers).all():
             raise NotInMemoryError
-        return _Argument(name, numbers)
+        if len(self._arguments) >= _MOST_ARGUMENTS:
+            self._arguments.clear()
+        self._arguments[expression] = _Argument(name, numbers)
+        return self._arguments[expression]
 
     def _counter(
         self,

@@ -62,6 +62,23 @@ def covariance_of(one: Total, two: Total, moment: int) -> Floats:
     return result
 
 
+def pair_covariance(one: Total, two: Total, moment: int) -> tuple[Floats, Floats, Floats]:
+    """The variance of one, the covariance, the variance of the other, in the same cells."""
+    tallies = one.tallies
+    result = np.zeros((3, tallies.n_groups, one.condition_of.shape[0]))
+    arrays = [(*arrays_of(total), total.argument) for total in (one, two)]
+    for groups, moments in _predicates(one, moment):
+        draw = SharedDraw(tallies.views[0], moments)
+        first, second = (draw.influence(*array) for array in arrays)
+        shape = result[0, groups].shape
+        for place, pair in enumerate(((first, first), (first, second), (second, second))):
+            result[place, groups] = draw.covariance(*pair, paired=True).reshape(shape)
+    for (_, weights, _), places in zip(arrays, ((0, 1), (1, 2)), strict=True):
+        for place in places:
+            result[place][:, _exact(weights)] = 0.0
+    return np.maximum(result[0], 0.0), result[1], np.maximum(result[2], 0.0)
+
+
 Labels = NDArray[np.int64]
 
 
