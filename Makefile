@@ -71,9 +71,12 @@ demo: $(RUNTIME)  ## publish a made-up census and query it
 
 # Compiled modules are kept (hundreds of commands are started), workers do not fight for cores with
 # the threads of BLAS; neighbouring tests, which share what they set up, stay together.
-PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+# WORKERS is their number (that of the cores), SLOWEST=10 lists the ten slowest tests.
+WORKERS ?= auto
+PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) \
+  $(if $(SLOWEST),--durations=$(SLOWEST))
 
-test: $(VENV)/.dev  ## the tests, with their coverage (minutes on two cores)
+test: $(VENV)/.dev  ## the fast tests, with their coverage (WORKERS=, SLOWEST=)
 	$(PYTEST) --dist worksteal -m "not slow" --cov --cov-report=
 
 test-slow: $(VENV)/.dev  ## the tests that take longer, and property tests with all of their examples

@@ -20,8 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyspark
 import pytest
+
+from tests.robustness.tools import PATIENCE
 
 # Small parts, so that small tables have many; no patience with workers that are gone; and tasks
 # that take a little longer than others are run a second time beside the first.
@@ -52,6 +53,8 @@ class Cluster:
 
     def start(self, name: str, *words: str) -> None:
         """Start a part of the cluster, in a session of its own."""
+        import pyspark
+
         program = Path(pyspark.__file__).parent / "bin" / "spark-class"
         environment = dict(os.environ)
         environment.pop("SPARK_CONF_DIR", None)
@@ -69,7 +72,7 @@ class Cluster:
                 )
             )
 
-    def said(self, name: str, pattern: str, seconds: float = 120) -> str:
+    def said(self, name: str, pattern: str, seconds: float = PATIENCE) -> str:
         """Wait until a part of the cluster has written a line that matches."""
         last = time.monotonic() + seconds
         while time.monotonic() < last:

@@ -15,8 +15,8 @@ THOROUGH = bool(os.environ.get("COUNTVEIL_THOROUGH"))
 
 
 def examples(most: int, **more: Any) -> settings:
-    """So many examples in the slow suite; in the quick one a quarter of them, but ten at least."""
-    some = most if THOROUGH else min(most, max(10, most // 4))
+    """So many examples in the slow suite; in the fast one a tenth of them, but five at least."""
+    some = most if THOROUGH else min(most, max(5, most // 10))
     return settings(max_examples=some, deadline=None, **more)
 
 

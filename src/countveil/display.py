@@ -1,7 +1,8 @@
-"""Values and tables for people: terminals and notebooks.
+"""Values, tables and progress for people: terminals and notebooks.
 
-Enters: rows, some of their text from data that may be hostile. Leaves: text and HTML that cannot
-control a terminal, Rich or a browser. Must not know: what is shown.
+Enters: rows, some of their text from data that may be hostile; stages of long work. Leaves: text
+and HTML that cannot control a terminal, Rich or a browser. Must not know: what is shown. In a
+notebook nothing has a colour of its own, so that it is read in light and dark ones alike.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import contextlib
 import html
 import os
+import sys
+import time
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
 from operator import le
 from typing import Any
 
@@ -20,6 +24,20 @@ _LONGEST_CELL = 200
 # A notebook keeps what it shows, and nobody reads the thousandth line of it.
 MOST_ROWS = 30
 
+# Notebooks put their text in their own colours. Lines are grey, which shows on any ground; styles
+# are attributes, because what cleans the pages of a notebook takes stylesheets away.
+_FRAME = "overflow-x:auto;margin:0.5em 0"
+_WHOLE = "border-collapse:collapse;margin:0;font-variant-numeric:tabular-nums"
+_SPACE = "padding:0.3em 1.1em 0.3em 0"
+_CELL = f"{_SPACE};vertical-align:top;border-bottom:1px solid rgba(128,128,128,.3)"
+_HEAD = f"{_SPACE};vertical-align:bottom;border-bottom:2px solid rgba(128,128,128,.8)"
+_PARAGRAPH = "max-width:46em;margin:0.5em 0;white-space:pre-line"
+# Seconds: work that is done before is not worth a bar; how often a notebook draws one anew; from
+# when on a speed is worth saying.
+_WORTH_A_BAR, _BETWEEN_DRAWINGS, _SPEED_AFTER = 0.4, 0.2, 0.5
+
+# Stage, rows done, rows in all.
+Progress = Callable[[str, int, int], None]
 Table = tuple[Sequence[str], Sequence[Sequence[Any]]]
 Part = str | Table
 
@@ -148,19 +166,34 @@ def terminal_width() -> int:
 def html_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], most: int = MOST_ROWS) -> str:
     """A table for a notebook, everything escaped, numbers to the right; the first rows of many."""
     listed = list(rows)
-    left_out = f"<p>{remainder(len(listed), most)}</p>" if len(listed) > most else ""
-    head = "".join(f"<th>{html.escape(_cell(name))}</th>" for name in columns)
-    body = "".join(
-        "<tr>" + "".join(_html_cell(value) for value in row) + "</tr>" for row in listed[:most]
+    left_out = html_paragraph(remainder(len(listed), most)) if len(listed) > most else ""
+    right = [any(_is_number(row[place]) for row in listed[:most]) for place in range(len(columns))]
+    head = "".join(
+        f'<th scope="col" style="{_aligned(to_right)};{_HEAD}">{html.escape(_cell(name))}</th>'
+        for name, to_right in zip(columns, right, strict=True)
     )
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return table + left_out
+    body = "".join("<tr>" + "".join(map(_html_cell, row, right)) + "</tr>" for row in listed[:most])
+    return (
+        f'<div style="{_FRAME}"><table style="{_WHOLE}"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>{left_out}"
+    )
 
 
-def _html_cell(value: Any) -> str:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    style = ' style="text-align:right"' if number else ""
-    return f"<td{style}>{html.escape(_cell(value))}</td>"
+def html_paragraph(text: str) -> str:
+    """A paragraph for a notebook, escaped."""
+    return f'<p style="{_PARAGRAPH}">{html.escape(visible(text))}</p>'
+
+
+def _html_cell(value: Any, to_right: bool) -> str:
+    return f'<td style="{_aligned(to_right)};{_CELL}">{html.escape(_cell(value))}</td>'
+
+
+def _aligned(to_right: bool) -> str:
+    return f"text-align:{'right' if to_right else 'left'}"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def remainder(total: int, most: int) -> str:
@@ -180,9 +213,7 @@ def text_of(parts: Iterable[Part], between: str = "\n", *, width: int | None = N
 def html_of(parts: Iterable[Part]) -> str:
     """The same for a notebook, everything escaped."""
     shown = (
-        f"<p>{html.escape(visible(part.strip()))}</p>"
-        if isinstance(part, str)
-        else html_table(*part)
+        html_paragraph(part.strip()) if isinstance(part, str) else html_table(*part)
         for part in parts
         if not isinstance(part, str) or part.strip()
     )
@@ -191,3 +222,99 @@ def html_of(parts: Iterable[Part]) -> str:
 
 def _cell(value: Any) -> str:
     return visible(readable(value), _LONGEST_CELL).replace("\n", "\\n")
+
+
+@contextlib.contextmanager
+def progress_shown(wanted: Progress | bool | None = None) -> Iterator[Progress]:
+    """Where long work reports to: what is `wanted`, or a bar where somebody looks at it.
+
+    That is a terminal or a notebook; elsewhere, and if False is wanted, nothing is shown.
+    """
+    if callable(wanted):
+        yield wanted
+    elif wanted is not False and _in_notebook():
+        bar = _NotebookBar()
+        try:
+            yield bar.show
+        finally:
+            bar.close()
+    elif wanted is not False and sys.stderr is not None and sys.stderr.isatty():
+        with _terminal_bar() as show:
+            yield show
+    else:
+        yield lambda _stage, _done, _total: None
+
+
+def _in_notebook() -> bool:
+    """Whether this runs in the kernel of a notebook; asks nobody who is not loaded."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def _rows_text(done: int, total: int, took: float) -> str:
+    rows = f"{done:,} of {total:,} rows" if total else ""
+    return f"{rows}, {done / took:,.0f} a second" if done and took > _SPEED_AFTER else rows
+
+
+@contextlib.contextmanager
+def _terminal_bar() -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    columns = (
+        SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(),
+        TextColumn("{task.fields[rows]}", markup=False), TimeRemainingColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None, rows="")
+        current, started = "", 0.0
+
+        def show(stage: str, done: int, total: int) -> None:
+            nonlocal current, started
+            if stage != current:
+                # Speed and time left are those of the stage alone.
+                current, started = stage, time.monotonic()
+                bar.reset(task)
+            rows = _rows_text(done, total, time.monotonic() - started)
+            label = Text(visible(stage, 40)).plain
+            bar.update(task, description=label, completed=done, total=total or None, rows=rows)
+
+        yield show
+
+
+class _NotebookBar:
+    """A bar of HTML that is drawn anew where it stands, and taken away at the end.
+
+    Rich could do so too, with a package of widgets that need not be there.
+    """
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._stage, self._started = "", time.monotonic()
+        self._drawn = self._started + _WORTH_A_BAR - _BETWEEN_DRAWINGS
+
+    def show(self, stage: str, done: int, total: int) -> None:
+        """Draw it, unless that was done a moment ago."""
+        now = time.monotonic()
+        if stage != self._stage:
+            self._stage, self._started = stage, now
+        if now - self._drawn >= _BETWEEN_DRAWINGS:
+            self._drawn = now
+            rows = _rows_text(done, total, now - self._started)
+            text = html.escape(f"{visible(stage, 60)} {rows}")
+            amount = f' value="{done}" max="{total}"' if total else ""
+            self._draw(f"<div><progress{amount}></progress> {text}</div>")
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        if self._handle is not None:
+            self._draw("")
+
+    def _draw(self, text: str) -> None:
+        # It is there, since this is a notebook; it has no types to check.
+        notebook = import_module("IPython.display")
+        if self._handle is None:
+            self._handle = notebook.display(notebook.HTML(text), display_id=True)
+        else:
+            self._handle.update(notebook.HTML(text))

@@ -95,6 +95,7 @@ QUERIES = st.lists(
 )
 
 
+@pytest.mark.slow
 @examples(40)
 @given(asked=QUERIES)
 def test_all_at_once_is_one_by_one(folder: Path, asked: list[str]) -> None:
@@ -106,6 +107,7 @@ SINGLES = st.lists(
 )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", METHODS)
 @examples(8)
 @given(asked=SINGLES)

@@ -29,6 +29,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[list[Any]]]:
     return names, draw(st.lists(row, max_size=4))
 
 
+@pytest.mark.slow
 @given(
     table=tables(),
     width=st.integers(20, 100),

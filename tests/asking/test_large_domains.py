@@ -59,6 +59,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[cv.Release, pa.Tabl
     return cv.publish(rows, {"a": 4, "b": 4}, folder, seed=8), rows
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("query", QUESTIONS)
 @pytest.mark.parametrize("method", ["unbiased", "shrunk"])
 def test_few_of_many_combinations_are_estimated(
@@ -84,6 +85,7 @@ def test_all_combinations_are_refused_with_what_would_work(
         large[0].sql(QUESTIONS[0], method="bayes")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("groups", ["mixed", "random"])
 def test_merged_values_give_the_estimates_of_all_values(
     groups: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -69,6 +69,7 @@ def test_a_shrunk_sum_has_the_interval_of_the_unbiased_one(release: cv.Release) 
     assert shrunk.estimate == pytest.approx((mean or 0) * (count or 0), rel=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["shrunk", "unbiased", "bayes"])
 def test_two_columns_grouped_one_by_one_and_in_a_batch_agree(
     release: cv.Release, method: str

@@ -222,6 +222,7 @@ def test_hidden_groups_come_last_in_either_order(
     )
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("direction", ["ASC", "DESC"])
 @pytest.mark.parametrize("query", HIDDEN_LAST)
 def test_plain_sql_puts_hidden_groups_last_too(

@@ -232,6 +232,7 @@ def test_another_ell_or_another_column_is_named() -> None:
 LINES = st.lists(st.tuples(st.sampled_from([1, 2, None]), st.sampled_from(["a", "b", None])))
 
 
+@pytest.mark.slow
 @examples(40)
 @given(LINES, LINES)
 def test_changed_rows_are_those_of_multisets(one: list[Any], two: list[Any]) -> None:

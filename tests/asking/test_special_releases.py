@@ -58,6 +58,7 @@ def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return cv.publish(workers(), {"job": 3, "grade": 3}, to, seed=1, **WAYS[request.param])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", ["duckdb", "postgresql"])
 def test_a_database_gives_the_answers_of_the_folder(
     place: str, release: cv.Release, tmp_path: Path, request: pytest.FixtureRequest
@@ -139,6 +140,7 @@ def test_a_value_that_no_row_publishes_is_noted(release: cv.Release) -> None:
     assert float(cell.low or 0) == 0 < float(cell.high or 0)
 
 
+@pytest.mark.few(1)
 def test_the_commands_answer(release: cv.Release, tmp_path: Path) -> None:
     def run(*words: str) -> str:
         done = CliRunner().invoke(app, [*words])

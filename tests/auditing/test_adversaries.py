@@ -216,6 +216,7 @@ def test_a_fifth_of_the_groups_made_by_a_rule_is_found(seed: int) -> None:
         assert (rule.p_value < 1e-8) == found  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_what_is_too_large_is_said_not_hidden(seed: int) -> None:
     stream = Randomness(seed).stream("large")
     truth = np.arange(8_000) % 2_500

@@ -211,6 +211,7 @@ def test_what_does_not_fit_noise_is_left_out_with_a_reason() -> None:
     assert "which nobody has" in str(found)
 
 
+@pytest.mark.slow
 def test_the_counts_of_a_sound_trial_are_those_that_noise_gives() -> None:
     """Two rows in one group, K = 6.25, so gamma = .16: by hand.
 
@@ -272,6 +273,7 @@ def test_every_attack_runs_through_noise(
     assert all(np.isfinite(own.measured) for own in (*planned.findings, *finished.findings))
 
 
+@pytest.mark.slow
 def test_the_command_takes_a_bound(tmp_path: Path) -> None:
     import pyarrow.csv
 

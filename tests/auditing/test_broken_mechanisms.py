@@ -53,6 +53,7 @@ def exceeded(found: Any) -> str:
     return "; ".join(f"{finding.adversary}: {finding.attack}" for finding in found.exceeded)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", ["mixed", pytest.param("anatomy", marks=pytest.mark.slow)])
 def test_the_sound_mechanism_passes(table: pa.Table, groups: str) -> None:
     for _ in range(2):
@@ -77,16 +78,19 @@ def test_groups_of_one_less(table: pa.Table, monkeypatch: pytest.MonkeyPatch) ->
     assert "linkage: believe the published value" in exceeded(audit(table, "linkage"))
 
 
+@pytest.mark.slow
 def test_groups_written_in_order(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linking, "run_publish", broken.rewritten(broken.writes_groups_in_order))
     assert "published values of neighbouring rows" in exceeded(audit(table, "reconstruction"))
 
 
+@pytest.mark.slow
 def test_groups_formed_in_order(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linking, "run_publish", broken.rewritten(broken.forms_groups_in_order))
     assert "explain the release by a rule" in exceeded(audit(table, "reconstruction"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [broken.shuffles_whole_blocks, broken.leaves_the_order])
 def test_a_shuffle_that_keeps_rows_together(
     table: pa.Table, monkeypatch: pytest.MonkeyPatch, change: Any
@@ -108,12 +112,14 @@ def test_one_stream_for_two_columns(table: pa.Table, monkeypatch: pytest.MonkeyP
     assert "rows that publish the truth in both columns" in exceeded(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["path", "id"])
 def test_a_leaked_canary(table: pa.Table, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     monkeypatch.setattr(canaries, "run_publish", broken.leaks(what))
     assert "find planted canaries" in exceeded(audit(table, "implementation"))
 
 
+@pytest.mark.slow
 def test_a_seed_that_is_not_confessed(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Randomness.__init__
 
@@ -139,6 +145,7 @@ def test_a_finished_release_is_attacked(table: pa.Table, tmp_path: Path) -> None
     assert found.linked == sum(keys.count(key) == 1 for key in set(keys))
 
 
+@pytest.mark.slow
 def test_a_release_in_which_nobody_stands_out(table: pa.Table, tmp_path: Path) -> None:
     alone = table.select(["job"])
     cv.publish(alone, {"job": ELL}, tmp_path / "release")
@@ -151,6 +158,7 @@ def test_a_release_in_which_nobody_stands_out(table: pa.Table, tmp_path: Path) -
     assert found.to_html()
 
 
+@pytest.mark.slow
 def test_a_finished_release_that_was_seeded_is_flagged(table: pa.Table, tmp_path: Path) -> None:
     cv.publish(table, {"job": ELL}, tmp_path / "release", drop="hobby", seed=1)
     found = cv.audit(
@@ -159,6 +167,7 @@ def test_a_finished_release_that_was_seeded_is_flagged(table: pa.Table, tmp_path
     assert exceeded(found) == "implementation: redo the draw from its seed"
 
 
+@pytest.mark.slow
 def test_a_finished_release_with_a_trace_of_a_dropped_column(
     table: pa.Table, tmp_path: Path
 ) -> None:

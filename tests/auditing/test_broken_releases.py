@@ -140,6 +140,7 @@ BROKEN: dict[str, tuple[Callable[[pytest.MonkeyPatch, pa.Table, Path], None], st
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -173,6 +174,7 @@ def audit(table: pa.Table, folder: Path, *attacks: str) -> set[str]:
     return {f"{own.adversary}: {own.attack}" for own in found.exceeded}
 
 
+@pytest.mark.slow
 def test_files_that_hold_blocks_of_the_source(
     table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

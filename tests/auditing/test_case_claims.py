@@ -93,6 +93,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_rows_that_were_drawn_by_themselves_are_caught(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -101,6 +102,7 @@ def test_rows_that_were_drawn_by_themselves_are_caught(
     assert expected <= breaking(monkeypatch, visits(), tmp_path / "release")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "options",
     [{}, {"groups": "random"}, {"sensitive": {"diagnosis": 3, "ward": 3}, "together": True}],

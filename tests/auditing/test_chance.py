@@ -36,6 +36,7 @@ def dealt(truth: list[int], seen: list[int], n_values: int) -> AttackedColumn:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_successes_of_dealt_values_are_bounded() -> None:
     """Rows of two true values get theirs in random order: p-values are rarely small."""
     rng = np.random.default_rng(1)

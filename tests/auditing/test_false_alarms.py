@@ -87,6 +87,7 @@ def test_sound_releases_pass() -> None:
     assert len(failed) < 2, failed
 
 
+@pytest.mark.slow
 def test_how_many_tests_there_are_does_not_depend_on_the_draws() -> None:
     attacks = ["linkage", "implementation"]
     tests = {

@@ -64,6 +64,7 @@ def test_a_release_tells_one_time(census: Path, tmp_path: Path) -> None:
     assert len(set(times_in(release).values())) == 1
 
 
+@pytest.mark.slow
 def test_times_that_tell_order_and_duration_are_caught(
     census: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +119,7 @@ PLACES = ("file", "packed file", "name", "upper case", "hexadecimal", "base 64",
           "manifest", "none", "zstd", "snappy", "gzip", "brotli", "lz4")  # fmt: skip
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_canary_is_found_wherever_it_is(census: Path, tmp_path: Path, place: str) -> None:
     release = publish(census, tmp_path / "release")
@@ -145,6 +147,7 @@ def test_only_orders_that_the_rows_do_not_tell_are_disorder(tmp_path: Path) -> N
     assert told(["c", "a", "b"], [1, 0, 2]) == ["job"]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("form", list(canaries.FORMS))
 def test_canaries_are_planted_in_every_form_and_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
@@ -186,6 +189,7 @@ def test_comments_of_a_csv_file_are_refused_without_a_word_of_them(tmp_path: Pat
         assert not (tmp_path / "release").exists()
 
 
+@pytest.mark.slow
 def test_what_is_published_anyway_is_no_secret(census: Path, tmp_path: Path) -> None:
     release = publish(census, tmp_path / "release")
     assert audit(census, "implementation", release=release).passed, "Germany is published"
@@ -194,6 +198,7 @@ def test_what_is_published_anyway_is_no_secret(census: Path, tmp_path: Path) -> 
     assert attacks(found) == {"find values of dropped columns"}
 
 
+@pytest.mark.slow
 def test_a_user_who_is_called_like_a_word_of_the_manifest(
     census: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def test_a_larger_bound_is_contradicted_less(often: int, seldom: int, most: floa
     assert 0 <= p_values[0] <= 1
 
 
+@pytest.mark.slow
 def test_no_ratio_test_raises_more_false_alarms_than_it_says() -> None:
     """All outcomes of two counts of 30, with chances at the bound: summed exactly."""
     trials, most = 30, 3.0
@@ -90,6 +91,7 @@ def people(rows: int = 240, n_values: int = 8) -> np.ndarray:
     return np.sort(np.random.default_rng(2).integers(0, n_values - 1, rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counted_part", [1.0, 0.4])
 def test_moments_of_random_groups_are_bounded(counted_part: float) -> None:
     """The mean of exp(tilt x count) over 600 draws is not beyond the bound.
@@ -125,6 +127,7 @@ def test_without_noise_the_bounds_are_those_of_random_groups() -> None:
     assert noised.log_moments(*given_) == pytest.approx(plain.log_moments(*given_), rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", ["mixed", "random"])
 def test_p_values_of_sound_releases_are_not_small(groups: str) -> None:
     """30 releases: a kind of test is below 1e-4 in 3 of them with probability below 1e-6.
@@ -146,6 +149,7 @@ def test_p_values_of_sound_releases_are_not_small(groups: str) -> None:
     assert max(few.values()) < 3, few
 
 
+@pytest.mark.slow
 def test_groups_of_noised_values_stay_within_what_the_tests_concede() -> None:
     """Chances of the groups that were formed, through the noise, beside those that tests allow."""
     for number in range(12):

@@ -28,6 +28,7 @@ def census() -> pa.Table:
     return table.append_column("person", [[f"{CANARY}-{row:05d}" for row in range(1_500)]])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("wished", FORMATS)
 def test_a_sound_release_passes(census: pa.Table, wished: str, tmp_path: Path) -> None:
     folder = tmp_path / "release"
@@ -48,6 +49,7 @@ def test_a_sound_release_passes(census: pa.Table, wished: str, tmp_path: Path) -
     assert [f.measured for f in sizes] == [8 * whole / release.rows]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("wished", FORMATS)
 def test_the_values_of_a_dropped_column_would_be_found(
     census: pa.Table, wished: str, tmp_path: Path

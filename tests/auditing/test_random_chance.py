@@ -72,6 +72,7 @@ def test_a_rare_value_is_binomial_but_for_chance_meetings() -> None:
     assert bound > binomial_upper(published, count * ell, mean)
 
 
+@pytest.mark.slow
 def test_draws_of_the_publisher_are_what_chance_allows(seed: int) -> None:
     """300 draws x 12 tests: one below 1e-10 has probability below 1e-6."""
     counts = np.array([700, 200, 60, 25, 10, 5])

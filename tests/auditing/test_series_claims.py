@@ -180,6 +180,7 @@ def test_a_broken_series_trips_its_claims(name: str, monkeypatch: pytest.MonkeyP
     assert expected <= caught, expected - caught
 
 
+@pytest.mark.slow
 def test_every_claim_about_a_series_can_be_tripped() -> None:
     told = claims(audited(patients(800)), exceeded=False)
     assert told == set().union(*(expected for _, expected in BROKEN.values()))
@@ -246,6 +247,7 @@ def test_releases_without_any_ledger_are_caught_too(series: Path, tmp_path: Path
     assert f"{SERIES}: cases that publish different values" in claims(audit, exceeded=True)
 
 
+@pytest.mark.slow
 def test_too_few_linked_cases_are_said(tmp_path: Path) -> None:
     table, ledger = patients(900).drop_columns(["visit"]), cv.Ledger.init(tmp_path / "ledger")
     cv.publish(table, ELL, tmp_path / "r", ledger=ledger, person="patient", keep="illness")

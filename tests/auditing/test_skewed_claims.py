@@ -97,6 +97,7 @@ BROKEN: dict[str, list[Broken]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("way", "number"), [(way, n) for way in BROKEN for n in range(3)])
 def test_a_broken_release_trips_its_claims(
     way: str, number: int, monkeypatch: pytest.MonkeyPatch
@@ -109,6 +110,7 @@ def test_a_broken_release_trips_its_claims(
     assert expected <= caught, expected - caught
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_a_sound_release_passes_and_every_claim_about_it_can_fail(way: str, tmp_path: Path) -> None:
     """One audit in 10,000 may fail; two that both do have probability 1e-8."""
@@ -133,6 +135,7 @@ def test_a_sound_release_passes_and_every_claim_about_it_can_fail(way: str, tmp_
     assert by_method - tripped == {"small count: two queries that differ in one person"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_the_audit_names_the_method_and_what_it_promises(way: str) -> None:
     found = audited(skewed(), way, "linkage", seed=4)
@@ -228,6 +231,7 @@ def test_two_columns_of_different_methods(tmp_path: Path) -> None:
     assert {own.column for own in found[1].findings} >= {"country", "drug", "country, drug"}
 
 
+@pytest.mark.slow
 def test_the_command_takes_common_values(tmp_path: Path) -> None:
     import pyarrow.csv
 
@@ -250,6 +254,7 @@ def test_common_values_that_are_not_those_of_the_release(tmp_path: Path) -> None
         cv.audit(skewed(800), {"country": 4}, release=tmp_path / "r", common="auto")
 
 
+@pytest.mark.slow
 def test_groups_stay_within_what_the_tests_concede_about_common_values() -> None:
     """Chances of the groups that were formed, beside those that the tests allow."""
     for number in range(12):

@@ -152,6 +152,7 @@ def test_a_sound_release_passes_and_every_claim_about_vectors_can_fail(tmp_path:
     assert tripped <= about_vectors
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_vectors_is_left_out_with_a_reason() -> None:
     attacks = "linkage", "small-counts"
     found = audited(patients(1_500), *attacks, together=["job", "hobby"], groups="random")
@@ -166,6 +167,7 @@ def test_what_does_not_fit_vectors_is_left_out_with_a_reason() -> None:
     assert both == {"job, drug", "hobby, drug"}
 
 
+@pytest.mark.slow
 def test_whoever_knows_one_column_believes_the_others() -> None:
     """Those with the same value in the group are few: 1/(1 + (ell - 1) p) for one of share p."""
     found = audited(patients(), "linkage", together=True)
@@ -233,6 +235,7 @@ def test_together_is_not_true_of_a_release_of_single_columns(tmp_path: Path) -> 
         audited(table, release=tmp_path / "r", together=True)
 
 
+@pytest.mark.slow
 def test_some_columns_of_a_set_can_be_audited(tmp_path: Path) -> None:
     """The margin of two columns has the same law."""
     table, folder = numbered(1_000), tmp_path / "release"
@@ -262,6 +265,7 @@ def test_every_attack_runs_on_vectors(tmp_path: Path, monkeypatch: pytest.Monkey
     assert all(np.isfinite(own.measured) for own in (*planned.findings, *finished.findings))
 
 
+@pytest.mark.slow
 def test_the_command_takes_columns_together(tmp_path: Path) -> None:
     import pyarrow.csv
 

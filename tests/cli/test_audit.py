@@ -49,7 +49,7 @@ def test_exposure_comes_before_any_claim(quick: Quick, census: Path, tmp_path: P
     assert "<script>" not in page
     assert "Jobs &lt;i&gt;2026&lt;/i&gt;" in page
     assert page.index("Average belief") < page.index("claims that were tested")
-    assert page.index("Open points") < page.index("Appendix: the claims")
+    assert page.index("Open points") < page.index("<h2>Appendix: the claims")
     # The summary is one sheet of its own when it is printed.
     assert re.search(r"@media print .*\.board \{[^}]*break-after: page", page, re.DOTALL)
     found = json.loads(quick(*words, "--format", "json").out)
@@ -137,6 +137,7 @@ def test_tables_of_every_kind_can_be_audited(quick: Quick, tmp_path: Path) -> No
     assert "Not run, and so nothing is known: linkage" in " ".join(found.out.split())
 
 
+@pytest.mark.slow
 def test_a_release_with_classes_is_audited_with_the_same_options(
     quick: Quick, census: Path, tmp_path: Path
 ) -> None:

@@ -50,6 +50,7 @@ def says(quick: Quick, tmp_path: Path) -> Says:
     return ask
 
 
+@pytest.mark.slow
 def test_the_demo_fits_a_terminal_and_hides_the_tiny_group(tmp_path: Path) -> None:
     out = run(tmp_path, "demo", "--rows", 20_000)
     too_wide = [line for line in out.splitlines() if len(line) > 80]
@@ -64,6 +65,7 @@ def test_the_demo_fits_a_terminal_and_hides_the_tiny_group(tmp_path: Path) -> No
     assert "Try next" in run(tmp_path, "demo", "--rows", 20_000), "a second time in the same place"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_the_tiny_group_is_hidden_whatever_is_drawn(tmp_path: Path, seed: int) -> None:
     """n is 5, so every possible estimate has an error of at least 89% of what is possible."""

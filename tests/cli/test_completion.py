@@ -31,6 +31,7 @@ def completed(place: Path, *words: str) -> list[str]:
     return outcome.out.split("\n")[:-1]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("words", "offered"),
     [

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import countveil as cv
+from tests.robustness.tools import PATIENCE
 
 
 def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -32,6 +33,7 @@ def test_exit_codes_are_those_of_the_command() -> None:
     assert run("no-such-command").returncode == 2
 
 
+@pytest.mark.slow
 def test_the_next_step_is_one_that_works_here(tmp_path: Path) -> None:
     table = tmp_path / "in.csv"
     table.write_text("town,job\n" + "".join(f"t{i % 3},{'abc'[i % 3]}\n" for i in range(90)))
@@ -42,6 +44,7 @@ def test_the_next_step_is_one_that_works_here(tmp_path: Path) -> None:
     assert f"Next: python -m countveil show {release}" in done.stdout
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("words", "code"), [(["--version"], 0), (["show", "nowhere"], 1), (["--nothing"], 2)]
 )
@@ -55,7 +58,7 @@ def test_what_was_registered_for_the_end_is_done(words: list[str], code: int) ->
         "command()\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=PATIENCE
     )
     assert done.returncode == code
     assert done.stdout.endswith("registered\n")

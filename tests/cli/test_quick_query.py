@@ -38,6 +38,7 @@ def collecting_afterwards() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "options",
     [
@@ -105,6 +106,7 @@ def test_a_query_loads_nothing_that_it_does_not_need(folder: str, style: str) ->
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_an_error_is_told_as_on_the_long_way(tmp_path: Path) -> None:
     command = Path(sys.executable).with_name("countveil")
     told = [
@@ -118,6 +120,7 @@ def test_an_error_is_told_as_on_the_long_way(tmp_path: Path) -> None:
     assert "is not a release" in told[0].stderr
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_reason_to_complain(folder: str) -> None:
     command = Path(sys.executable).with_name("countveil")
     sql = "SELECT age, occupation, country, count(*) FROM release GROUP BY ALL"

@@ -64,6 +64,7 @@ CASES: dict[str, tuple[list[str], int]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", CASES)
 def test_every_command_publishes(case: str) -> None:
     options, number = CASES[case]
@@ -92,6 +93,7 @@ def test_the_four_ways_with_what_each_promises() -> None:
         assert line.split("publish", 1)[1].startswith(" people.csv -s 'my country:5' --to release")
 
 
+@pytest.mark.slow
 def test_a_recipe_stays_a_recipe() -> None:
     Path("recipe.toml").write_text(
         'table = "people.csv"\nsensitive = ["my country"]\nell = 5\n[publish]\nto = "release"\n'

@@ -73,6 +73,7 @@ def test_what_follows_from_the_methods(found: Comparison) -> None:
     assert noise.errors[0].value > 10
 
 
+@pytest.mark.slow
 def test_a_seed_repeats_all_but_the_noise(census: Path, found: Comparison) -> None:
     again = cv.compare(census, "salary", ell=4, releases=2, seed=3)
     for one, other in zip(found.methods, again.methods, strict=True):
@@ -94,6 +95,7 @@ def test_a_table_is_compared_on_its_own_columns() -> None:
     assert figures.errors == [None] * 4
 
 
+@pytest.mark.slow
 def test_without_opendp_the_others_are_compared(
     census: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,7 +129,7 @@ def test_in_words_and_pictures(together: Comparison, bounded: Comparison) -> Non
     for found in (together, bounded):
         page = found.to_html()
         assert page.count("<figure") == 4
-        assert "Measured error of counts" in page
+        assert "Which method errs least in counts of" in page
 
 
 def test_what_is_refused(census: pa.Table) -> None:

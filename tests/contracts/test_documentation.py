@@ -67,6 +67,7 @@ def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert len(found["answer"].to_pandas()) > 50  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["count", "compare", "pitfalls"])
 def test_the_analysts_course_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -148,6 +149,7 @@ def test_the_speed_of_answers_is_what_was_measured() -> None:
     assert f"`counts` answers {said}" in start
 
 
+@pytest.mark.slow
 def test_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}
@@ -230,6 +232,7 @@ def test_the_guide_to_columns_together_runs_and_says_what_comes_out(
         assert f"| {what} | {' | '.join(figures)} |" in page
 
 
+@pytest.mark.slow
 def test_the_guide_to_models_runs_and_has_its_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -288,6 +291,7 @@ def test_the_promise_is_the_statement_of_a_release() -> None:
         assert paragraph in said
 
 
+@pytest.mark.slow
 def test_the_guide_to_comparing_runs_and_shows_what_comes_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -380,6 +384,7 @@ def test_the_frontier_has_columns_together_and_bounded_odds() -> None:
             assert not factor or float(factor[0]) == pytest.approx(found.odds, rel=6e-3)
 
 
+@pytest.mark.slow
 def test_the_guide_to_databases_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}

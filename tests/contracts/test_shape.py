@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 import countveil
 
@@ -81,6 +84,7 @@ def test_local_names_are_the_nouns_they_hold() -> None:
     assert not vague
 
 
+@pytest.mark.slow
 def test_the_walks_go_through_few_modules() -> None:
     """`python -m benchmarks.walks --list` shows which."""
     done = subprocess.run(
@@ -100,10 +104,11 @@ def functions(path: Path) -> Iterator[Function]:
     return (node for node in definitions(path) if not isinstance(node, ast.ClassDef))
 
 
-def definitions(path: Path) -> Iterator[Function | ast.ClassDef]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node
+@functools.cache
+def definitions(path: Path) -> tuple[Function | ast.ClassDef, ...]:
+    """All of a file, which is parsed once for all tests."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return tuple(node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds))
 
 
 def lines_of(function: Function) -> int:

@@ -36,6 +36,7 @@ from countveil.sql.query import (
     parse_where,
 )
 from countveil.sql.query.expressions import Expression
+from tests.robustness.tools import PATIENCE
 from tests.strategies import examples
 
 NOON = dt.datetime(2024, 2, 29, 12, 30)  # noqa: DTZ001 - the release's times have no zone
@@ -141,6 +142,7 @@ def lines(counted: TallyResult) -> dict[Any, float]:
     }
 
 
+@pytest.mark.slow
 @examples(120)
 @given(
     table=tables(),
@@ -190,6 +192,7 @@ def test_memory_and_files_tell_the_same(
             np.testing.assert_array_equal(found.ranges, expected.ranges)
 
 
+@pytest.mark.slow
 @examples(60)
 @given(
     table=tables(),
@@ -320,11 +323,11 @@ def endless(name):
 table._batches = lambda: endless
 for _ in range(4):
     table._in_memory(1)
-assert begun.wait(60) and table._loading is not None
+assert begun.wait(900) and table._loading is not None
 print("asked")
 """
     ended = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)],
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "asked\n", "")

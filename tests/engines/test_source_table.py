@@ -192,6 +192,7 @@ def test_a_value_of_a_dropped_row_is_nowhere(tmp_path: Path) -> None:
         assert stored.num_rows == 201
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_release_whatever_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,6 +84,7 @@ def test_rows_publish_as_often_as_noise_and_groups_say(release: cv.Release) -> N
     assert abs(own - expected) < 6 * math.sqrt(expected)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", ["shrunk", "unbiased"])
 def test_counts_are_seen_through_the_noise(release: cv.Release, method: str) -> None:
     table = workers().to_pylist()
@@ -101,6 +102,7 @@ def test_counts_are_seen_through_the_noise(release: cv.Release, method: str) -> 
     )
 
 
+@pytest.mark.few(1)
 def test_plain_sql_says_the_same(release: cv.Release) -> None:
     import duckdb
 
@@ -171,6 +173,7 @@ def with_missing() -> pa.Table:
     return table.set_column(2, "job", pa.array(jobs))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["frame", "csv", "parquet", "sqlite"])
 def test_the_missing_value_can_be_declared(kind: str, tmp_path: Path) -> None:
     """It takes part in the noise as any other value; rows publish it, and it is estimated."""

@@ -53,6 +53,7 @@ def cases_of(
     return cases
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("names", [SET, ("month",)], ids=["together", "apart beside them"])
 def test_all_rows_of_a_case_publish_the_same(
     table: pa.Table, folder: Path, names: tuple[str, ...]

@@ -235,6 +235,7 @@ def test_odd_tables_and_hostile_text(tmp_path: Path) -> None:
     assert "predicates, answered from this release" in own.read_text()
 
 
+@pytest.mark.slow
 def test_greedy_groups_are_measured_too(census: Path, tmp_path: Path) -> None:
     own = tmp_path / "own.html"
     cv.publish(

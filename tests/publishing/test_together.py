@@ -63,6 +63,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> cv.Release:
     return cv.publish(people(), {"job": ELL, "illness": ELL}, to, together=True, seed=2)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("method", ["shrunk", "unbiased"])
 @pytest.mark.parametrize("condition", SETS)
 def test_any_set_of_vectors_is_counted(release: cv.Release, condition: str, method: str) -> None:

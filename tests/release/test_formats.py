@@ -104,6 +104,7 @@ def test_every_type_comes_back_exactly(table: pa.Table, wished: str, size: int |
         assert all(same(*pair) for pair in pairs), name
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("wished", OUTPUT_FORMATS)
 def test_a_release_works_in_every_format(wished: str, tmp_path: Path) -> None:
     table = cv.generate(3_000, seed=1)
@@ -127,6 +128,7 @@ def test_a_release_works_in_every_format(wished: str, tmp_path: Path) -> None:
     assert cv.open(f"duckdb:{tmp_path}/own.duckdb#own").rows == 3_000
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("wished", FORMATS)
 def test_nothing_but_rows_is_told(wished: str, tmp_path: Path) -> None:
     table = cv.generate(500, seed=1)
@@ -159,6 +161,7 @@ def test_nothing_but_rows_is_told(wished: str, tmp_path: Path) -> None:
             assert all(field.metadata is None for field in reader.schema)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("wished", FORMATS)
 def test_damage_is_found(wished: str, tmp_path: Path) -> None:
     folder = tmp_path / "release"

@@ -37,6 +37,7 @@ def leftover(place: Path, *inside: str) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_a_killed_publication_leaves_nothing_for_long(tmp_path: Path) -> None:
     program = KILLED.format(stage="measuring")
     words = [sys.executable, "-c", program, str(tmp_path / "one"), "own.html"]

@@ -42,6 +42,7 @@ def publish(place: Path, **more: object) -> Path:
     return place / "release"
 
 
+@pytest.mark.few(1)
 def test_a_genuine_signature(tmp_path: Path, keys: tuple[Path, Path]) -> None:
     release = publish(tmp_path, sign=keys[0])
     assert cv.verify(release) == []
@@ -53,6 +54,7 @@ def test_a_genuine_signature(tmp_path: Path, keys: tuple[Path, Path]) -> None:
     assert not (release / "manifest.sig").exists()
 
 
+@pytest.mark.few(1)
 def test_whoever_changes_the_manifest_needs_the_key(
     tmp_path: Path, keys: tuple[Path, Path]
 ) -> None:

@@ -134,7 +134,7 @@ def test_a_page_holds_its_sections_and_loads_nothing() -> None:
     assert "A &amp; B" in text
     assert "&lt;b&gt;" in text
     assert 'class="mark bad">bad' in text
-    assert '<td class="number">1</td>' in text
+    assert '<th scope="row" class="number">1</th>' in text
     assert "<script" not in text
     assert text.count(html_of(EVIL)) == 11
     assert "src=" not in text.replace("default-src", "").replace("style-src", "")

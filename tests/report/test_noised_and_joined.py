@@ -95,7 +95,7 @@ def test_bounded_odds_are_on_the_page(noised: Path) -> None:
     assert f"epsilon = {epsilon_of(gamma, 12):.4g}" in text
     assert f"at most {K} times" in text
     assert "fixed without looking at the table" in text
-    assert "with and without noise: job" in text
+    assert "What does the noise cost in counts of job?" in text
     assert "the estimate of how many had it before the noise" in text
     assert "published nearly as it is" not in text
     assert "is a strong hint. " not in text.partition("The promise")[0]

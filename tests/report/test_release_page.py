@@ -110,6 +110,7 @@ def test_it_holds_what_it_must(release: Path) -> None:
         assert len(chart.findtext("{http://www.w3.org/2000/svg}desc") or "") > 80
 
 
+@pytest.mark.slow
 def test_the_lines_to_copy_work(release: Path) -> None:
     shell, python, more, _ = blocks(release)
     beside = Path(sys.executable).parent
@@ -186,6 +187,7 @@ def test_releases_of_before_have_none(tmp_path: Path) -> None:
     assert cv.verify(copy) == []
 
 
+@pytest.mark.slow
 def test_hostile_text_is_harmless_and_its_lines_still_work(tmp_path: Path) -> None:
     quotes = 'o\'Neil "x" $(touch here) `b` & <b>'
     values = [EVIL, quotes, "c", None, ""] * 40

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -15,6 +16,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.robustness.tools import PATIENCE
 
 Process = subprocess.Popen[bytes]
 
@@ -24,7 +27,7 @@ needs_proc = pytest.mark.skipif(
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def wait_for(event: Callable[[], object], seconds: float = 60, every: float = 0.02) -> None:
+def wait_for(event: Callable[[], object], seconds: float = PATIENCE, every: float = 0.02) -> None:
     """Return as soon as it has happened."""
     last = time.monotonic() + seconds
     while not event():
@@ -64,6 +67,12 @@ def seconds_computed(process: Process) -> float:
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
     return 0.0
+
+
+def seconds_of_children() -> float:
+    """Processor time of all processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def wait_until_computed(process: Process, seconds: float) -> None:

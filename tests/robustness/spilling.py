@@ -1,14 +1,13 @@
 """The command as it is, except that every table is too large for the memory.
 
 With COUNTVEIL_TEST_PAUSE, it says "spilled" on standard output before it reads anything back, and
-waits: a test can then look at the folder, or send a signal.
+waits until standard input ends: a test can then look at the folder, or send a signal.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-import time
 
 import countveil.cli.entry
 from countveil.engines.local import publish_rows
@@ -27,7 +26,7 @@ def main() -> None:
             if number == 0:
                 sys.stdout.write("spilled\n")
                 sys.stdout.flush()
-                time.sleep(4)
+                sys.stdin.read()
             return get(self, number)
 
         Spill.get = paused  # type: ignore[method-assign]

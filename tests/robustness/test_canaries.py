@@ -77,6 +77,7 @@ def test_the_search_finds_what_is_there(tmp_path: Path) -> None:
         assert_absent(tmp_path / "release", CANARY)
 
 
+@pytest.mark.slow
 def test_a_plain_publication_tells_nothing_of_its_origin(tmp_path: Path) -> None:
     place = tmp_path / f"{CANARY}-folder"
     place.mkdir()
@@ -189,6 +190,7 @@ def test_nothing_rides_along_with_a_frame(tmp_path: Path, make: Any) -> None:
     assert cities.drop_null().unique().to_pylist() != []
 
 
+@pytest.mark.slow
 def test_values_that_the_draw_removed_are_nowhere(tmp_path: Path) -> None:
     rare = [f"rare-{secrets.token_hex(6)}" for _ in range(300)]
     table = pa.table({"job": repeated([f"job {n}" for n in range(20)], 6_000) + rare})
@@ -324,6 +326,7 @@ def test_one_seed_gives_one_release(tmp_path: Path, numbered: pa.Table) -> None:
     assert not first.equals(other)
 
 
+@pytest.mark.slow
 def test_residue_is_dropped_at_random(tmp_path: Path) -> None:
     """With residue 'drop', which rows are missing tells nothing about their place."""
     missing = []

@@ -99,6 +99,7 @@ def hostile(source: Path, publication: Outcome) -> Path:
     return source.with_name("release")
 
 
+@pytest.mark.slow
 def test_publish_shows_names_harmlessly(publication: Outcome) -> None:
     assert_harmless(publication.out, publication.err)
     assert "\\x1b[1mjob" in publication.out
@@ -163,6 +164,7 @@ def test_every_column_can_be_asked_for(quick: Quick, hostile: Path, name: str) -
         assert [answer["estimate"] for answer in answers] == [12.0] * len(VALUES)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("value", VALUES, ids=ascii)
 def test_every_value_can_be_asked_for(quick: Quick, hostile: Path, value: str) -> None:
     words = ("query", hostile, f'SELECT count(*) FROM release WHERE "age" = {sql_text(value)}')
@@ -247,6 +249,7 @@ def test_csv_on_a_terminal_is_harmless(hostile: Path) -> None:
     assert "\x9b" not in seen
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("field", ["written_by", "statement", "randomness"])
 def test_a_hostile_manifest(quick: Quick, release: Path, field: str) -> None:
     path = release / "manifest.json"
@@ -271,6 +274,7 @@ def test_hostile_folder_and_file_names(quick: Quick, release: Path, tmp_path: Pa
         assert BUG not in outcome.err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("style", ["table", "json", "csv"])
 def test_a_terminal_that_cannot_show_everything(hostile: Path, style: str) -> None:
     sql = "SELECT age, count(*) FROM release GROUP BY age"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
@@ -22,6 +21,7 @@ import countveil as cv
 from tests.robustness.processes import (
     is_over,
     needs_proc,
+    seconds_of_children,
     standing_still,
     wait_for,
     wait_until_computed,
@@ -30,6 +30,7 @@ from tests.robustness.processes import (
 )
 from tests.robustness.tools import (
     LARGE_ROWS,
+    PATIENCE,
     ROOT,
     SMALL_ROWS,
     Outcome,
@@ -47,10 +48,9 @@ TOLD = "Interrupted. Nothing was left behind.\n"
 def cost(large: Path, tmp_path_factory: pytest.TempPathFactory) -> float:
     """The processor time that publishing the large table takes."""
     target = tmp_path_factory.mktemp("timing") / "release"
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = seconds_of_children()
     assert run("publish", large, "-s", "occupation:5", "--to", target).code == 0
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return seconds_of_children() - before
 
 
 def signalled(large: Path, target: Path, numbers: Sequence[int], after: float) -> Outcome:
@@ -60,7 +60,7 @@ def signalled(large: Path, target: Path, numbers: Sequence[int], after: float) -
     for number in numbers:
         process.send_signal(number)
         wait_until_taken(process)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     return Outcome(process.returncode, out.decode(), err.decode())
 
 
@@ -81,6 +81,7 @@ def assert_all_or_nothing(outcome: Outcome, target: Path, number: signal.Signals
 SHARES = [0.0, 0.2, 0.5, 0.7, 0.9, 1.02]
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("share", SHARES)
 def test_ctrl_c_at_any_moment(large: Path, tmp_path: Path, cost: float, share: float) -> None:
@@ -89,6 +90,7 @@ def test_ctrl_c_at_any_moment(large: Path, tmp_path: Path, cost: float, share: f
     assert_all_or_nothing(outcome, target, signal.SIGINT)
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("share", [0.3, 0.8])
 def test_termination_at_any_moment(large: Path, tmp_path: Path, cost: float, share: float) -> None:
@@ -97,6 +99,7 @@ def test_termination_at_any_moment(large: Path, tmp_path: Path, cost: float, sha
     assert_all_or_nothing(outcome, target, signal.SIGTERM)
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("share", [0.4, 0.9])
 def test_impatient_ctrl_c(large: Path, tmp_path: Path, cost: float, share: float) -> None:
@@ -129,10 +132,11 @@ def stopped_in_draft(large: Path, target: Path, number: signal.Signals, event: s
     wait_for(lambda: is_over(process) or events[event](), every=0.002)
     with standing_still(process):
         process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     return Outcome(process.returncode, out.decode(), err.decode())
 
 
+@pytest.mark.few(1)
 @needs_proc
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("event", ["begun", "rows", "done"])
@@ -154,7 +158,7 @@ def test_ctrl_c_while_the_table_is_read(large: Path, tmp_path: Path) -> None:
     with standing_still(process):
         assert not (tmp_path / "release").exists()
         process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, err.decode()) == (130, b"", TOLD)
     assert names_in(tmp_path) == []
 
@@ -170,6 +174,7 @@ raise ImportError
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_that_a_library_swallows(large: Path, tmp_path: Path) -> None:
     # Arrow tries to import pandas and goes on when it cannot, whatever the reason was.
     trap = tmp_path / "path" / "pandas"
@@ -199,7 +204,7 @@ def ends_at_operations(
         capture_output=True,
         check=True,
         cwd=ROOT,
-        timeout=100,
+        timeout=PATIENCE,
     )
     ends = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(ends) > 8 // step
@@ -219,6 +224,7 @@ class TestAtFileOperations:
             assert (end["sound"], end["rows"]) in ((None, None), (True, SMALL_ROWS)), end
         assert (ends[-1]["code"], ends[-1]["names"]) == (0, released("release"))
 
+    @pytest.mark.slow
     @SOME_AND_ALL
     def test_sudden_death_while_replacing(self, tmp_path: Path, step: int) -> None:
         ends = ends_at_operations(tmp_path, step, "SIGKILL", "job:2", "--force", "--again")
@@ -251,6 +257,7 @@ class TestAtFileOperations:
             assert (end["names"], end["sound"]) == (names, True), end
             assert (end["code"], end["rows"]) in ((0, SMALL_ROWS), (130, SMALL_ROWS // 2)), end
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("name", "code"),
         [("SIGINT", 130), pytest.param("SIGTERM", 143, marks=pytest.mark.slow)],
@@ -263,6 +270,7 @@ class TestAtFileOperations:
             else:
                 assert (end["code"], end["names"]) == (code, []), end
 
+    @pytest.mark.slow
     @SOME_AND_ALL
     def test_interrupt_while_replacing(self, tmp_path: Path, step: int) -> None:
         for end in ends_at_operations(tmp_path, step, "SIGINT", "job:2", "--force", "--again"):
@@ -319,6 +327,7 @@ def test_killed_a_hundred_times(
     assert_survives_kills(large, published, tmp_path, cost, part)
 
 
+@pytest.mark.slow
 def test_the_next_publication_removes_what_a_killed_one_left(small: Path, tmp_path: Path) -> None:
     for target in ("release", "other"):
         left = tmp_path / f".{target}.draft-x1y2z3_4"
@@ -341,6 +350,7 @@ def test_a_draft_in_the_making_is_private(tmp_path: Path) -> None:
     assert seen == [0o700]
 
 
+@pytest.mark.slow
 def test_nothing_is_written_outside_the_target_folder(small: Path, tmp_path: Path) -> None:
     temporary, home, place = (tmp_path / name for name in ("temporary", "home", "place"))
     for folder in (temporary, home, place):

@@ -147,6 +147,7 @@ def test_bad_input_is_refused(
     assert CANARY not in outcome.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["too many cells", "gz cut off", "parquet cut off"])
 def test_bad_input_is_refused_by_the_real_command(tmp_path: Path, case: str) -> None:
     name, content, told = BAD_INPUTS[case]
@@ -200,6 +201,7 @@ def test_bytes_that_are_not_utf8_far_down_are_refused(quick: Quick, tmp_path: Pa
     assert CANARY not in outcome.err
 
 
+@pytest.mark.slow
 def test_ineligible_data_name_the_value_its_count_and_what_works(tmp_path: Path) -> None:
     jobs = ["clerk"] * 40 + ["nurse"] * 20 + ["baker"] * 20 + ["tailor"] * 20
     source = tmp_path / "in.csv"

@@ -57,6 +57,7 @@ def canaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.few(2)
 @pytest.mark.usefixtures("always_spilled")
 @pytest.mark.parametrize("seed", [None, 0, 1])
 def test_row_order_is_random(canaries: Path, tmp_path: Path, seed: int | None) -> None:
@@ -131,13 +132,15 @@ def paused(canaries: Path, tmp_path: Path) -> tuple[subprocess.Popen[bytes], Pat
     words = ("publish", canaries, *WISHES, "--to", tmp_path / "release", "--spill", folder)
     env = {**os.environ, "COUNTVEIL_TEST_PAUSE": "1"}
     process = subprocess.Popen(
-        [*SCRIPT, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT, env=env
-    )
+        [*SCRIPT, *words], cwd=ROOT, env=env,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
     assert process.stdout is not None
     assert process.stdout.readline() == b"spilled\n"
     return process, folder
 
 
+@pytest.mark.slow
 def test_nothing_in_the_spill_can_be_read(canaries: Path, tmp_path: Path) -> None:
     process, folder = paused(canaries, tmp_path)
     descriptors = Path(f"/proc/{process.pid}/fd")
@@ -156,6 +159,7 @@ def test_nothing_in_the_spill_can_be_read(canaries: Path, tmp_path: Path) -> Non
     assert names_in(folder) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "number",
     [
@@ -183,6 +187,7 @@ def test_stopped_in_the_middle(canaries: Path, tmp_path: Path, number: signal.Si
     assert names_in(folder) == []
 
 
+@pytest.mark.slow
 def test_full_disk(canaries: Path, tmp_path: Path) -> None:
     words = ("publish", str(canaries), *WISHES, "--to", str(tmp_path / "release"))
     limited = [*with_largest_file(100_000), *SCRIPT, *words]
@@ -194,6 +199,7 @@ def test_full_disk(canaries: Path, tmp_path: Path) -> None:
     assert names_in(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_spill_folder_that_is_not_there(canaries: Path, tmp_path: Path) -> None:
     target, folder = tmp_path / "release", tmp_path / "gone"
     words = ("publish", canaries, *WISHES, "--to", target, "--spill", folder)

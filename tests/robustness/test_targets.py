@@ -130,6 +130,7 @@ def test_an_empty_folder_is_filled(quick: Quick, small: Path, tmp_path: Path) ->
     assert names_in(tmp_path) == released("release")
 
 
+@pytest.mark.slow
 def test_force_replaces_a_release_and_leaves_nothing_else(small: Path, release: Path) -> None:
     before = snapshot(release)
     assert run(*publish_small(small, release, "--force", "--again")).code == 0
@@ -198,6 +199,7 @@ class TestPermissions:
             outcome = run(*publish_small(small, locked / "release"), through=without_privileges())
         assert_refused(outcome, "permission", "write", "locked/release")
 
+    @pytest.mark.slow
     def test_parent_that_cannot_be_read(self, small: Path, locked: Path) -> None:
         locked.chmod(0)
         outcome = run(*publish_small(small, locked / "release"), through=without_privileges())
@@ -205,6 +207,7 @@ class TestPermissions:
         assert_refused(outcome, "permission", "locked/release")
         assert names_in(locked) == []
 
+    @pytest.mark.slow
     def test_force_where_nothing_can_be_written(
         self, small: Path, published: Path, locked: Path
     ) -> None:
@@ -217,6 +220,7 @@ class TestPermissions:
             )
         assert_refused(outcome, "permission", "write")
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize(
         "name", ["in.csv", "in.csv.gz", "in.csv.zst", "in.parquet", "in.arrow"]
     )
@@ -228,6 +232,7 @@ class TestPermissions:
         assert_refused(outcome, "permission", "read", name)
         assert names_in(tmp_path) == [name]
 
+    @pytest.mark.slow
     def test_input_in_a_folder_that_cannot_be_read(self, small: Path, locked: Path) -> None:
         locked.chmod(0o755)
         shutil.copy(small, locked / "in.csv")
@@ -237,6 +242,7 @@ class TestPermissions:
         assert_refused(outcome, "permission", "read", "in.csv")
         assert names_in(locked.parent) == ["locked"]
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("name", ["data/part-00000.parquet", "data", "manifest.json", "."])
     def test_release_that_cannot_be_read(self, release: Path, name: str) -> None:
         through = without_privileges()
@@ -253,6 +259,7 @@ class TestPermissions:
 
 
 class TestFullDisk:
+    @pytest.mark.slow
     @pytest.mark.parametrize("largest", [0, 300_000])
     def test_size_limit(self, large: Path, tmp_path: Path, largest: int) -> None:
         words = ("publish", large, "-s", "occupation:5", "--to", tmp_path / "release")
@@ -260,6 +267,7 @@ class TestFullDisk:
         assert_refused(outcome, "full", "limit", "release")
         assert names_in(tmp_path) == []
 
+    @pytest.mark.slow
     def test_old_release_survives(self, large: Path, release: Path) -> None:
         words = ("publish", large, "-s", "occupation:5", "--to", release, "--force", "--again")
         with unchanged(release.parent):
@@ -285,6 +293,7 @@ class TestFullDisk:
         assert_refused(run(*words), "full", "release")
         assert names_in(tiny_disk) == []
 
+    @pytest.mark.slow
     def test_disk_full_with_an_old_release(
         self, large: Path, published: Path, tiny_disk: Path
     ) -> None:
@@ -295,6 +304,7 @@ class TestFullDisk:
         assert cv.verify(target) == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
 def test_a_screen_that_fails_does_not_deny_the_release(small: Path, tmp_path: Path) -> None:
     target = tmp_path / "release"
@@ -316,6 +326,7 @@ def test_no_standard_error_at_all(small: Path, tmp_path: Path) -> None:
 AWKWARD_FOLDERS = ["sex=Q", "with space", "star*", "mark?", "[1]", "quo'te", "per%20cent", "ö😀"]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", AWKWARD_FOLDERS)
 def test_awkward_folder_names(tmp_path: Path, name: str) -> None:
     place = tmp_path / name
@@ -345,6 +356,7 @@ def test_awkward_folder_names_of_csv_files(small: Path, tmp_path: Path, name: st
     assert sorted(rows["sex"]) == ["F"] * (SMALL_ROWS // 2) + ["M"] * (SMALL_ROWS // 2)
 
 
+@pytest.mark.slow
 def test_a_path_that_is_not_unicode(small: Path, tmp_path: Path) -> None:
     source = os.fsencode(tmp_path) + b"/in\xff.csv"
     Path(os.fsdecode(source)).write_bytes(small.read_bytes())

@@ -158,6 +158,7 @@ def test_every_kind_of_file(quick: Quick, tmp_path: Path, make: Callable[[Path],
     assert cv.verify(release) == []
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("make", FRAMES)
 def test_every_kind_of_frame(tmp_path: Path, make: Callable[[Path], Any]) -> None:
     release = tmp_path / "release"
@@ -176,6 +177,7 @@ def test_publishing_twice_from_python(tmp_path: Path) -> None:
 MANY = 9_000
 
 
+@pytest.mark.slow
 def test_missing_sensitive_values_are_a_value(tmp_path: Path) -> None:
     rare = ["a"] * 1_000 + [None] * 2_000
     jobs = repeated(["b", "c", "d", "e", "f", "g"], MANY - len(rare)) + rare
@@ -240,6 +242,7 @@ CELLS: dict[str, tuple[list[str], pa.DataType]] = {
 }
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(("cells", "kind"), CELLS.values(), ids=CELLS.keys())
 def test_type_of_csv_cells(tmp_path: Path, cells: list[str], kind: pa.DataType) -> None:
     lines = [f"{cell},{job}\n" for cell, job in zip(over(cells), over(JOBS), strict=True)]
@@ -293,6 +296,7 @@ def as_stored(array: pa.Array[Any]) -> list[Any]:
     return list((array.cast(pa.int64()) if "[ns" in str(array.type) else array).to_pylist())
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("column", ARROW_COLUMNS.values(), ids=ARROW_COLUMNS.keys())
 def test_every_arrow_type_passes_through(tmp_path: Path, column: pa.Array[Any]) -> None:
     table = pa.table({"x": column, "job": over(JOBS)})
@@ -335,6 +339,7 @@ PROTECTED: dict[str, pa.Array[Any]] = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("column", PROTECTED.values(), ids=PROTECTED.keys())
 def test_every_protectable_type(tmp_path: Path, column: pa.Array[Any]) -> None:
     target = tmp_path / "release"

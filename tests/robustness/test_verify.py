@@ -352,6 +352,7 @@ def test_a_manifest_that_cannot_be_right(
         cv.open(release)
 
 
+@pytest.mark.slow
 def test_a_manifest_that_lies_to_every_command(release: Path) -> None:
     content = json.loads((release / MANIFEST).read_text())
     write_manifest(release, changed(content, *LIES["path outside"]), checksum=True)
@@ -388,6 +389,7 @@ def test_values_that_the_manifest_does_not_list(quick: Quick, release: Path) -> 
 JUNK: tuple[Any, ...] = (None, 10**30, "\x1b[31mx", [], {"a": {}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("junk", JUNK, ids=repr)
 def test_no_manifest_makes_a_command_fail(release: Path, junk: Any) -> None:
     """Whatever stands in a manifest: an answer or a refusal, never a crash, never an escape."""

@@ -166,6 +166,7 @@ def formulas() -> st.SearchStrategy[str]:
     )
 
 
+@pytest.mark.few(1)
 @examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=formulas())
 def test_any_formula_counts_what_the_database_counts(
@@ -198,6 +199,7 @@ MEASURES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     keys=st.lists(st.sampled_from(KEYS), max_size=3, unique=True),
@@ -247,6 +249,7 @@ REWRITTEN = [
 ]
 
 
+@pytest.mark.few(27)
 @pytest.mark.parametrize(
     "query",
     [

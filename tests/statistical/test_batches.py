@@ -97,6 +97,7 @@ def covers(intervals: list[Estimates], truth: NDArray[np.int64]) -> float:
     return bonferroni(binomial_lower(int(n), len(intervals), 0.92) for n in inside)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", ["mixed", "random"])
 def test_intervals_over_batches_hold_the_truth(groups: str, seed: int) -> None:
     """Also after rows have left, which depends on their values."""
@@ -107,6 +108,7 @@ def test_intervals_over_batches_hold_the_truth(groups: str, seed: int) -> None:
         assert covers(intervals, true_counts(INSIDE & rows)) > FALSE_ALARM
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("groups", ["mixed", "random"])
 def test_intervals_of_changes_hold_the_truth(groups: str, seed: int) -> None:
     """The last batch came, and of the others some left; errors of who stayed cancel."""

@@ -32,6 +32,7 @@ def drawn(
     return draw_cases(codes, np.asarray(persons), size, settings, streams)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("values", "ell"), [((0, 1, 0, 1, 2), 2), ((0, 0, 1, 1, 2, 2), 3)])
 def test_cases_of_different_persons_follow_the_law_of_greedy_groups(
     values: tuple[int, ...], ell: int, seed: int
@@ -71,6 +72,7 @@ def test_persons_who_are_too_few_share_groups(seed: int) -> None:
     assert cases.crowded >= 16
 
 
+@pytest.mark.slow
 def test_a_person_with_a_rare_value_leaves_by_another_one(seed: int) -> None:
     """Person 0 has the only 3 and one of many 1s: if they meet, the 1 has to change places."""
     for run in range(100):
@@ -97,6 +99,7 @@ class Figures:
     by_value: tuple[float, ...]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", ["mixed", "random"])
 def test_intervals_of_rows_hold_the_truth(groups: str, seed: int) -> None:
     """Persons with 1 to 20 rows; a predicate about persons. Promised 0.95, tested against 0.92."""

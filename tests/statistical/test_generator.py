@@ -74,6 +74,7 @@ def test_below_has_no_modulo_bias(bound: int, dtype: type[Word], seed: int) -> N
     assert _is_uniform(_modulo(stream, bound, 200_000, dtype), bound) < FALSE_ALARM
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("ell", [3, 5, 6, 7, 10])
 def test_a_group_s_choice_has_no_modulo_bias(ell: int, seed: int) -> None:
     """The bounds that matter: a byte modulo ell is off by less than 1/256, and still refused."""
@@ -180,6 +181,7 @@ def _order_counts(orders: Callable[[], Codes], size: int, times: int) -> Codes:
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_all_orders_are_equally_likely(size: int, seed: int) -> None:
     stream = Randomness(seed).stream("permutation")
@@ -196,6 +198,7 @@ class FewBits(Stream):
         return super().words(count, dtype) & dtype(3 << (8 * np.dtype(dtype).itemsize - 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_places", [True, False])
 def test_orders_are_equally_likely_when_keys_tie(
     with_places: bool, seed: int, monkeypatch: pytest.MonkeyPatch
@@ -219,6 +222,7 @@ def _set_counts(sets: Callable[[], Codes], count: int, total: int, times: int) -
     return counts
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("count", "total"), [(0, 3), (1, 4), (2, 5), (3, 6), (4, 5), (4, 4)])
 def test_all_sets_are_equally_likely(count: int, total: int, seed: int) -> None:
     stream = Randomness(seed).stream("choose")

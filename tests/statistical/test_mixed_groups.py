@@ -104,12 +104,14 @@ def _covered(seed: int, trials: int) -> int:
     return covered
 
 
+@pytest.mark.slow
 def test_intervals_cover_at_fifty_million_rows(seed: int) -> None:
     """Fewer than this would happen once in a million times if 94% were covered."""
     covered = _covered(seed, TRIALS)
     assert binomial_upper(TRIALS - covered, TRIALS, 0.06) > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_two_states_alone_would_not_cover(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("countveil.maths.channel.view.CORRECTION_STEPS", 0)
     covered = _covered(seed, TRIALS)

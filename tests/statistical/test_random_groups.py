@@ -48,6 +48,7 @@ def _law(values: Values, ell: int) -> Law:
     return as_array(exact_law(values, ell), max(values) + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1 << 20, 2], ids=["one block", "many blocks"])
 @pytest.mark.parametrize(
     ("values", "ell"), [((0, 0, 1, 0), 2), ((0, 1, 0, 0, 2), 2), ((1, 0, 0, 0, 0, 0), 3)]
@@ -64,6 +65,7 @@ def test_vectors_follow_the_exact_law(
     assert vectors_follow(np.array(runs), _law(values, ell)) > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_whole_table_counts_are_as_exact_as_with_other_groups(seed: int) -> None:
     """The published count of a value with f of N rows has the variance f (1 - f/N)(1 - 1/ell).
 

@@ -31,6 +31,7 @@ def shuffled(stream: Stream, spans: list[list[int]], n_buckets: int, spill: Spil
     return ORDERS[tuple(order)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("on_disk", [False, True])
 @pytest.mark.parametrize(("spans", "n_buckets"), [([[0, 1, 2], [3]], 3), ([[0, 1, 2, 3]], 1),
                                                   ([[0], [1], [2], [3]], 2)])  # fmt: skip

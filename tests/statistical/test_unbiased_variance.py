@@ -63,6 +63,7 @@ def _band(ratio: float) -> float:
     return chi_square_band(ratio / nearest, COPIES * (VALUES // 2 - 1))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("predicate", range(len(PREDICATES)), ids=map(str, PREDICATES))
 @pytest.mark.parametrize("later", [False, True], ids=["first values", "last values"])
 def test_the_variance_formula_predicts_the_error(
@@ -86,6 +87,7 @@ def test_the_variance_formula_predicts_the_error(
         assert _band(float((error**2).mean()) / plain) < FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_the_groups_of_this_test_are_well_mixed(seed: int) -> None:
     """Every pair of values meets as often as any other: C = 60 * 3 / 15 = 12 on average.
 

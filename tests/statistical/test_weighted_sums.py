@@ -66,6 +66,7 @@ def survey_like(rng: np.random.Generator) -> Floats:
     return weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weigh", [lognormal, survey_like])
 def test_intervals_cover_and_shrinking_helps(
     weigh: Callable[[np.random.Generator], Floats], seed: int
@@ -100,6 +101,7 @@ def test_intervals_cover_and_shrinking_helps(
     assert after.mean() < 0.7 * before.mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weigh", [survey_like, lambda _rng: np.ones(ROWS)], ids=["survey", "one"])
 def test_intervals_of_averages_cover(
     weigh: Callable[[np.random.Generator], Floats], seed: int

@@ -29,10 +29,12 @@ def numbers(results: Results) -> Numbers:
     return Numbers(results)
 
 
+@pytest.mark.slow
 def test_the_page_agrees_with_the_results(results: Results) -> None:
     assert PAGE.read_text() == study_page(results)
 
 
+@pytest.mark.slow
 def test_the_figures_agree_with_the_results(results: Results, tmp_path: Path) -> None:
     assert set(draw_all(results, tmp_path)) == set(FIGURES)
     assert {path.name for path in (STUDY / "figures").iterdir()} == {f"{n}.svg" for n in FIGURES}
@@ -48,6 +50,7 @@ def test_every_figure_has_a_heading_and_two_sentences(numbers: Numbers) -> None:
         assert 2 <= len(sentences) <= 4
 
 
+@pytest.mark.slow
 def test_every_claim_has_a_verdict(results: Results) -> None:
     found = judged(results)
     assert len(found) == len(CLAIMS)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,8 @@ from study.grid import FULL, QUICK, Cell, cells
 from study.page import study_page
 from study.results import Results, gathered, write
 from study.runner import Runner, Spoken, code_digest
+from tests.robustness.processes import wait_for
+from tests.robustness.tools import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 # Every ell, size and number of queries that the page speaks of, on few rows.
@@ -110,13 +111,12 @@ def test_ended_and_taken_up_gives_the_same(
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    for _ in range(6_000):
-        if len(list(folder.glob("*.json"))) >= 3 or process.poll() is not None:
-            break
-        time.sleep(0.01)
+    wait_for(
+        lambda: len(list(folder.glob("*.json"))) >= 3 or process.poll() is not None, every=0.01
+    )
     # As a terminal does: every process of the group.
     os.killpg(process.pid, how)
-    assert process.wait(120) != 0
+    assert process.wait(PATIENCE) != 0
     kept = {path: path.stat().st_mtime_ns for path in folder.glob("*.json")}
     assert 3 <= len(kept) < len(todo)
     told: list[int] = []

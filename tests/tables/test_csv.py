@@ -45,6 +45,7 @@ def read(path: Path, *, missing: tuple[str, ...] = (), most_bytes: int = PLENTY)
 CELLS = st.text(st.sampled_from('ab1,"\n\r é'), max_size=6)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_small_chunks")
 def test_however_a_file_is_cut_its_cells_are_those_that_were_written(tmp_path: Path) -> None:
     @given(st.lists(st.tuples(CELLS, CELLS), max_size=60), st.sampled_from(["\n", "\r\n"]))
@@ -139,6 +140,7 @@ def test_progress_counts_rows_while_they_are_parsed(tmp_path: Path, odd_cell: st
     assert all(done <= total for done, total in zip(rows, totals, strict=True))
 
 
+@pytest.mark.slow
 def test_a_header_longer_than_the_first_look(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     names = [f"column number {i} " + "x" * 40 for i in range(3_000)]
@@ -222,6 +224,7 @@ def test_texts_that_are_one_number_are_found_in_few_at_a_time(
     assert csv_types.merges(lambda: iter([pa.array(["0", "-0"])]), 2)
 
 
+@pytest.mark.slow
 def test_reading_a_csv_needs_neither_duckdb_nor_pandas(tmp_path: Path) -> None:
     """Both take longer to import than many a table to read."""
     path = tmp_path / "in.csv"

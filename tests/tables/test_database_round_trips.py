@@ -110,6 +110,7 @@ def test_whole_and_other_numbers_in_one_column_of_sqlite(place: Path, numbers: l
     assert found == numbers
 
 
+@pytest.mark.slow
 @examples(25)
 @given(table=tables(POSTGRES))
 def test_postgresql(postgres: str, table: Any) -> None:
@@ -140,6 +141,7 @@ def test_decimals_and_dates_that_postgresql_writes_itself(
     assert_same(found, pa.table({"d": pa.array(days, pa.int32()).cast(pa.date32())}))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
 @pytest.mark.parametrize("value", ["infinity", "-infinity"])
 def test_what_is_infinite_in_postgresql_is_refused(postgres: str, kind: str, value: str) -> None:

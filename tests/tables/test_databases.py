@@ -70,6 +70,7 @@ def table_of(source: str, **options: Any) -> pa.Table:
     return pa.table(columns)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 @pytest.mark.parametrize("small", [False, True])
 def test_every_row_is_read_with_its_types(
@@ -86,6 +87,7 @@ def test_every_row_is_read_with_its_types(
     assert list(zip(*found.to_pydict().values(), strict=True)) == expected
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_a_query_and_a_part_of_a_table(request: pytest.FixtureRequest, kind: str) -> None:
     path = request.getfixturevalue(f"{kind}_file")
@@ -98,6 +100,7 @@ def test_a_query_and_a_part_of_a_table(request: pytest.FixtureRequest, kind: str
     assert part.to_pydict() == {"job": [row[2] for row in rows() if row[0] < 30]}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_a_release_of_a_database(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> None:
     path = request.getfixturevalue(f"{kind}_file")
@@ -128,6 +131,7 @@ def test_the_only_table_needs_no_name(sqlite_file: Path, tmp_path: Path) -> None
         table_of(f"sqlite:{plain}")
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 @pytest.mark.parametrize(
     ("query", "said"),

@@ -61,6 +61,7 @@ def test_rows_are_taken_by_number_mark_or_slice(table: pa.Table) -> None:
                 assert_values(batch, array[:1])
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("most_bytes", [0, 1 << 30])
 def test_kept_columns_come_back_from_memory_and_from_disk(most_bytes: int) -> None:
     @given(tables(PLAIN))

@@ -69,6 +69,7 @@ def people(address: str) -> str:
     return f"{address}#own%20schema.people"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("small", [False, True])
 def test_every_row_is_read_with_its_types(
     address: str, monkeypatch: pytest.MonkeyPatch, small: bool

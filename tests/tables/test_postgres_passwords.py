@@ -80,6 +80,7 @@ def test_from_the_file(locked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert rows(locked) == ROWS
 
 
+@pytest.mark.slow
 def test_from_the_file_in_the_home_folder(locked: str, tmp_path: Path) -> None:
     password_file(tmp_path, SECRET)
     env = {key: text for key, text in os.environ.items() if not key.startswith("PG")}
@@ -124,6 +125,7 @@ def test_releases_in_the_database_ask_for_it_too(
         assert "\n" not in str(found.value)
 
 
+@pytest.mark.slow
 def test_nobody_is_told(locked: str, tmp_path: Path) -> None:
     """Neither the screen, with all of its progress, nor a file of the release or beside it."""
     place = tmp_path / "place"

@@ -105,6 +105,7 @@ ARROW: dict[str, Callable[[Any, Path], Any]] = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ARROW)
 @examples(EXAMPLES)
 @given(table=tables([*KINDS, *ARROW_ONLY]))

@@ -72,6 +72,7 @@ CONDITIONS = (
 )
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize("where", CONDITIONS)
 def test_the_rows_are_those_that_a_database_would_give(
@@ -88,6 +89,7 @@ def test_the_rows_are_those_that_a_database_would_give(
     assert source.facts.rows == int(found.counts.sum())
 
 
+@pytest.mark.slow
 def test_columns_stay_beside_each_other(tmp_path: Path) -> None:
     @examples(20)
     @given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.integers(1, 20))

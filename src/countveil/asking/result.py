@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from countveil.display import (
     MOST_ROWS,
     Table,
+    html_paragraph,
     html_table,
     readable,
     remainder,
@@ -211,7 +212,7 @@ class Answer:
 
     def _repr_html_(self) -> str:
         columns, rows = self.readable(MOST_ROWS, _WIDTH_OF_A_NOTEBOOK)
-        more = f"<p>{remainder(len(self), MOST_ROWS)}</p>" if len(self) > MOST_ROWS else ""
+        more = html_paragraph(remainder(len(self), MOST_ROWS)) if len(self) > MOST_ROWS else ""
         return html_table(columns, rows, most=len(rows)) + more
 
     def plot(self) -> Picture:

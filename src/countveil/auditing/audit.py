@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Unpack
 
 from countveil.auditing.auditor import run_audit
 from countveil.auditing.series.auditor import Earlier, SeriesFiles
 from countveil.auditing.summary import Audit
+from countveil.display import progress_shown
 from countveil.publishing.settings import Protecting, about_today
 from countveil.tables import SourceOptions, table_options
 from countveil.tables.progress import Progress
@@ -44,7 +46,7 @@ def audit(
     ledger_key: str | os.PathLike[str] | None = None,
     title: str = "",
     contact: str = "",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Unpack[SourceOptions],
 ) -> Audit:
     """Attack a release of `table`: what was learnt, beside what is promised.
@@ -79,7 +81,8 @@ def audit(
         ledger_key: The file with the ledger's key, if that is not beside it.
         title: The title on the report.
         contact: Whom to ask, on the report.
-        progress: Called with the stage, the rows done and the rows in all.
+        progress: Called with the stage, the rows done and the rows in all. By
+            default a bar is shown in a terminal and in a notebook; with False, nowhere.
         **options: How the table is read and prepared: see `SourceOptions`.
 
     Returns:
@@ -97,15 +100,16 @@ def audit(
     """
     reading, shaping = table_options(
         drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,
-        progress=progress, **options,
+        **options,
     )  # fmt: skip
-    return run_audit(
-        table,
-        Protecting.of(sensitive, ell, groups, residue, seed, common, odds, together),
-        release=release,
-        attacks=(attacks,) if isinstance(attacks, str) else tuple(attacks),
-        reading=reading,
-        shaping=shaping,
-        about=about_today(title, contact),
-        series=SeriesFiles.of(earlier, ledger, ledger_key),
-    )
+    with progress_shown(progress) as shown:
+        return run_audit(
+            table,
+            Protecting.of(sensitive, ell, groups, residue, seed, common, odds, together),
+            release=release,
+            attacks=(attacks,) if isinstance(attacks, str) else tuple(attacks),
+            reading=replace(reading, progress=shown),
+            shaping=shaping,
+            about=about_today(title, contact),
+            series=SeriesFiles.of(earlier, ledger, ledger_key),
+        )

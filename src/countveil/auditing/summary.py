@@ -28,7 +28,7 @@ from countveil.maths.adversary import Exposure
 from countveil.release import About
 from countveil.release.manifest import OddsBound
 from countveil.report import Chart, Section, page
-from countveil.report.board import Board, CodebookEntry, codebook_table, other_columns
+from countveil.report.board import Board, CodebookEntry, Figure, codebook_table, other_columns
 from countveil.report.exposure import (
     MeasuredExposure,
     exposure_points,
@@ -308,7 +308,13 @@ class Audit:
             sections.append(Section(title, [f"Knows: {knows}."], _COLUMNS, rows, marks=_MARKS))
         sections.append(Section("Charts", charts=self.charts))
         title = f"Audit: {self.about.title}" if self.about.title else "Audit of a release"
-        return page(title, sections, warning=_NOT_PUBLIC, board=self._board())
+        return page(
+            title,
+            sections,
+            kind="Audit · for the publisher alone",
+            warning=_NOT_PUBLIC,
+            board=self._board(),
+        )
 
     def _board(self) -> Board:
         kind = "a planned release (a trial of it was attacked)" if self.planned else "a release"
@@ -335,20 +341,33 @@ class Audit:
         ]
         return Board(
             [(word, what) for word, what in facts if what],
-            [
-                figure
-                for name in most_exposed_first(self.exposure)
-                for c in (self.measured[name],)
-                # Errors are measured for single columns.
-                for figure in figures_of(name, c.exposure, c.error, c.counts)[
-                    : None if name in self.ell else -1
-                ]
-            ],
+            [self._claims(), *self._figures()],
             self.verdict(),
             [*self.promised(), *self._points(), *self._left_out()],
             self.codebook,
             self._mark(),
         )
+
+    def _claims(self) -> Figure:
+        tested = sum(finding.p_value is not None for finding in self.findings)
+        failed = len(self.exceeded)
+        return Figure(
+            "Tested claims that hold",
+            f"{tested - failed:,} of {tested:,}",
+            f"each beside an attack; all tests together raise a false alarm with probability "
+            f"{FALSE_ALARM:g} at most",
+            "claims",
+            failed,
+        )
+
+    def _figures(self) -> list[Figure]:
+        """Those of every column, the most exposed first; errors are measured for single ones."""
+        figures = []
+        for name in most_exposed_first(self.exposure):
+            column = self.measured[name]
+            three = figures_of(name, column.exposure, column.error, column.counts)
+            figures += three if name in self.ell else three[:2]
+        return figures
 
     def _special(self, name: str) -> bool:
         random = self.groups.get(name, "random") == "random"

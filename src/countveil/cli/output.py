@@ -7,22 +7,26 @@ control sequence, nor Rich as markup.
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import sys
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from countveil.display import text_table, visible
+from countveil.display import progress_shown, text_table, visible
 
-if TYPE_CHECKING:
-    from countveil.tables.progress import Progress
-
-
-_SPEED_AFTER = 0.5
+__all__ = [
+    "Format",
+    "as_json",
+    "command_name",
+    "escaped_json",
+    "print_paragraph",
+    "print_rows",
+    "print_table",
+    "progress_shown",
+    "warn",
+]
 
 
 class Format(StrEnum):
@@ -101,38 +105,3 @@ def warn(text: str) -> None:
     """A remark on standard error."""
     if sys.stderr is not None:
         print(visible(text), file=sys.stderr)
-
-
-@contextlib.contextmanager
-def progress_shown() -> Iterator[Progress]:
-    """A progress line on a terminal; nothing anywhere else."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda _stage, _done, _total: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-    from rich.text import Text
-
-    console = Console(stderr=True)
-    columns = (
-        SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(),
-        TextColumn("{task.fields[rows]}", markup=False), TimeRemainingColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=None, rows="")
-        current, started = "", 0.0
-
-        def show(stage: str, done: int, total: int) -> None:
-            nonlocal current, started
-            if stage != current:
-                # Speed and time left are those of the stage alone.
-                current, started = stage, time.monotonic()
-                bar.reset(task)
-            took = time.monotonic() - started
-            rows = f"{done:,} of {total:,} rows" if total else ""
-            if done and took > _SPEED_AFTER:
-                rows += f", {done / took:,.0f} a second"
-            label = Text(visible(stage, 40)).plain
-            bar.update(task, description=label, completed=done, total=total or None, rows=rows)
-
-        yield show

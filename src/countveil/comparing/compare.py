@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Unpack
 
 from countveil.comparing import Comparison
 from countveil.comparing.comparer import run_compare
+from countveil.display import progress_shown
 from countveil.publishing.settings import Protecting
 from countveil.tables import SourceOptions, table_options
 from countveil.tables.progress import Progress
@@ -34,7 +36,7 @@ def compare(
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
     merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
     seed: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Unpack[SourceOptions],
 ) -> Comparison:
     """Compare ways to publish a sensitive column: errors by selectivity, and what is given away.
@@ -59,7 +61,8 @@ def compare(
         domain: The values that a column can have, by column.
         merge: Common labels for values, by column.
         seed: For experiments: the same seed gives the same figures, but for Laplace noise.
-        progress: Called with the stage, the rows done and the rows in all.
+        progress: Called with the stage, the rows done and the rows in all. By
+            default a bar is shown in a terminal and in a notebook; with False, nowhere.
         **options: How the table is read and prepared: see `SourceOptions`.
 
     Returns:
@@ -77,15 +80,14 @@ def compare(
         0.06
     """
     protecting = Protecting.of(sensitive or (), ell, seed=seed, odds=odds, together=together)
-    reading, shaping = table_options(
-        drop=drop, bins=bins, merge=merge, domain=domain, progress=progress, **options
-    )
-    return run_compare(
-        table,
-        protecting,
-        epsilon=epsilon,
-        queries=queries,
-        releases=releases,
-        reading=reading,
-        shaping=shaping,
-    )
+    reading, shaping = table_options(drop=drop, bins=bins, merge=merge, domain=domain, **options)
+    with progress_shown(progress) as shown:
+        return run_compare(
+            table,
+            protecting,
+            epsilon=epsilon,
+            queries=queries,
+            releases=releases,
+            reading=replace(reading, progress=shown),
+            shaping=shaping,
+        )

@@ -6,10 +6,12 @@ Enters: a comparison. Leaves: HTML text. Must not know: files, how figures were 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from countveil.comparing.baselines.measure import ASKED_ROWS, QUANTILES, Mean
-from countveil.comparing.outcome import Comparison, bin_text
+from countveil.comparing.outcome import Compared, Comparison, bin_text
 from countveil.report import Chart, Line, Section, page
+from countveil.report.board import Board, Figure
 from countveil.report.frontier_figure import Bound, Placed, frontier_chart
 
 # A larger error is useless, and would flatten all other lines.
@@ -40,7 +42,86 @@ def comparison_page(comparison: Comparison) -> str:
         ),
         Section("The methods", comparison.abouts()),
     ]
-    return page(f"Ways to publish {comparison.head()}", sections)
+    return page(
+        f"Ways to publish {comparison.head()}",
+        sections,
+        kind="Comparison of methods · measured on the true table, for the publisher",
+        board=_board(comparison),
+    )
+
+
+def _board(comparison: Comparison) -> Board:
+    """Ours beside all others: how far off, how much is given away, how near to the best."""
+    known = [line for line in comparison.methods if line.figures is not None]
+    ours = next((line for line in known if line.method.startswith("countveil")), None)
+    facts = [
+        ("Compared", comparison.head()),
+        ("Methods", ", ".join(line.method for line in known)),
+        ("Rests on", comparison.basis()),
+    ]
+    left = [f"{line.method}: {line.about}" for line in comparison.methods if line not in known]
+    if ours is None:
+        verdict = "No method of countveil could publish this table as it is."
+        return Board(facts, _no_figures(), verdict, left, ())
+    figures = [
+        _error_figure(comparison, known, ours),
+        _belief_figure(known, ours),
+        _distance_figure(known, ours),
+    ]
+    verdict = (
+        f"The figures are those of {ours.method}, the default, beside the best of all methods. A "
+        f"method is better only if it is so in both respects: the last chart has both."
+    )
+    return Board(facts, figures, verdict, [*left, *comparison.notes], ())
+
+
+def _no_figures() -> list[Figure]:
+    names = ("Error of counts", "Belief in the true value", "Variance over the least possible")
+    return [Figure(name, "not measured", "of countveil") for name in names]
+
+
+def _error_figure(comparison: Comparison, known: list[Compared], ours: Compared) -> Figure:
+    place = _most_asked(comparison)
+    name = f"Error of counts of {bin_text(*comparison.bins[place])} of the rows, {ours.method}"
+    errors = {
+        line.method: error.value
+        for line in known
+        if line.figures is not None and (error := line.figures.errors[place]) is not None
+    }
+    if ours.method not in errors:
+        return Figure(name, "not measured", "the table has no such counts")
+    return Figure(name, f"{errors[ours.method]:.1%}", f"on average; {_least(errors, '.1%')}")
+
+
+def _belief_figure(known: list[Compared], ours: Compared) -> Figure:
+    beliefs = {line.method: line.figures.belief.value for line in known if line.figures is not None}
+    top = 0.0 if ours.figures is None else ours.figures.most_believed.value
+    return Figure(
+        f"Belief in the true value of a linked row, {ours.method}",
+        f"{beliefs[ours.method]:.1%}",
+        f"{top:.1%} or more for the most exposed 1%; {_least(beliefs, '.1%')}",
+    )
+
+
+def _distance_figure(known: list[Compared], ours: Compared) -> Figure:
+    name = f"Variance over the least possible, {ours.method}"
+    distances = {
+        line.method: distance
+        for line in known
+        if line.figures is not None
+        and line.figures.frontier is not None
+        and (distance := line.figures.frontier.distance) is not None
+    }
+    if ours.method not in distances:
+        return Figure(name, "not known", "there is no unbiased estimate")
+    said = f"at its mean belief, where 1 is the best that there is; {_least(distances, '.2f')}"
+    return Figure(name, f"{distances[ours.method]:.2f} times", said)
+
+
+def _least(amounts: Mapping[str, float], digits: str) -> str:
+    """The method with the least amount, in words."""
+    method = min(amounts, key=amounts.__getitem__)
+    return f"least of {len(amounts):,} methods: {amounts[method]:{digits}} ({method})"
 
 
 def error_chart(comparison: Comparison) -> Chart:
@@ -61,7 +142,7 @@ def error_chart(comparison: Comparison) -> Chart:
             lines.append(_line(line.method, hue, *map(list, zip(*drawn, strict=True))))
     beyond = f" Beyond 100%, not drawn: {'; '.join(outside)}." if outside else ""
     return Chart(
-        "Average relative error by selectivity",
+        "How far off are counts of which size?",
         "share of the rows (%)",
         "average relative error",
         lines,
@@ -81,7 +162,7 @@ def belief_chart(comparison: Comparison) -> Chart:
                 key, Line(line.method, shares, list(beliefs), hue=hue, dash=_dash(hue))
             )
     return Chart(
-        "Belief in the true value of a linked row",
+        "How strongly is the true value of a linked row believed?",
         "rows, from the least to the most exposed (%)",
         "belief in the true value",
         list(different.values()),
@@ -118,7 +199,7 @@ def measured_chart(comparison: Comparison) -> Chart:
         lines.append(dot)
     beyond = f" Not drawn (beyond 100%, or no such counts): {'; '.join(outside)}." * bool(outside)
     return Chart(
-        f"Measured error of counts of {bin_text(*comparison.bins[place])} of the rows",
+        f"Which method errs least in counts of {bin_text(*comparison.bins[place])} of the rows?",
         "mean belief in the true value (%)",
         "average relative error",
         lines,
@@ -142,5 +223,5 @@ def _line(name: str, hue: int, x: list[float], means: list[Mean]) -> Line:
 
 
 def _dash(number: int) -> str:
-    """There are six colours; further methods use them again, with broken lines."""
-    return ("solid", "dashed", "dotted")[number // 6 % 3]
+    """Neighbours differ in more than their colour; no two of 24 methods have both in common."""
+    return ("solid", "dashed", "dotted", "mixed")[(number + number // 12) % 4]

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Unpack
 from warnings import warn
 
 from countveil.asking.release import Release
+from countveil.display import progress_shown
 from countveil.engines.choice import chosen_engine
 from countveil.errors import SettingsError, option
 from countveil.publishing.publisher import run_publish
@@ -48,7 +50,7 @@ def publish(
     record: bool = True,
     dry_run: bool = False,
     sign: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     memory: str | int | None = None,
     spill: str | os.PathLike[str] | None = None,
     ledger: str | os.PathLike[str] | None = None,
@@ -110,7 +112,8 @@ def publish(
         dry_run: Do everything but publish. What comes back has the `manifest`, `rows`, `columns`
             and `ell` of what would be published, and answers no questions; print it.
         sign: The file of an Ed25519 private key that signs the release.
-        progress: Called with the stage, the rows done and the rows in all.
+        progress: Called with the stage, the rows done and the rows in all. By
+            default a bar is shown in a terminal and in a notebook; with False, nowhere.
         memory: The most memory to use ("1GB"); what does not fit goes to an encrypted file.
         spill: The folder of that file.
         ledger: The ledger of a series of releases (`Ledger.init`), with a `person`: known cases
@@ -157,7 +160,7 @@ def publish(
     reading, shaping = table_options(
         drop=drop, keep=keep, person=person, weight=weight, bins=bins,
         class_values=class_values, merge=merge, domain=domain,
-        memory=memory, spill=spill, progress=progress, **options,
+        memory=memory, spill=spill, **options,
     )  # fmt: skip
     writing = Writing.of(
         to, force=force, again=again, dry_run=dry_run, output_format=output_format,
@@ -166,7 +169,11 @@ def publish(
         hold=hold, record=record, metadata=metadata,
     )  # fmt: skip
     shaping = shaping.seeded(seed)
-    done = run_publish(table, protecting, writing, reading=reading, shaping=shaping, engine=chosen)
+    with progress_shown(progress) as shown:
+        reading = replace(reading, progress=shown)
+        done = run_publish(
+            table, protecting, writing, reading=reading, shaping=shaping, engine=chosen
+        )
     for text in done.warnings:
         warn(text, stacklevel=3)
     if dry_run:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from countveil.display import visible
+from countveil.display import html_of, progress_shown, visible
 from countveil.errors import ReleaseError
 from countveil.release.draft import foreign_files
 from countveil.release.formats.data_files import read_rows
@@ -68,6 +68,11 @@ class Discrepancies(list[Discrepancy]):
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        first, *_ = str(self).splitlines()
+        rows = [(each.file, each.problem) for each in self]
+        return html_of([first, *([(("file", "problem"), rows)] if rows else [])])
+
 
 def verify(
     folder: str | os.PathLike[str], *, signed_by: str | os.PathLike[str] | None = None
@@ -91,7 +96,11 @@ def verify(
         False
     """
     key = None if signed_by is None else Path(signed_by)
-    return Discrepancies(Path(folder), verify_release(Path(folder), signed_by=key))
+    with progress_shown() as shown:
+        discrepancies = verify_release(
+            Path(folder), lambda done, total: shown("checking", done, total), key
+        )
+    return Discrepancies(Path(folder), discrepancies)
 
 
 def verify_release(

@@ -16,16 +16,17 @@ from pathlib import Path
 
 from countveil.display import readable, visible
 from countveil.report.chart import CHART_STYLE, Axis, around, tick_text
+from countveil.report.look.colours import DARK, LIGHT
 
 _WIDTH, _LABEL, _GAP, _MOST_ACROSS = 760, 140, 30, 3
 _ROW, _HEAD, _FOOT, _TITLE = 18, 24, 30, 30
 _LETTER = 6.4
 _SHADES = {"reliable": "hue0", "indicative": "soft", "hidden": "none"}
 _STYLE = (
-    ".chart .soft{color:#7fb2d6}.chart .range{stroke:currentColor;stroke-width:1.5}"
-    ".chart .unsure{stroke-dasharray:2 3}.chart .ink{color:#222222}"
-    "@media screen and (prefers-color-scheme:dark){.chart .soft{color:#2f6f9c}"
-    ".chart .ink{color:#e8e8e8}}"
+    f".chart .soft{{color:{LIGHT.pale}}}.chart .range{{stroke:currentColor;stroke-width:1.5}}"
+    f".chart .unsure{{stroke-dasharray:2 3}}.chart .ink{{color:{LIGHT.ink}}}"
+    f"@media screen and (prefers-color-scheme:dark){{.chart .soft{{color:{DARK.pale}}}"
+    f".chart .ink{{color:{DARK.ink}}}}}"
 )
 
 

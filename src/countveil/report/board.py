@@ -1,9 +1,9 @@
 """The first page of a report, for those who decide: one sheet of paper, one screen of a phone.
 
-Enters: facts, three figures, a verdict, open points, what the columns are; some of the text may be
-hostile. Leaves: HTML for the top of a page that has `BOARD_STYLE`, and the codebook. Must not know:
-where figures come from. What is on it must fit on one A4 page, so lists are cut, and the rest
-follows below.
+Enters: facts, figures, a verdict, open points, what the columns are; some of the text may be
+hostile. Leaves: HTML for the top of a page, and the codebook. Must not know: where figures come
+from. What is on it must fit on one A4 page, so three figures stand for all, lists are cut, and the
+rest follows below.
 """
 
 from __future__ import annotations
@@ -16,48 +16,23 @@ from typing import Any, Protocol
 from countveil.display import readable, visible
 from countveil.release import Manifest, SensitiveColumn, kind_of
 
-BOARD_STYLE = """
-.board { border: 1px solid var(--rule); border-radius: 6px; padding: 1rem 1.2rem;
-  margin: 1rem 0 2rem; }
-.board h2 { margin: 0.9rem 0 0.3rem; font-size: 1.05rem; } .board p { margin: 0.3rem 0; }
-.board dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.15rem 1rem; margin: 0; }
-.board dt { color: var(--soft); } .board dd { margin: 0; }
-.figures { display: grid; gap: 0.8rem; margin: 0.9rem 0;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 13rem), 1fr)); }
-.figure { background: var(--box); border-radius: 6px; padding: 0.6rem 0.8rem; }
-.figure b { display: block; font-size: 1.5rem; line-height: 1.25; }
-.figure small { display: block; color: var(--soft); line-height: 1.35; }
-.verdict { border-left: 4px solid var(--strong); padding: 0.2rem 0.7rem; }
-.verdict.bad { border-color: var(--bad); } .verdict.good { border-color: var(--good); }
-.board td:nth-child(3) { white-space: nowrap; }
-.board ul { margin: 0.2rem 0; padding-left: 1.2rem; } .board td { padding-bottom: 0.15rem; }
-@media screen and (max-width: 44rem) { .board { padding: 0.7rem; }
-  .board dl { grid-template-columns: 1fr; gap: 0; } .board dd { margin-bottom: 0.35rem; } }
-@page { size: A4; margin: 14mm; }
-@media print { .lead { font-size: 9pt; } h1 { font-size: 13pt; margin: 0 0 0.4rem; }
-  .board { border: 0; padding: 0; margin: 0; break-after: page; font-size: 9pt; line-height: 1.28; }
-  .board p { max-width: none; } .board h2 { margin: 0.4rem 0 0.1rem; font-size: 10.5pt; }
-  .figures { grid-template-columns: repeat(3, 1fr); gap: 0.5rem; margin: 0.5rem 0; }
-  .figure b { font-size: 14pt; } .figure, .verdict { border: 1px solid #bbb; padding: 0.35rem; }
-  .board .table { margin: 0.2rem 0; } .board table { font-size: 8pt; table-layout: fixed; }
-  .board th:nth-child(1) { width: 24%; } .board th:nth-child(2) { width: 9%; }
-  .board th:nth-child(3) { width: 17%; } .board table { width: 100%; }
-  .board :is(td, th) { padding: 0.1rem 0.6rem 0.1rem 0; white-space: nowrap; overflow: hidden;
-    text-overflow: ellipsis; } }
-"""
-# What fits on a page: each row of three figures takes the place of four columns.
-MOST_FIGURES = 6
-_MOST_COLUMNS, _FIGURE_ROW = 16, 4
+# What fits on a page.
+MOST_FIGURES, _MOST_COLUMNS = 3, 12
 _MOST_POINTS, _MOST_VALUES, _LONGEST = 5, 8, 72
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One of the figures that matter: what it is, the number, what to compare it with."""
+    """One of the figures that matter: what it is, the number, what to compare it with.
+
+    Of several of one `kind`, that with the largest `amount` is the worst.
+    """
 
     name: str
     value: str
     note: str
+    kind: str = ""
+    amount: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,25 +61,41 @@ class Board:
 def board_html(board: Board) -> str:
     """The first page."""
     facts = "".join(f"<dt>{_text(name)}</dt><dd>{_text(what)}</dd>" for name, what in board.facts)
+    shown = band(board.figures)
     figures = "".join(
         f'<div class="figure">{_text(figure.name)}<b>{_text(figure.value)}</b>'
         f"<small>{_text(figure.note)}</small></div>"
-        for figure in board.figures[:MOST_FIGURES]
+        for figure in shown
     )
     parts = [
-        f'<section class="board" aria-label="Summary"><dl>{facts}</dl>',
-        f'<div class="figures">{figures}</div>' if figures else "",
-        _more(len(board.figures) - MOST_FIGURES, "figures are below"),
+        '<section class="board" id="summary"><h2>Summary</h2>',
+        f'<div class="band">{figures}</div>',
+        _chosen(len(board.figures), len(shown)),
         f'<p class="verdict {_text(board.mark)}">{_text(board.verdict)}</p>',
+        f"<dl>{facts}</dl>",
     ]
     if board.points:
         left = len(board.points) - _MOST_POINTS
         more = [f"and {left:,} more, below"] if left > 0 else []
         points = "".join(f"<li>{_text(p)}</li>" for p in [*board.points[:_MOST_POINTS], *more])
-        parts.append(f"<h2>Open points</h2><ul>{points}</ul>")
-    figure_rows = -(-min(len(board.figures), MOST_FIGURES) // 3)
-    most = _MOST_COLUMNS - _FIGURE_ROW * figure_rows
-    return "".join([*parts, _codebook(board.codebook, most), "</section>"])
+        parts.append(f"<h3>Open points</h3><ul>{points}</ul>")
+    return "".join([*parts, _codebook(board.codebook, _MOST_COLUMNS), "</section>"])
+
+
+def band(figures: Sequence[Figure]) -> list[Figure]:
+    """Three figures that stand for all: of each kind the worst, the first kinds."""
+    worst: dict[str, Figure] = {}
+    for figure in figures:
+        kind = figure.kind or figure.name
+        if kind not in worst or figure.amount > worst[kind].amount:
+            worst[kind] = figure
+    return list(worst.values())[:MOST_FIGURES]
+
+
+def _chosen(count: int, shown: int) -> str:
+    if count <= shown:
+        return ""
+    return f"<p>Three of {count:,} figures, the worst of each kind; all are below.</p>"
 
 
 def _more(left: int, what: str) -> str:
@@ -116,16 +107,20 @@ def _codebook(entries: Sequence[CodebookEntry], most: int) -> str:
         return ""
     # Protected columns first: of many columns only some fit on the page.
     ordered = sorted(entries, key=lambda entry: not entry.role.startswith("protected"))
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{_text(cell, _LONGEST)}</td>" for cell in _cells(entry)) + "</tr>"
-        for entry in ordered[:most]
-    )
+    rows = "".join(_codebook_row(entry) for entry in ordered[:most])
     head = "".join(f'<th scope="col">{name}</th>' for name in ("column", "holds", "role", "values"))
     more = _more(len(entries) - most, "columns are in the codebook below")
+    # Only paper shows it here: on a screen the whole codebook is one click away.
     return (
-        f'<h2>Codebook</h2><div class="table"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>{more}"
+        f'<div class="sheet"><h3>Codebook</h3><div class="table"><table><thead><tr>{head}</tr>'
+        f"</thead><tbody>{rows}</tbody></table></div>{more}</div>"
     )
+
+
+def _codebook_row(entry: CodebookEntry) -> str:
+    first, *others = (_text(cell, _LONGEST) for cell in _cells(entry))
+    cells = "".join(f"<td>{cell}</td>" for cell in others)
+    return f'<tr><th scope="row">{first}</th>{cells}</tr>'
 
 
 def _cells(entry: CodebookEntry) -> tuple[str, str, str, str]:

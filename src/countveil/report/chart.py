@@ -15,15 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from countveil.display import visible
+from countveil.report.look.colours import DARK, LIGHT, Theme
 
 # Narrow, so that letters stay readable where a phone shows the whole width.
 _WIDTH, _HEIGHT = 480, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 20, 12, 52
 _LEGEND_LINE, _HEAD_LINE, _LETTER = 19, 20, 6.7
 _FILE_WIDTH = 760
-# Distinguishable with any colour vision, on white and on black.
-_LIGHT = ("#0072b2", "#c04c00", "#007a5a", "#9c4f7c", "#6b5b00", "#333333")
-_DARK = ("#56b4e9", "#ff9d5c", "#3fd6ab", "#e9a6cd", "#f0e442", "#dddddd")
 _DASHES = {"solid": "", "dashed": "7 5", "dotted": "2 4", "mixed": "8 3 2 3"}
 
 
@@ -214,7 +212,7 @@ def _mark(line: Line, number: int, x: float, y: float) -> str:
 
 
 def _hue(line: Line, number: int) -> str:
-    return f"hue{(number if line.hue is None else line.hue) % len(_LIGHT)}"
+    return f"hue{(number if line.hue is None else line.hue) % len(LIGHT.hues)}"
 
 
 def _stroke(line: Line, number: int) -> str:
@@ -277,11 +275,11 @@ def _round_step(low: float, high: float) -> float:
     return next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough * 0.999)
 
 
-def _colours(paper: str, ink: str, rule: str, hues: Sequence[str]) -> str:
-    lines = "".join(f".chart .hue{number}{{color:{hue}}}" for number, hue in enumerate(hues))
+def _colours(theme: Theme) -> str:
+    lines = "".join(f".chart .hue{number}{{color:{hue}}}" for number, hue in enumerate(theme.hues))
     return (
-        f".chart .paper{{fill:{paper}}}.chart text{{fill:{ink}}}"
-        f".chart .rule{{stroke:{rule}}}.chart .axis{{stroke:{ink}}}{lines}"
+        f".chart .paper{{fill:{theme.paper}}}.chart text{{fill:{theme.ink}}}"
+        f".chart .rule{{stroke:{theme.rule}}}.chart .axis{{stroke:{theme.ink}}}{lines}"
     )
 
 
@@ -290,8 +288,8 @@ CHART_STYLE = (
     ".chart .curve{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round}"
     ".chart .bar{stroke-width:1.5}.chart .dot{fill:currentColor}.chart .rule{stroke-width:1}"
     ".chart .axis{fill:none;stroke-width:1.5}"
-    + _colours("#ffffff", "#222222", "#d9d9d9", _LIGHT)
+    + _colours(LIGHT)
     + "@media screen and (prefers-color-scheme:dark){"
-    + _colours("#16181c", "#e8e8e8", "#3a3d44", _DARK)
+    + _colours(DARK)
     + "}"
 )

@@ -7,6 +7,7 @@ figures come from the true table: they are for the publisher only.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ from countveil.report.chart import Axis, Chart, Line
 from countveil.report.page import Section
 
 _RANGES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
-_HIGH = 0.9
+_HIGH, _UNKNOWN = 0.9, "not measured"
 _WHO = (
     "The adversary knows everybody's plain values and how the value of {name} depends on them, as "
     "if he had seen the true values of other people. That alone is his belief without the "
@@ -107,27 +108,41 @@ def figures_of(
     name: str, exposure: Exposure | None, error: float | None, counts: int
 ) -> list[Figure]:
     """The three figures that matter, for one protected column."""
-    figures = []
+    average, exposed = (
+        f"Average belief in the true {name}",
+        f"Most exposed 1% of the people, {name}",
+    )
+    # What is not known is worse than any figure.
+    figures = [
+        Figure(average, _UNKNOWN, "how strongly people are believed", "average", math.inf),
+        Figure(exposed, _UNKNOWN, "how strongly they are believed", "exposed", math.inf),
+    ]
     if exposure is not None:
+        mean, reached = float(exposure.after.mean()), exposure.reached(exposure.after)
         figures = [
             Figure(
-                f"Average belief in the true {name}",
-                belief_text(float(exposure.after.mean())),
+                average,
+                belief_text(mean),
                 f"{belief_text(float(exposure.before.mean()))} without the release",
+                "average",
+                mean,
             ),
             Figure(
-                f"Most exposed 1% of the people, {name}",
-                f"{belief_text(exposure.reached(exposure.after))} or more",
+                exposed,
+                f"{belief_text(reached)} or more",
                 f"{belief_text(exposure.reached(exposure.before))} or more without the release",
+                "exposed",
+                reached,
             ),
         ]
-    shown = "not measured" if error is None else f"{error:.1%}"
+    shown, amount = (_UNKNOWN, math.inf) if error is None else (f"{error:.1%}", error)
     note = (
         f"mean relative error, {counts:,} counts that combine columns"
         if counts
         else ("the table has no such counts that could be asked")
     )
-    return [*figures, Figure(f"Error of counts of 1% of the rows, {name}", shown, note)]
+    what = f"Error of counts of 1% of the rows, {name}"
+    return [*figures, Figure(what, shown, note, "error", amount)]
 
 
 def exposure_sections(name: str, measured: MeasuredExposure | None) -> list[Section]:
@@ -188,7 +203,7 @@ def _chart(name: str, exposure: Exposure) -> Chart:
         )
     ]
     return Chart(
-        f"How many people are believed how strongly: {name}",
+        f"How strongly is the true {name} of how many people believed?",
         "belief in the true value, at least",
         "share of people",
         lines,

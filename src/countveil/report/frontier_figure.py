@@ -19,6 +19,7 @@ _AROUND, _FACTOR = 0.12, 1.3
 _MOST_DRAWN = 100.0
 # Errors that differ by less than this factor are drawn on a plain scale.
 _NARROW = 5
+_TITLE = "How near to the least possible error is each method?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +74,10 @@ def frontier_chart(placed: Sequence[Placed], bound: Bound, more: str = "") -> Ch
             lines.append(_line(one, inside))
     said = f"Not drawn: {'; '.join(notes)}." if notes else ""
     if not lines:
-        return Chart("Error by mean belief", "", "", [])
+        return Chart(_TITLE, "", "", [])
     across, up = _axes(lines)
     return Chart(
-        "Error by mean belief",
+        _TITLE,
         "mean belief in the true value (%)",
         f"error among {bound.rows:,} rows",
         [_least(bound, across, up), *reversed(lines)],

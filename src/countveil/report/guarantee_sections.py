@@ -119,18 +119,24 @@ class Protected:
                 f"Average belief in a person's true {self.name}",
                 f"about {average:.2f}",
                 "of somebody who knows the row and nothing but the published shares of values",
+                "average",
+                average,
             ),
             Figure(
                 f"Most exposed 1% of the people, {self.name}",
                 f"about {reached:.2f}",
                 f"for the same reader: {self.reached_by()}; who can guess the value from other "
                 f"columns believes more",
+                "exposed",
+                reached,
             ),
             Figure(
                 f"Error of counts of 1% of the rows, {self.name}",
                 f"{whole if among is None else among:.1%}",
                 f"standard error{'' if among is None else ' among a tenth of the rows'}; over the "
                 f"whole table {whole:.1%}",
+                "error",
+                whole if among is None else among,
             ),
         ]
 
@@ -219,7 +225,7 @@ def _whole_table(columns: Sequence[Protected]) -> Section:
     ells = sorted({column.ell for column in columns})
     charts = [
         Chart(
-            f"Probability of a larger error, ell = {ell}",
+            f"How likely is a published count far off, with ell = {ell}?",
             "rows that truly have the value",
             "probability",
             [
@@ -323,11 +329,12 @@ def _error_chart(
         error_line("over the whole table", most, lambda count: column.std_error(count, value))
     )
     return Chart(
-        f"Relative standard error of a count: {column.name}, ell = {column.ell}",
+        f"From which count on can an answer about {column.name} be used?",
         "true count",
         "standard error / count",
         lines,
-        f"For {column.rows:,} rows. Below 0.1 an answer is reliable, above 0.5 hidden.",
+        f"For {column.rows:,} rows, ell = {column.ell}. Below 0.1 an answer is reliable, above 0.5 "
+        f"hidden.",
         x_axis=Axis(1, max(10, most), log=True),
         y_axis=Axis(0.01, 10, log=True),
     )

@@ -94,6 +94,8 @@ class JoinedColumns(RepeatingColumn):
             f"Error of counts of 0.1% of the rows, {self.name}",
             f"{error:.1%}",
             f"standard error of a combination{where}; over the whole table {whole:.1%}",
+            "error",
+            error,
         )
         return [*super().figures()[:2], figure]
 

@@ -124,8 +124,12 @@ class NoisedColumn(Protected):
             f"at most {self.odds.at_most:g} times",
             f"by a linked row. Whole release: epsilon = {self.odds.epsilon:.3g}, a factor of "
             f"{math.exp(self.odds.epsilon):,.3g}, whatever anybody knows",
+            "odds",
+            self.odds.at_most,
         )
-        return [bound, *super().figures()]
+        average, exposed, error = super().figures()
+        # The first three are those of the summary, and the bound says more than an average.
+        return [bound, exposed, error, average]
 
     def combined(self, size: int, value: Any, count: int) -> PredicateGuarantee | None:
         """What holds for a value that `count` rows publish, among `size` rows."""
@@ -182,7 +186,7 @@ class NoisedColumn(Protected):
                 error_line(f"among {size:,} rows, without noise", most, plain.std_error),
             ]
         return Chart(
-            f"Relative standard error of a count with and without noise: {self.name}",
+            f"What does the noise cost in counts of {self.name}?",
             "true count",
             "standard error / count",
             lines,

@@ -1,8 +1,9 @@
-"""A page of sections: sentences, tables, charts, lines to copy.
+"""The frame of every page: a title, a summary, a list of contents, sections.
 
-Enters: sections. Leaves: one HTML file that loads nothing and runs nothing, readable on a phone, on
-paper, on light and dark screens. Must not know: what it is about. Every text is escaped; a content
-security policy in the page forbids scripts and any request.
+Enters: sections of sentences, tables, charts and lines to copy. Leaves: one HTML file that loads
+nothing and runs nothing, readable on a phone, on paper, on light and dark screens. Must not know:
+what it is about. Every text is escaped; a content security policy in the page forbids scripts and
+any request.
 """
 
 from __future__ import annotations
@@ -16,51 +17,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from countveil.display import readable, visible
-from countveil.report.board import BOARD_STYLE, MOST_FIGURES, Board, board_html
+from countveil.report.board import MOST_FIGURES, Board, board_html
 from countveil.report.chart import CHART_STYLE, Chart, draw
+from countveil.report.look.stylesheet import PAGE_STYLE
 from countveil.report.whole_file import GENERATOR
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #222; --paper: #fff; --soft: #555; --rule: #ddd;
-  --strong: #888; --box: #f5f5f3; --bad: #a40000; --good: #1a6b1a; }
-@media screen and (prefers-color-scheme: dark) { :root { --ink: #e8e8e8; --paper: #16181c;
-  --soft: #b4b4b4; --rule: #3a3d44; --strong: #777; --box: #22252b; --bad: #ff9b9b;
-  --good: #8fd694; } }
-* { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  margin: 2rem auto; max-width: 60rem; padding: 0 1rem; overflow-wrap: anywhere; }
-h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.25rem; margin-top: 2.2rem; }
-p { max-width: 44rem; } .lead { font-size: 1.06rem; }
-.table { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: 0.86rem; } .full table { width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: 0.35rem 1.2rem 0.35rem 0;
-  border-bottom: 1px solid var(--rule); overflow-wrap: break-word; }
-th { border-bottom: 2px solid var(--strong); vertical-align: bottom; }
-th.number, td.number { text-align: right; font-variant-numeric: tabular-nums; }
-.number, .short { white-space: nowrap; } th.number { white-space: normal; }
-@media screen and (max-width: 44rem) { table { font-size: 0.76rem; }
-  th, td { padding-right: 0.35rem; }
-  .full thead { display: none; } .full :is(table, tbody, tr, td) { display: block; }
-  .full tr { padding: 0.5rem 0; border-bottom: 1px solid var(--strong); }
-  .full td { border: 0; padding: 0.1rem 0; text-align: left; white-space: normal; }
-  .full td::before { content: attr(data-label) ": "; color: var(--soft); font-weight: 400; } }
-figure { margin: 1rem 0; max-width: 36rem; } figure svg { width: 100%; height: auto; }
-figcaption { font-size: 0.86rem; color: var(--soft); }
-.charts { display: grid; gap: 1.5rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); }
-pre { background: var(--box); border: 1px solid var(--rule); border-radius: 4px; padding: 0.7rem;
-  font-size: 0.84rem; line-height: 1.45; white-space: pre-wrap; }
-summary { cursor: pointer; font-weight: 600; margin: 1rem 0; }
-.mark { font-weight: 600; } .bad { color: var(--bad); } .good { color: var(--good); }
-.warning { border-left: 4px solid var(--bad); padding: 0.4rem 0.8rem; font-weight: 600; }
-@media print { body { font-size: 10.5pt; margin: 0; max-width: none; padding: 0; }
-  h2, h2 + p, summary { break-after: avoid; }
-  h2 + p, figure, tr { break-inside: avoid; }
-  .charts { display: block; } figure { max-width: 13cm; }
-  details:not([open])::details-content { content-visibility: visible; height: auto; } }
-"""
-_LONG, _SHORT = 40, 14
+# Characters of a cell from which on it is a text, and up to which it stays on one line; those of a
+# word from which on it may be broken anywhere.
+_LONG, _SHORT, _WORD = 40, 14, 24
+# A table with more rows scrolls in its frame; one that is wider is likely to do so on a phone.
+_MANY_ROWS, _PHONE = 30, 350
+# Pixels of a character and between columns, on a phone; the most and the least that a column takes.
+_CHARACTER, _BETWEEN, _WIDEST, _NARROWEST = 6.2, 13, 150, 51
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_FOOTER = "Made by countveil. This page is one file: it runs nothing and loads nothing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,36 +57,70 @@ def page(
     title: str,
     sections: Sequence[Section],
     *,
+    kind: str = "",
     warning: str = "",
     lead: str = "",
     board: Board | None = None,
 ) -> str:
-    """A complete page; `board` is its first sheet."""
+    """A complete page; `kind` is what sort of page it is, `board` its first sheet."""
     if board is not None and len(board.figures) > MOST_FIGURES:
         rows = [(figure.name, figure.value, figure.note) for figure in board.figures]
         sections = [Section("All figures", (), ("figure", "value", "remark"), rows), *sections]
-    body = "".join(_section(section) for section in sections)
+    anchors = _anchors([section.title for section in sections])
+    body = "".join(map(_section, sections, anchors))
     name = _escaped(title)
-    top = f'<p class="warning">{_escaped(warning)}</p>' if warning else ""
+    top = f'<p class="kind">{_escaped(kind)}</p>' if kind else ""
+    top += f"<h1>{name}</h1>"
+    top += f'<p class="warning">{_escaped(warning)}</p>' if warning else ""
     top += f'<p class="lead">{_escaped(lead)}</p>' if lead else ""
-    top += board_html(board) if board is not None else ""
-    style = _STYLE + CHART_STYLE + (BOARD_STYLE if board is not None else "")
+    summary = board_html(board) if board is not None else ""
+    contents = _contents(sections, anchors, summary=board is not None)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<meta {GENERATOR}>"
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{name}</title><style>{style}</style></head>"
-        f"<body><main><h1>{name}</h1>{top}{body}</main></body></html>\n"
+        f"<title>{name}</title><style>{PAGE_STYLE}{CHART_STYLE}</style></head>"
+        f'<body><div class="page"><header>{top}</header>{contents}<main>{summary}{body}</main>'
+        f"<footer><p>{_FOOTER}</p></footer></div></body></html>\n"
     )
 
 
-def _section(section: Section) -> str:
-    parts = [f"<section><h2>{_escaped(section.title)}</h2>" if section.title else "<section>"]
+def _anchors(titles: Sequence[str]) -> list[str]:
+    """A different name for each section, to link to; none for one without a title."""
+    anchors: list[str] = []
+    for title in titles:
+        base = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60].strip("-") or "section"
+        # Two titles may differ only in what cannot be part of a name.
+        number, anchor = 1, base
+        while anchor in (*anchors, "summary"):
+            number += 1
+            anchor = f"{base}-{number}"
+        anchors.append(anchor if title else "")
+    return anchors
+
+
+def _contents(sections: Sequence[Section], anchors: Sequence[str], *, summary: bool) -> str:
+    listed = {"Summary": "summary"} if summary else {}
+    for section, anchor in zip(sections, anchors, strict=True):
+        # Sections of one title follow each other: the first leads to all of them.
+        if anchor:
+            listed.setdefault(section.title, anchor)
+    links = "".join(f'<li><a href="#{a}">{_escaped(title)}</a></li>' for title, a in listed.items())
+    return (
+        f'<nav aria-label="Contents"><details><summary>Contents</summary><ol>{links}</ol></details>'
+        f"</nav>"
+    )
+
+
+def _section(section: Section, anchor: str) -> str:
+    parts = ["<section>"]
+    if section.title:
+        parts = [f'<section id="{anchor}"><h2>{_escaped(section.title)}</h2>']
     parts += [_paragraph(sentence, section.leads) for sentence in section.sentences]
     if section.rows:
-        parts.append(_table(section.columns, section.rows, section.marks))
+        parts.append(_table(section))
     figures = "".join(_figure(chart) for chart in section.charts)
     parts += [f'<div class="charts">{figures}</div>'] if figures else []
     parts += [f"<pre>{_escaped(command)}</pre>" for command in section.commands]
@@ -134,35 +138,60 @@ def _paragraph(text: str, leads: bool = False) -> str:
     return f"<p><b>{_escaped(head)}.</b> {_escaped(rest)}</p>"
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], marks: Mapping[str, str]) -> str:
+def _table(section: Section) -> str:
+    columns, rows = section.columns, section.rows
     right = [all(_is_number(row[place]) for row in rows) for place in range(len(columns))]
+    texts = [[readable(cell) for cell in row] for row in rows]
     head = "".join(
-        f'<th scope="col"{_number(to_right)}>{_escaped(name)}</th>'
+        f'<th scope="col"{_kind(name, to_right)}>{_escaped(name)}</th>'
         for name, to_right in zip(columns, right, strict=True)
     )
-    # Tables with long texts take the whole width, and on a phone one line per cell; others are
-    # easier to read side by side.
-    full = any(len(readable(cell)) > _LONG for row in rows for cell in row)
-    body = "".join(_row(row, right, marks, columns if full else ()) for row in rows)
+    body = "".join(_row(row, right, section.marks) for row in texts)
+    # Long texts take the whole width. Whether a table is wider than a phone can only be estimated.
+    full = any(len(text) > _LONG for row in texts for text in row)
+    long, scrolls = len(rows) > _MANY_ROWS, _width(columns, texts) > _PHONE
+    kinds = [("full", full), ("long", long), ("scrolls", scrolls)]
+    words = " ".join(["table", *(word for word, applies in kinds if applies)])
+    # What scrolls is reached by the keyboard, and so has a name.
+    region = f' role="region" tabindex="0" aria-label="Table: {_escaped(section.title)}"'
     return (
-        f'<div class="table{" full" if full else ""}"><table><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        ('<p class="cue" aria-hidden="true">Scroll the table sideways →</p>' if scrolls else "")
+        + (f'<p class="rows">{len(rows):,} rows; scroll the table to see all.</p>' if long else "")
+        + f'<div class="{words}"{region if long or scrolls else ""}><table><thead><tr>{head}</tr>'
+        f"</thead><tbody>{body}</tbody></table></div>"
     )
 
 
-def _row(
-    row: Sequence[Any], right: Sequence[bool], marks: Mapping[str, str], labels: Sequence[str]
-) -> str:
+def _width(columns: Sequence[str], texts: Sequence[Sequence[str]]) -> float:
+    """How wide a table is on a phone, in pixels, about."""
+    longest = [max(len(row[place]) for row in texts) for place in range(len(columns))]
+    words = [max(map(len, name.split()), default=0) for name in columns]
+    needed = [_CHARACTER * max(pair) for pair in zip(longest, words, strict=True)]
+    return sum(_BETWEEN + min(_WIDEST, max(_NARROWEST, width)) for width in needed)
+
+
+def _row(texts: Sequence[str], right: Sequence[bool], marks: Mapping[str, str]) -> str:
     cells = []
-    for place, (value, to_right) in enumerate(zip(row, right, strict=True)):
-        text = readable(value)
-        label = f' data-label="{_escaped(labels[place])}"' if labels else ""
-        short = ' class="short"' if len(text) <= _SHORT else ""
-        kind = _number(to_right) or short
-        if text in marks:
-            kind = f' class="mark {_escaped(marks[text])}"'
-        cells.append(f"<td{kind}{label}>{_escaped(text)}</td>")
+    for place, (text, to_right) in enumerate(zip(texts, right, strict=True)):
+        kind = _kind(text, to_right, mark=marks.get(text, ""))
+        # The first cell says what the row is about.
+        tag, scope = ("td", "") if place else ("th", ' scope="row"')
+        cells.append(f"<{tag}{scope}{kind}>{_escaped(text)}</{tag}>")
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def _kind(text: str, to_right: bool, mark: str = "") -> str:
+    """The attribute that says how a cell is set."""
+    kind = ""
+    if mark:
+        kind = f"mark {_escaped(mark)}"
+    elif to_right:
+        kind = "number"
+    elif max(map(len, text.split()), default=0) > _WORD:
+        kind = "broken"
+    elif len(text) <= _SHORT or len(text) > _LONG:
+        kind = "short" if len(text) <= _SHORT else "text"
+    return f' class="{kind}"' if kind else ""
 
 
 def _is_number(cell: Any) -> bool:
@@ -171,16 +200,12 @@ def _is_number(cell: Any) -> bool:
     return cell is None or isinstance(cell, int | float)
 
 
-def _number(to_right: bool) -> str:
-    return ' class="number"' if to_right else ""
-
-
 def _figure(chart: Chart) -> str:
     drawn = draw(chart)
     if not drawn:
         return ""
-    note = f" {_escaped(chart.note)}" if chart.note else ""
-    return f"<figure>{drawn}<figcaption><b>{_escaped(chart.title)}.</b>{note}</figcaption></figure>"
+    note = f'<p class="note">{_escaped(chart.note)}</p>' if chart.note else ""
+    return f"<figure><figcaption>{_escaped(chart.title)}</figcaption>{drawn}{note}</figure>"
 
 
 def _escaped(text: str) -> str:

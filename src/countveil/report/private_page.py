@@ -30,6 +30,7 @@ from countveil.report.release_page import published_text
 
 Floats = NDArray[np.float64]
 
+_KIND = "Private report · for the publisher alone"
 _WARNING = (
     "For the publisher only, because it shows true counts. Never publish this page, and keep it "
     "apart from the release."
@@ -165,14 +166,8 @@ def private_page(
         sections += [_true_counts(rows, column), _measured(column)]
     total = sum(seconds.values())
     timings = [(stage, f"{taken:.3f}") for stage, taken in seconds.items()]
-    sections.append(
-        Section(
-            "Timings",
-            [f"{total:.2f} seconds, up to the writing of this page."],
-            ("stage", "seconds"),
-            timings,
-        )
-    )
+    said = [f"{total:.2f} seconds, up to the writing of this page."]
+    sections.append(Section("Timings", said, ("stage", "seconds"), timings))
     if codebook:
         names, lines = codebook_table(codebook)
         sections.append(Section("Codebook", (), names, lines))
@@ -181,7 +176,8 @@ def private_page(
         named = f"{about.title} (a trial)" if trial else about.title
     board = _board(rows, columns, about or About(), codebook)
     lead = _TRIAL if trial else ""
-    return page(f"Private report: {named}", sections, warning=_WARNING, lead=lead, board=board)
+    title = f"Private report: {named}"
+    return page(title, sections, kind=_KIND, warning=_WARNING, lead=lead, board=board)
 
 
 def _exposure(column: PrivateColumn, together: str) -> list[Section]:
@@ -342,7 +338,7 @@ def _error_chart(rows: int, column: PrivateColumn) -> Chart:
     band = [2 * column.std_error(count, _ANY, rows) / count for count in smooth]
     shown_count = "published" if column.noise is None else "estimated"
     return Chart(
-        f"Relative error of the {shown_count} count by true count: {column.name}",
+        f"How far are {shown_count} counts of {column.name} from the true ones?",
         "true count",
         f"({shown_count} - true) / true",
         [
@@ -383,10 +379,11 @@ def _measured(column: PrivateColumn) -> Section:
         middles.append(float(np.exp(np.log(true).mean())))
         errors.append(float(error.mean()))
     chart = Chart(
-        f"Mean relative error by true count: {column.name}, ell = {column.ell}",
+        f"How large is the error of a combined count of {column.name}?",
         "true count",
         "mean relative error",
         [Line("measured in this release", middles, errors)],
+        f"ell = {column.ell}.",
         x_axis=Axis(1, max(10.0, *middles, 10.0), log=True) if middles else None,
     )
     cells = int((answered.true >= 1).sum())

@@ -105,6 +105,7 @@ def release_page(
             _questions(manifest, columns, joined, unit),
             _manifest(manifest),
         ],
+        kind="Report of a release · for everybody who gets it",
         warning=_SEEDED if manifest.randomness == "seeded" else "",
         lead=f"Protected: {names}. {_drawn(manifest)}, so whose value is whose is uncertain, and "
         f"so are small counts that combine a protected column with others. Large counts can be "

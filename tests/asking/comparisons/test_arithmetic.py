@@ -34,6 +34,7 @@ NURSES = "count(*) FILTER (WHERE job = 'nurse')"
 COOKS = "count(*) FILTER (WHERE job = 'cook')"
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     ("text", "compute"),
     [

@@ -12,8 +12,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-import statsmodels.api as sm
-import statsmodels.formula.api as smf
 
 import countveil as cv
 from countveil.asking.models.regression import Regression
@@ -79,10 +77,13 @@ MODELS = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("family", "ours", "theirs"), MODELS)
 def test_without_noise_it_is_the_fit_of_statsmodels(
     family: str, ours: str, theirs: str, noiseless: cv.Release
 ) -> None:
+    import statsmodels.formula.api as smf
+
     fitted, frame = noiseless.regress(ours, family=family), rows_of(noiseless)
     make = {"linear": smf.ols, "logistic": smf.logit, "poisson": smf.poisson,
             "multinomial": smf.mnlogit}[family]  # fmt: skip
@@ -98,6 +99,8 @@ def test_without_noise_it_is_the_fit_of_statsmodels(
 
 
 def test_survey_weights_weigh(noiseless: cv.Release) -> None:
+    import statsmodels.formula.api as smf
+
     frame = rows_of(noiseless)
     fitted = noiseless.regress("age ~ sex + visits", weighted=True)
     expected = smf.wls("age ~ sex + visits", frame, weights=frame["w"]).fit(cov_type="HC0")
@@ -120,10 +123,13 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_of_publishing_gives_the_true_model_within_its_errors(
     way: str, tmp_path: Path
 ) -> None:
+    import statsmodels.formula.api as smf
+
     release, frame = published(tmp_path, **WAYS[way]), people()
     frame["a"] = (frame["job"] == "a") * 1
     near(release.regress("age ~ C(job)"), smf.ols("age ~ C(job)", frame).fit().params)
@@ -140,6 +146,8 @@ def test_every_way_of_publishing_gives_the_true_model_within_its_errors(
 
 
 def test_rows_as_they_are_published_attenuate(release: cv.Release) -> None:
+    import statsmodels.formula.api as smf
+
     truth = smf.ols("age ~ I((job == 'b') * 1)", people()).fit().params.iloc[1]
     naive = smf.ols("age ~ I((job == 'b') * 1)", rows_of(release)).fit().params.iloc[1]
     fitted = release.regress("age ~ job = 'b'")["job = 'b'"]
@@ -149,6 +157,8 @@ def test_rows_as_they_are_published_attenuate(release: cv.Release) -> None:
 
 def test_statsmodels_gives_the_same_with_the_weights(release: cv.Release) -> None:
     """The weight takes the place of an outcome that is 0 or 1."""
+    import statsmodels.api as sm
+
     rows = release.weights("job", ["a"]).read_all().to_pandas()
     design = sm.add_constant(rows[["age", "visits"]].to_numpy(float))
     weight = rows["weight_a"].to_numpy()
@@ -177,6 +187,7 @@ def test_sums_of_weights_are_unbiased_counts(release: cv.Release) -> None:
         assert rows[f"weight_{job}"][chosen].sum() == pytest.approx(count.estimate, abs=0.02)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", ["duckdb", "postgresql"])
 def test_a_database_gives_the_fit_of_the_folder(
     place: str, release: cv.Release, tmp_path: Path, request: pytest.FixtureRequest
@@ -200,6 +211,8 @@ def test_a_database_gives_the_fit_of_the_folder(
 
 
 def test_batches_of_a_ledger_are_fitted_together() -> None:
+    import statsmodels.formula.api as smf
+
     frame = people()
     codes = np.array([JOBS.index(job) for job in frame["job"]])
     batch = np.arange(ROWS) % 2 + 1
@@ -212,6 +225,8 @@ def test_batches_of_a_ledger_are_fitted_together() -> None:
 
 
 def test_several_rows_of_a_person_widen_errors(tmp_path: Path) -> None:
+    import statsmodels.formula.api as smf
+
     frame = people().iloc[: ROWS // 2]
     frame = frame.assign(person=np.arange(len(frame)))
     twice = pd.concat([frame, frame.assign(age=frame["age"] + 1)])
@@ -302,6 +317,8 @@ def test_without_formulaic_it_says_what_to_install(
 
 
 def test_plain_columns_are_known_about_the_table(release: cv.Release) -> None:
+    import statsmodels.formula.api as smf
+
     fitted = release.regress("age ~ sex + visits", about="table")
     assert (fitted.std_errors == 0).all()
     assert fitted.estimates == pytest.approx(smf.ols("age ~ sex + visits", people()).fit().params)
@@ -338,6 +355,8 @@ def test_a_picture_shows_coefficients_beside_others(release: cv.Release) -> None
 
 
 def test_missing_values_are_left_out(tmp_path: Path) -> None:
+    import statsmodels.formula.api as smf
+
     frame = people()
     frame.loc[::10, "visits"] = np.nan
     frame.loc[frame["job"] == "h", "job"] = None

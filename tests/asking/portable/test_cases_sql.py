@@ -41,6 +41,7 @@ def databases(release: cv.Release, postgres: str) -> Iterator[dict[str, Ask]]:
         yield engines
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_answer_is_that_of_method_unbiased(
     query: str, release: cv.Release, databases: dict[str, Ask]
@@ -49,6 +50,7 @@ def test_the_answer_is_that_of_method_unbiased(
         compare(query, release, dialect, ask)
 
 
+@pytest.mark.slow
 def test_of_columns_together_one_can_be_asked_about(tmp_path: Path) -> None:
     both = {"diagnosis": 4, "ward": 4}
     release = cv.publish(
@@ -63,6 +65,7 @@ def test_of_columns_together_one_can_be_asked_about(tmp_path: Path) -> None:
         release.plain_sql("SELECT diagnosis, ward, count(*) FROM release GROUP BY ALL")
 
 
+@pytest.mark.slow
 def test_a_batch_from_which_cases_left(tmp_path: Path) -> None:
     """Published counts of those who stayed are not their estimates."""
     table = visits(persons=12_000)

@@ -102,6 +102,7 @@ def questions(draw: st.DrawFn, sensitive: list[str]) -> str:
     return f"SELECT {keys + ', ' if keys else ''}{measure} FROM release{where}{by}"
 
 
+@pytest.mark.slow
 @examples(
     20,
     # Three databases for every step of shrinking would take minutes.
@@ -117,6 +118,7 @@ def test_any_question_has_the_answer_of_method_unbiased(
             compare(query, release, dialect, ask)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
 @pytest.mark.parametrize("condition", PLAIN)
 def test_every_condition_means_the_same(
@@ -126,6 +128,7 @@ def test_every_condition_means_the_same(
     compare(query, release, dialect, databases[dialect])
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("keys", ["", "gender", "gender, grade"])
 @pytest.mark.parametrize("measure", ["2.5 * count(*)", "sum(pay)"])
 def test_conditions_that_no_value_meets(
@@ -156,6 +159,7 @@ def test_having_order_and_limit(
     )
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
 @pytest.mark.parametrize(
     "query",

@@ -81,6 +81,7 @@ def questions(draw: st.DrawFn) -> str:
     return f"SELECT {keys + ', ' if keys else ''}{measure} FROM release{where}{by}"
 
 
+@pytest.mark.slow
 @examples(
     30,
     # Three databases for every step of shrinking would take minutes.
@@ -96,6 +97,7 @@ def test_any_question_has_the_answer_of_method_unbiased(
             compare(query, release, dialect, ask)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "query",
     [

@@ -118,6 +118,7 @@ def test_together_estimates_pairs(method: str) -> None:
     assert np.all(np.abs(answers.mean(axis=0) - true) < _FAR * errors)
 
 
+@pytest.mark.slow
 def test_noise_first_is_undone() -> None:
     """Over 60 releases the whole-table estimates are near the truth, also of a value nobody has."""
     counts = np.array([500, 300, 200, 0])

@@ -135,6 +135,7 @@ def _same_value(one: Any, two: Any) -> bool:
     return type(one) is type(two) and one == two
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_same_answers(release: cv.Release, question: str) -> None:
     for number, options in enumerate(OPTIONS):
@@ -144,6 +145,7 @@ def test_the_same_answers(release: cv.Release, question: str) -> None:
         assert same(answer(release, question, options), expected(question, number)), options
 
 
+@pytest.mark.few(5)
 def test_the_same_manifest_and_the_same_counts(release: cv.Release) -> None:
     reference = published("parquet")
     assert release.rows == reference.rows
@@ -160,6 +162,7 @@ def test_the_same_manifest_and_the_same_counts(release: cv.Release) -> None:
     assert same(cells, theirs)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("question", REFUSED)
 def test_the_same_is_refused_with_the_same_words(release: cv.Release, question: str) -> None:
     with pytest.raises(QueryError) as theirs:
@@ -190,6 +193,7 @@ def continued(output_format: str) -> tuple[cv.Release, cv.Release]:
     return releases[0], releases[1]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", parametrized(ASKED))
 def test_batches_and_changes_are_the_same_everywhere(
     place: Asked, request: pytest.FixtureRequest, tmp_path: Path

@@ -55,6 +55,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"{server}#public.own {tmp_path.name}"
 
 
+@pytest.mark.few(1)
 def test_answers_are_those_of_the_folder(release: cv.Release, address: str) -> None:
     cv.export(release.folder, address)
     inside = cv.open(address)
@@ -78,6 +79,7 @@ def test_answers_are_those_of_the_folder(release: cv.Release, address: str) -> N
     assert statement == release.plain_sql(QUESTIONS[0], dialect="duckdb")
 
 
+@pytest.mark.few(2)
 def test_what_is_there_is_not_lost(release: cv.Release, address: str) -> None:
     cv.export(release.folder, address)
     with pytest.raises(TargetError, match="exists already: replace it with force=True"):
@@ -244,6 +246,7 @@ def test_only_a_file_of_the_database_is_written_to(
     own.close()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("wished", OUTPUT_FORMATS)
 def test_releases_of_every_format_are_exported(wished: str, tmp_path: Path) -> None:
     rows = table()

@@ -17,6 +17,7 @@ from countveil.engines.choice import chosen_engine
 from countveil.engines.spark import session
 from countveil.errors import EngineError, MissingExtraError, SettingsError
 from tests.clusters import java_is_there
+from tests.robustness.tools import PATIENCE
 
 COMMAND = [sys.executable, "-c", "from countveil.cli.entry import main; main()"]
 
@@ -26,7 +27,7 @@ def countveil(*words: str, **settings: str) -> subprocess.CompletedProcess[str]:
     own = {name: value for name, value in os.environ.items() if name != "SPARK_CONF_DIR"}
     return subprocess.run(
         [*COMMAND, *words], capture_output=True, text=True, env={**own, **settings},
-        timeout=400, check=False,
+        timeout=PATIENCE, check=False,
     )  # fmt: skip
 
 

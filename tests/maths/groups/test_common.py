@@ -22,6 +22,7 @@ def skewed(draw: st.DrawFn) -> tuple[np.ndarray, int]:
     return np.array(counts, np.int64), ell
 
 
+@pytest.mark.slow
 @given(skewed(), st.integers(0, 2**32))
 def test_only_common_values_repeat(table: tuple[np.ndarray, int], seed: int) -> None:
     counts, ell = table

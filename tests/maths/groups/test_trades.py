@@ -45,6 +45,7 @@ def test_both_ways_to_see_what_is_shared_agree(monkeypatch: pytest.MonkeyPatch) 
     assert np.array_equal(drawn[0], drawn[1])
 
 
+@pytest.mark.slow
 def test_all_ways_to_form_groups_are_equally_likely() -> None:
     """Six values once each in three groups of two: fifteen ways.
 

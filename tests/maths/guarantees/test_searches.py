@@ -128,6 +128,7 @@ def test_a_larger_ell_never_needs_fewer(error: float, probability: float, ell: i
     assert now <= next_
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("ell", "error", "probability"),
     [(10, 1e-3, 0.02), (1_000, 2e-4, 0.02), (5, 0.001, 1e-300), (1_000, 0.9, 1e-300)],
@@ -170,11 +171,12 @@ def test_the_papers_second_example() -> None:
     assert found.printed == pytest.approx(1 / (10 * 0.09 * 25))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ell", [2, 7, 1_000])
 @pytest.mark.parametrize("probability", [1e-300, 1e-9, 0.999])
 def test_every_third_number_is_found_soon_at_the_ends(ell: int, probability: float) -> None:
     """Bounds beyond what is computed have no true probability; none takes long."""
-    started = time.monotonic()
+    started = time.process_time()
     guarantee = Guarantee(ell)
     for count in (1, 3, 10**9):
         error = guarantee.utility(count=count, probability=probability)
@@ -185,7 +187,7 @@ def test_every_third_number_is_found_soon_at_the_ends(ell: int, probability: flo
         assert found.exact is not None
         for way in found.ways:
             assert (way.truly is None) == (way.count is not None and way.count > MOST_COUNT)
-    assert time.monotonic() - started < 60
+    assert time.process_time() - started < 60
 
 
 def test_an_error_that_cannot_be_has_no_probability() -> None:

@@ -59,6 +59,7 @@ def test_the_plain_iteration_ends_there(
         assert abs(limit[-1, 0] - solved) <= abs(y - solved) + 1e-9
 
 
+@pytest.mark.slow
 @examples(40)
 @given(
     counts=st.lists(st.integers(0, 200), min_size=2, max_size=6),

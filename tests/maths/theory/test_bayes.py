@@ -194,6 +194,7 @@ def test_the_paper_s_stop_at_one_percent_hardly_matters_at_ell_two() -> None:
         assert _way_gone(2, share, 2.0) > 0.85
 
 
+@pytest.mark.slow
 def test_the_paper_s_stop_at_one_percent_does_not_even_start_at_ell_ten() -> None:
     """The first round moves every number by less than 1%: the answer is the published count."""
     for share in (0.002, 0.01, 0.02):

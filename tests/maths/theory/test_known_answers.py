@@ -160,6 +160,7 @@ def test_erratum_3_example_1_fails_with_probability_0_43_not_0_02() -> None:
     assert chance_off(12, ell, 0.2) == pytest.approx(0.447, abs=5e-4)
 
 
+@pytest.mark.slow
 def test_erratum_3_what_example_1_really_needs() -> None:
     """Chebyshev: (1 - 1/ell) / (e^2 T_E) = 1125. Exactly: 126, the first from which on it holds."""
     ell, error, allowed = 10, Fraction(1, 5), 0.02
@@ -171,6 +172,7 @@ def test_erratum_3_what_example_1_really_needs() -> None:
     assert 123 not in failing
 
 
+@pytest.mark.slow
 def test_erratum_3_the_second_half_of_example_1() -> None:
     """e = 0.02: the paper prints 49, its formula gives 112, and it takes 12,201."""
     ell, error, allowed = 10, Fraction(1, 50), 0.02

@@ -99,6 +99,7 @@ def test_every_feasible_ell_has_a_line(census: Path) -> None:
     assert feasible_ells(12, 500) == [2, 3, 5, 8, 10, 12]
 
 
+@pytest.mark.slow
 def test_a_skewed_column_is_told_what_remedies_cost() -> None:
     values = ["healthy"] * 700 + [f"ill {number % 6}" for number in range(300)]
     table = pa.table({"x": [row % 7 for row in range(1_000)], "health": values})

@@ -38,6 +38,7 @@ def advice() -> Advice:
     return cv.advise(workers(), "job", seed=1, odds=K, domain={"job": DECLARED})
 
 
+@pytest.mark.slow
 def test_every_method_is_tried_with_noise_too(advice: Advice) -> None:
     column = advice["job"]
     bounded = [line for line in column.methods if line.odds is not None]

@@ -85,6 +85,7 @@ def test_each_question_is_measured_and_a_refused_one_says_why() -> None:
     assert "Refused: There is no column 'jobb'" in text
 
 
+@pytest.mark.slow
 def test_the_truth_is_that_of_the_table() -> None:
     """At the true values every error would be 0: a question without sensitive columns shows it."""
     advice = cv.advise(

@@ -74,6 +74,7 @@ def test_expected_errors_are_those_of_publishing_again() -> None:
     assert_agree(task_of(table, plain, "occupation", 120), 4, 16)
 
 
+@pytest.mark.slow
 def test_the_column_that_advise_prints_is_that_of_real_releases(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

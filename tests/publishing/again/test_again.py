@@ -313,6 +313,7 @@ months = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*(too few, or too much alike|Rows that wait|is known to the)")
 @given(months=months, seed=st.integers(0, 1_000))
 @settings(max_examples=8)

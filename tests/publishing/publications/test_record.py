@@ -62,6 +62,7 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_people_who_were_published_before_are_noticed(kind: dict[str, Any], tmp_path: Path) -> None:
     assert publish(people(0, 2_000), tmp_path / "first", **kind) == []
@@ -90,6 +91,7 @@ def test_whoever_is_few_in_a_larger_table_is_noticed(tmp_path: Path) -> None:
     assert "in 'second'" in warning
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_people_are_not_taken_for_the_same(kind: dict[str, Any], tmp_path: Path) -> None:
     assert publish(people(0, 2_000), tmp_path / "first", **kind) == []
@@ -126,6 +128,7 @@ def test_who_is_identified_by_numbers_or_by_texts_is_the_same(tmp_path: Path) ->
         assert "About 100%" in warning
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("options", [{"record": False}, {"seed": 1}, {"dry_run": True}])
 def test_trials_and_those_who_want_none_leave_no_record(
     options: dict[str, Any], tmp_path: Path
@@ -243,6 +246,7 @@ def readable(path: Path) -> None:
     path.chmod(0o644)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("damage", "says", "recorded"),
     [

@@ -95,6 +95,7 @@ def fine_table(rows: int = 6_000) -> pa.Table:
     )
 
 
+@pytest.mark.slow
 def test_publishing_stops_until_merged_or_confirmed(tmp_path: Path) -> None:
     to, table = tmp_path / "release", fine_table().drop_columns(["row"])
     with pytest.raises(UnsafeError, match=r"'product' is too fine to protect: 100%") as stopped:

@@ -166,6 +166,11 @@ class TestResult:
     degrees: float
     p_value: float
 
+    def _repr_html_(self) -> str:
+        names = ("statistic", "degrees of freedom", "p-value")
+        numbers = (f"{self.statistic:.4g}", f"{self.degrees:.4g}", f"{self.p_value:.3g}")
+        return html_table(names, [numbers])
+
     # Not a class of tests, whatever a test runner takes it for.
     __test__ = False
 

@@ -66,5 +66,5 @@ def _infer(target: Target, column: AttackedColumn, stream: Stream) -> Outcome:
             NAME, _AND_ROW, beliefs, prior, persons, folds, linked=target.n_linked
         )
     ]
-    title = f"Classifier trained on the release, own row added: {column.name}"
+    title = f"Is a classifier of {column.name} right as often as it believes?"
     return Outcome([by_others, *added], [reliability(title, beliefs, persons)])

@@ -81,7 +81,7 @@ def _eliminate(column: AttackedColumn) -> Outcome:
     compared = [Line("Anatomy, groups published", steps, anatomy[: most + 1])]
     k = column.ell - 1
     chart = Chart(
-        f"Elimination: {column.name}", "values ruled out", "share right",
+        f"What is gained by ruling values of {column.name} out?", "values ruled out", "share right",
         [
             Line("this release", steps, [count / rank.size for count in ours],
                  [low for low, _ in bounds], [high for _, high in bounds]),

@@ -178,7 +178,7 @@ def _with_prior(target: Target, column: AttackedColumn, stream: Stream) -> Outco
     chosen = column.rows_at(asked)
     return Outcome(
         informed_findings(NAME, _WITH_PRIOR, beliefs, prior, chosen, linked=target.n_linked),
-        [reliability(f"Linkage with a good prior: {column.name}", beliefs, chosen)],
+        [reliability(f"Is who links {column.name} right as often as believed?", beliefs, chosen)],
     )
 
 

@@ -136,7 +136,8 @@ def _all_but_some(column: AttackedColumn, cells: list[Codes], n_cells: int) -> O
     linked = int(first.kept.sum())
     bounds = [interval(result.successes, result.rows) for result in scores]
     chart = Chart(
-        f"All but j known in a cell: {column.name}", "j", "share right",
+        f"What do known neighbours give away of {column.name}?",
+        "people of a cell who are not known", "share right",
         [
             Line("measured", list(_UNKNOWN), [f.successes / f.rows for f in scores],
                  [low for low, _ in bounds], [high for _, high in bounds]),

@@ -121,8 +121,8 @@ def _repeat(column: AttackedColumn, stream: Stream) -> Outcome:
     bounds = [interval(count, truth.size) for count in right]
     steps = list(range(1, MOST_RELEASES + 1))
     chart = Chart(
-        f"Repeated releases: {column.name}", "independent releases of the same rows",
-        "share right",
+        f"How fast would repeated releases reveal {column.name}?",
+        "independent releases of the same rows", "share right",
         [Line("measured", steps, [count / truth.size for count in right],
               [low for low, _ in bounds], [high for _, high in bounds])],
         f"ell = {ell}, {truth.size:,} rows, prior: the share of each value.",

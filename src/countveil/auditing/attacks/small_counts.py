@@ -144,7 +144,7 @@ def _in_predicates(column: AttackedColumn, cells: Codes) -> Outcome:
         f"for {float(independent.mean()):.4f}, the published count in P for "
         f"{float(shares['published in P'].mean()):.4f}; interval as if cells were independent",
     )  # fmt: skip
-    title = f"Small counts within predicates: {column.name}"
+    title = f"How often is a small combined count of {column.name} far off?"
     chart = Chart(title, "true count of (P, s)", "share off by more than 30%", lines)
     return Outcome([finding, margins], [chart])
 

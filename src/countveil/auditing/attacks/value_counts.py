@@ -93,7 +93,8 @@ def planted(column: AttackedColumn, stream: Stream) -> Outcome:
         f"{int((column.counts[column.counts > 0] <= MOST).sum())} values of the table are so rare",
     )  # fmt: skip
     chart = Chart(
-        f"Small counts of a value: {column.name}", "true count", "share off by more than 30%",
+        f"How often is a small count of {column.name} far off?",
+        "true count", "share off by more than 30%",
         [
             Line("measured", list(range(1, MOST + 1)), share.tolist(),
                  [b[0] for b in bounds], [b[1] for b in bounds]),

@@ -77,7 +77,9 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         # Numbers and words of our own: nothing in them has to be escaped.
-        return f"<p>{self}</p>"
+        first, *others = str(self).split(", ")
+        big = f'<b style="font-size:1.3em">{first}</b>'
+        return f'<p style="margin:0.5em 0">{" &#xa0; ".join([big, *others])}</p>'
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Unpack
 
+from countveil.display import progress_shown
 from countveil.publishing.advise.advice import Advice
 from countveil.publishing.advise.adviser import run_advise
 from countveil.publishing.advise.methods import chosen_methods
@@ -37,7 +39,7 @@ def advise(
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
     merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
     seed: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Unpack[SourceOptions],
 ) -> Advice:
     """Which method and ell for a table: they are tried out on it.
@@ -64,7 +66,8 @@ def advise(
         domain: The values that a column can have, by column.
         merge: Common labels for values, by column.
         seed: For experiments: the same seed gives the same figures.
-        progress: Called with the stage, the rows done and the rows in all.
+        progress: Called with the stage, the rows done and the rows in all. By
+            default a bar is shown in a terminal and in a notebook; with False, nowhere.
         **options: How the table is read and prepared: see `SourceOptions`.
 
     Returns:
@@ -83,18 +86,18 @@ def advise(
         "countveil.publish(table, {'salary': 5}, 'release')"
     """
     reading, shaping = table_options(
-        drop=drop, person=person, bins=bins, merge=merge, domain=domain, progress=progress,
-        **options,
+        drop=drop, person=person, bins=bins, merge=merge, domain=domain, **options,
     )  # fmt: skip
-    return run_advise(
-        table,
-        (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
-        reading=reading,
-        shaping=shaping,
-        goal=Goal.of(accuracy, hide),
-        seed=seed,
-        questions=questions,
-        methods=chosen_methods(groups, common),
-        odds=odds,
-        together=together,
-    )
+    with progress_shown(progress) as shown:
+        return run_advise(
+            table,
+            (sensitive,) if isinstance(sensitive, str) else tuple(sensitive),
+            reading=replace(reading, progress=shown),
+            shaping=shaping,
+            goal=Goal.of(accuracy, hide),
+            seed=seed,
+            questions=questions,
+            methods=chosen_methods(groups, common),
+            odds=odds,
+            together=together,
+        )

@@ -9,9 +9,19 @@ from __future__ import annotations
 import math
 
 from countveil.publishing.advise.advice import Advice, ColumnAdvice
-from countveil.publishing.advise.methods import ASKED_ROWS, BOUNDED, IN_WORDS, METHODS
+from countveil.publishing.advise.figures import share_text
+from countveil.publishing.advise.methods import (
+    ASKED_ROWS,
+    BOUNDED,
+    IN_WORDS,
+    METHODS,
+    RANDOM,
+    MethodFigures,
+    groups_of,
+)
 from countveil.publishing.advise.pairs.advice import pair_head, pair_sentences, pair_table
 from countveil.publishing.advise.pairs.compare import WAYS, PairAdvice
+from countveil.publishing.advise.recommend import USUAL
 from countveil.publishing.advise.tables import (
     METHODS_HEAD,
     accuracy_table,
@@ -26,6 +36,7 @@ from countveil.publishing.advise.tables import (
     recommended,
 )
 from countveil.report import Chart, Section, page
+from countveil.report.board import Board, Figure
 from countveil.report.frontier_figure import Bound, Placed, frontier_chart
 
 # How points look: circles, squares, diamonds.
@@ -48,7 +59,67 @@ def advice_page(advice: Advice, publish: str) -> str:
     if publish:
         sections.append(Section("To publish so, check and adapt", commands=[publish]))
     names = ", ".join(advice.columns)
-    return page(f"Which method and which ell for {names}", sections, warning=_WARNING)
+    return page(
+        f"Which method and which ell for {names}",
+        sections,
+        kind="Advice · for the publisher alone",
+        warning=_WARNING,
+        board=_board(advice, publish),
+    )
+
+
+def _board(advice: Advice, publish: str) -> Board:
+    """What to choose, how far off counts are then, and how much a row gives away."""
+    columns = list(advice.columns.values())
+    ells = [f"{column.recommendation.ell or 'none'}" for column in columns]
+    chosen = [f"{column.column}: {_method(column)}" for column in columns]
+    figures = [
+        Figure("Recommended ell", ", ".join(ells), "; ".join(chosen), "ell"),
+        *map(_error_figure, columns),
+        *map(_belief_figure, columns),
+    ]
+    facts = [(column.column, f"{column.rows:,} {column.unit}, {column.values:,} values")
+             for column in columns]  # fmt: skip
+    taken = "; ".join(f"{c.column}: {_method(c)}, ell = {c.recommendation.ell}" for c in columns
+                      if c.recommendation.ell is not None)  # fmt: skip
+    verdict = f"Recommended: {taken or 'nothing as it is'}. Reasons follow; the command is last."
+    points = [f"{name} would stop a publication: drop it." for name in advice.left_out]
+    methods = {groups_of(column.recommendation.method) for column in columns}
+    if RANDOM in methods and len(methods) > 1:
+        points.append("Random groups are for all columns of a release: the command takes them so.")
+    if not publish:
+        points.append("A column has no recommendation: see what would help, below.")
+    return Board(facts, figures, verdict, points, ())
+
+
+def _method(column: ColumnAdvice) -> str:
+    chosen = column.recommendation
+    return "not possible as it is" if chosen.ell is None else IN_WORDS[chosen.method]
+
+
+def _recommended_figures(column: ColumnAdvice) -> MethodFigures | None:
+    chosen = column.recommendation
+    lines = (m for m in column.methods if (m.method, m.ell) == (chosen.method, chosen.ell))
+    return next(lines, None)
+
+
+def _error_figure(column: ColumnAdvice) -> Figure:
+    share = column.wished_share or USUAL[0]
+    name = f"Error of counts of {share_text(share)} of the {column.unit}, {column.column}"
+    line = _recommended_figures(column)
+    error = None if line is None else line.errors.get(share)
+    if error is None:
+        return Figure(name, "not known", "no such counts could be tried", "error", math.inf)
+    return Figure(name, f"{error:.1%}", "mean relative error to expect", "error", error)
+
+
+def _belief_figure(column: ColumnAdvice) -> Figure:
+    name = f"Belief in a published {column.column}"
+    line = _recommended_figures(column)
+    if line is None:
+        return Figure(name, "not known", "nothing could be tried", "belief", math.inf)
+    note = f"how likely it is the true one, on average; at most {line.largest_belief:.1%}"
+    return Figure(name, f"{line.published_belief:.1%}", note, "belief", line.largest_belief)
 
 
 def _column(column: ColumnAdvice) -> list[Section]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from countveil.display import text_table, visible
+from countveil.display import Table, html_of, text_table, visible
 from countveil.errors import ReleaseError
 from countveil.publishing.ledger.agreement import in_place
 from countveil.publishing.ledger.book import Book, KnownRelease, create_ledger, open_book
@@ -68,7 +68,7 @@ class LedgerSummary:
         """How many cases it knows."""
         return sum(batch.cases for batch in self.batches)
 
-    def __str__(self) -> str:
+    def _parts(self) -> tuple[str, Table, Table]:
         head = (
             f"Ledger {self.id}, made on {self.created}: {len(self.releases)} releases, "
             f"{self.cases:,} cases in {len(self.batches)} batches."
@@ -78,11 +78,19 @@ class LedgerSummary:
             (", ".join(b.columns), b.batch, b.cases, b.groups, b.ell, b.release, b.day)
             for b in self.batches
         ]
-        tables = [
-            text_table(("release", "day", "rows", "state"), releases),
-            text_table(("columns", "batch", "cases", "groups", "ell", "release", "day"), batches),
-        ]
+        return (
+            head,
+            (("release", "day", "rows", "state"), releases),
+            (("columns", "batch", "cases", "groups", "ell", "release", "day"), batches),
+        )
+
+    def __str__(self) -> str:
+        head, *parts = self._parts()
+        tables = [text_table(*part) for part in parts]
         return "\n\n".join([visible(head), *(table.rstrip() for table in tables)])
+
+    def _repr_html_(self) -> str:
+        return html_of(self._parts())
 
 
 class Ledger:

@@ -104,6 +104,7 @@ def test_the_table_fits_a_terminal(advice: Advice) -> None:
         assert len(text.strip().splitlines()) == 2 + len(lines)
 
 
+@pytest.mark.slow
 def test_columns_that_are_not_associated_stay_apart() -> None:
     advice = cv.advise(workers(), ["job", "pay"], seed=1, drop=["branch"], groups="random")
     (pair,) = advice.pairs
@@ -112,6 +113,7 @@ def test_columns_that_are_not_associated_stay_apart() -> None:
     assert "together" not in advice.arguments()
 
 
+@pytest.mark.slow
 def test_together_alone_can_be_asked_for() -> None:
     advice = cv.advise(
         workers(), ["job", "pay"], seed=1, drop=["branch"], groups="random", together=True
@@ -121,6 +123,7 @@ def test_together_alone_can_be_asked_for() -> None:
     assert advice.arguments()["together"] == [["job", "pay"]]
 
 
+@pytest.mark.slow
 def test_three_columns_of_which_two_belong_together() -> None:
     names = ["job", "branch", "pay"]
     advice = cv.advise(workers(2_000), names, seed=1, groups="random")
@@ -147,6 +150,7 @@ def test_what_is_refused(options: dict[str, Any], message: str) -> None:
         cv.advise(workers(500), ["job", "branch"], **options)
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path: Path) -> None:
     pc.write_csv(workers(1_500), tmp_path / "in.csv")
     words = ["advise", str(tmp_path / "in.csv"), "-s", "job", "-s", "branch", "--seed", "1"]

@@ -163,7 +163,8 @@ def _curve(column: SeriesColumn) -> Chart:
         bounds.append(interval(right, chosen.size))
     steps = list(range(1, len(shares) + 1))
     return Chart(
-        f"A series of releases: {column.name}", "releases of the series", "share right",
+        f"Does a series of releases reveal more of {column.name}?",
+        "releases of the series", "share right",
         [Line("measured", steps, shares, [low for low, _ in bounds], [high for _, high in bounds])],
         f"ell = {column.ell}; {chosen.size:,} cases that are in all releases, guessed by what most "
         f"releases show.",

@@ -18,6 +18,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.display import progress_shown
 from countveil.engines.local_table import LocalTable
 from countveil.errors import InputError
 from countveil.maths.groups import largest_ell
@@ -93,7 +94,7 @@ def inspect(
     bins: Mapping[str, object] | None = None,
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
     merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     **options: Unpack[SourceOptions],
 ) -> Inspection:
     """Look at a table before publishing it: roles, identifiers, giveaways, eligible ell.
@@ -113,7 +114,8 @@ def inspect(
         bins: Classes for numbers and dates, by column.
         domain: The values that a column can have, by column.
         merge: Common labels for values, by column.
-        progress: Called with the stage, the rows done and the rows in all.
+        progress: Called with the stage, the rows done and the rows in all. By
+            default a bar is shown in a terminal and in a notebook; with False, nowhere.
         **options: How the table is read and prepared: see `SourceOptions`.
 
     Returns:
@@ -134,9 +136,12 @@ def inspect(
     named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
     reading, shaping = table_options(
         drop=drop, keep=keep, person=person, weight=weight, bins=bins, merge=merge, domain=domain,
-        progress=progress, **options,
+        **options,
     )  # fmt: skip
-    return run_inspect(table, named, reading=reading, shaping=shaping, k=k)
+    with progress_shown(progress) as shown:
+        shown("looking", 0, 0)
+        reading = replace(reading, progress=shown)
+        return run_inspect(table, named, reading=reading, shaping=shaping, k=k)
 
 
 def run_inspect(
