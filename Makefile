@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install setup demo test test-slow lint format docs bench bench-spark bench-large walks study study-quick wheelhouse release-check lock clean
+.PHONY: help install setup demo test test-slow lint format docs site bench bench-spark bench-large walks study study-quick wheelhouse release-check lock clean
 # Two targets must not install into one environment at the same time.
 .NOTPARALLEL:
 
@@ -32,7 +32,7 @@ endif
 # and $(VENV)/.NAME is the stamp of what was installed. For a new set: the group in pyproject.toml, its
 # name here, `make lock`, and `target: $(VENV)/.NAME`.
 EXTRA_SETS := excel models pandas polars postgres spark stat study
-GROUP_SETS := build format lint bench bench-spark
+GROUP_SETS := build format lint site bench bench-spark
 RUNTIME := $(VENV)/.runtime
 
 setup: $(VENV)/.dev  ## create .venv with everything for development (quick when nothing changed)
@@ -88,8 +88,14 @@ format: $(VENV)/.format  ## let ruff put the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(RUNTIME)  ## write the reference pages that are made from the code
+docs: $(RUNTIME)  ## write the reference pages and pictures that are made from the code
 	$(BIN)/python -m docs.reference_pages
+	$(BIN)/python -m docs.concepts.pictures
+	$(BIN)/python -m docs.start.demo_picture
+
+site: $(VENV)/.site  ## build the documentation as a site in build/site; a broken link fails it
+	$(BIN)/python -m docs.site.build
+	@echo "Open build/site/index.html"
 
 bench: $(VENV)/.bench  ## measure publishing beside a copy, answers, groups, the coverage of intervals (minutes)
 	$(BIN)/python -m benchmarks.speed
@@ -139,4 +145,4 @@ lock:  ## pin dependencies, new ones only or all anew with UPGRADE=1 (needs uv)
 	done
 
 clean:  ## remove what make setup and the tests left
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage countveil-demo wheelhouse
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage countveil-demo wheelhouse build/site

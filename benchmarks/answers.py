@@ -33,7 +33,7 @@ import numpy as np
 import pyarrow as pa
 
 import countveil as cv
-from countveil.asking.release import DEFAULT_METHOD
+from countveil.asking.questions.counting import DEFAULT_METHOD
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.estimate import Tallies, Total, make_estimator
 from countveil.maths.estimate.totals import ALWAYS

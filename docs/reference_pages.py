@@ -1,10 +1,14 @@
 """The reference pages that are made from the code: `make docs` writes them, a test compares them.
 
-The command line comes from the commands' own --help, the census from its model.
+The command line comes from the commands' own --help, the census from its model, the overview of the
+Python names from their docstrings.
 """
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,6 +49,19 @@ occupation, education and age. The shares below are exact, summed over the model
 """
 
 
+_PYTHON = """# Python
+
+`import countveil as cv`. The names below, and what their methods give, are everything that
+programs can rely on. This page is made from the docstrings by `make docs`; in a session
+`help(cv.publish)` shows the rest: arguments, results, errors and examples. The site has all of it.
+
+Results print well, display as HTML in a notebook and convert to Arrow, pandas and Polars where they
+are tables. Everything that countveil refuses is a `CountveilError`, whose message says what would
+work.
+"""
+_SHOWN = re.compile(r"^\.\. auto(?:function|class|exception):: ([\w.]+)", re.MULTILINE)
+
+
 def help_text(command: str) -> str:
     """What `countveil COMMAND --help` prints, at a fixed width."""
     found = _BY_NAME[command]
@@ -79,16 +96,36 @@ def census_page() -> str:
     return "\n".join(parts)
 
 
+def python_page() -> str:
+    """All names of the Python reference, with the first line of each docstring."""
+    parts = [_PYTHON]
+    for name in ("publishing", "checking", "asking", "results", "errors"):
+        text = (Path(__file__).parent / "reference" / "python" / f"{name}.rst").read_text()
+        title, rows = text.split("\n", 1)[0], []
+        for path in _SHOWN.findall(text):
+            module, _, short = path.rpartition(".")
+            first = (inspect.getdoc(getattr(importlib.import_module(module), short)) or "").split(
+                "\n"
+            )
+            shown = f"cv.{short}" if module == "countveil" else short
+            rows.append(f"| `{shown}` | {first[0]} |")
+        parts.append(
+            f"## [{title}](python/{name}.rst)\n\n| name | |\n|---|---|\n" + "\n".join(rows) + "\n"
+        )
+    return "\n".join(parts)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "command-line.md": command_line_page,
     "census.md": census_page,
+    "python.md": python_page,
 }
 
 
 def main() -> None:
     """Write all pages."""
     for name, page in PAGES.items():
-        (Path(__file__).parent / "reference" / name).write_text(page())
+        (Path(__file__).parent / "reference" / name).write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -34,9 +34,17 @@ _MARKS = {"sensitive": ":"}
 
 
 class CountveilError(Exception):
-    """Base of every error that countveil raises on purpose.
+    """Base of every error that countveil raises on purpose: catch this one.
 
-    `ways` has options, as arguments of Python, with which the same call would work.
+    Attributes:
+        ways: Options, as arguments of Python, with which the same call would work.
+
+    Example:
+        >>> try:
+        ...     release.count("ocupation = 'nurse'")
+        ... except cv.CountveilError as error:
+        ...     print(error)
+        There is no column 'ocupation' in the release. Did you mean 'occupation' or 'education'?
     """
 
     ways: Sequence[Mapping[str, Any]] = ()
@@ -47,7 +55,16 @@ class InputError(CountveilError):
 
 
 class UnknownColumnError(InputError):
-    """A column was named that does not exist."""
+    """A column was named that does not exist.
+
+    Args:
+        name: The name.
+        existing: The columns that do exist.
+        where: What does not have it.
+
+    Attributes:
+        name (str): The name.
+    """
 
     def __init__(self, name: str, existing: Iterable[str], where: str) -> None:
         names = list(existing)
@@ -94,7 +111,12 @@ PASSWORDS = (
 
 
 class MissingExtraError(CountveilError):
-    """An optional library is needed and not installed."""
+    """An optional library is needed and not installed.
+
+    Args:
+        library: The library.
+        extra: The extra that installs it.
+    """
 
     def __init__(self, library: str, extra: str) -> None:
         super().__init__(

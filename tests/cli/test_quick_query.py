@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import countveil as cv
-from countveil.asking import release as analyst
+from countveil.asking.questions import counting as analyst
 from countveil.cli import app
 from countveil.cli.commands import query
 from countveil.cli.quick_query import QueryOptions, answered_quickly

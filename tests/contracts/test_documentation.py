@@ -34,7 +34,11 @@ from countveil.tables.recipe import read_recipe
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(cv.__file__).parent
-CONTRIBUTING_PAGES = ["docs/contributing/extending.md", "docs/releasing.md"]
+CONTRIBUTING_PAGES = [
+    "docs/contributing/extending.md",
+    "docs/contributing/site.md",
+    "docs/releasing.md",
+]
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -57,7 +61,7 @@ def test_the_sql_examples_are_answered(tmp_path: Path) -> None:
 def test_the_python_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found: dict[str, object] = {}
-    for block in blocks("README.md", "python"):
+    for block in blocks("docs/start/ask.md", "python"):
         exec(block, found)
     assert isinstance(found["release"], cv.Release)
     assert len(found["answer"].to_pandas()) > 50  # type: ignore[attr-defined]
@@ -84,7 +88,8 @@ def test_a_verdict_is_about_one_standard_error() -> None:
     one, two = (100 * (2 * NormalDist().cdf(z) - 1) for z in (1, 2))
     guide = " ".join((ROOT / "docs/guides/asking/count.md").read_text().split())
     assert f"less than 10% in {one:.0f} of 100 releases and by less than 20% in {two:.0f}" in guide
-    for page in ("README.md", "docs/reference/sql.md", "docs/reference/command-line.md"):
+    said = ("README.md", "docs/start/ask.md", "docs/reference/sql.md")
+    for page in (*said, "docs/reference/command-line.md"):
         text = " ".join((ROOT / page).read_text().split())
         assert re.search(rf"{two:.0f} of 100 (such answers|estimates) are within 20% of", text)
 
@@ -125,7 +130,8 @@ def test_the_speed_of_answers_is_what_was_measured() -> None:
     (more,) = re.findall(r"at 4,000,000, .* was ([\d.]+) ms", results)
     assert f"takes {float(one):.0f} ms at 500,000 rows and {more} ms at 4 million" in page
     assert f"`counts` answers {said}" in page
-    assert f"`counts` answers {said}" in " ".join((ROOT / "README.md").read_text().split())
+    start = " ".join((ROOT / "docs/start/ask.md").read_text().split())
+    assert f"`counts` answers {said}" in start
 
 
 def test_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

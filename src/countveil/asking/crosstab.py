@@ -27,7 +27,18 @@ _WIDEST, _MOST_ACROSS = 6, 15
 
 @dataclass(frozen=True)
 class Crosstab:
-    """Counts by two columns."""
+    """Counts by two columns, as a matrix.
+
+    Attributes:
+        answer: The same in long form, one row per cell.
+
+    Example:
+        >>> counts = release.crosstab("age // 40", "gender", "occupation = 'nurse'")
+        >>> counts.column_values
+        ['F', 'M']
+        >>> counts.cell(0, "F").verdict
+        'hidden'
+    """
 
     answer: Answer
 
@@ -46,7 +57,15 @@ class Crosstab:
         return dict(zip(map(tuple, self.answer.groups), self.answer.estimates, strict=True))
 
     def cell(self, row: Any, column: Any) -> Estimate | None:
-        """One estimate; None where no row of the release is in that group."""
+        """One estimate.
+
+        Args:
+            row: The value down the side.
+            column: The value along the top.
+
+        Returns:
+            The estimate; None where no row of the release is in that group.
+        """
         return self._cells.get((row, column))
 
     def to_arrow(self) -> pa.Table:
@@ -66,7 +85,17 @@ class Crosstab:
     @overload
     def to_csv(self, path: str | os.PathLike[str]) -> None: ...
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """In long form, one row per cell, as CSV: the text, or a new file at `path`."""
+        """In long form, one row per cell, as CSV.
+
+        Args:
+            path: A new file; without it, the text comes back.
+
+        Returns:
+            The text, or nothing if a file was written.
+
+        Raises:
+            TargetError: The file exists already, or cannot be written.
+        """
         return self.answer.to_csv(path)
 
     def _matrix(self) -> tuple[list[str], list[list[Any]]]:
@@ -114,7 +143,10 @@ class Crosstab:
     def plot(self) -> Picture:
         """Bars with intervals, one panel per value of the second column, as a picture.
 
-        A notebook shows it, `.save("figure.svg")` keeps it. It is drawn here: nothing is loaded
-        from anywhere. A hidden cell has its interval and no bar.
+        It is drawn here: nothing is loaded from anywhere. A hidden cell has its interval and no
+        bar.
+
+        Returns:
+            A picture that a notebook shows; `.save("figure.svg")` keeps it.
         """
         return self.answer.plot()

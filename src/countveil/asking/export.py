@@ -21,12 +21,25 @@ from countveil.system.address import DATABASES, POSTGRES, DatabaseAddress, parse
 
 
 def export(folder: str | os.PathLike[str], to: str, *, force: bool = False) -> None:
-    """Load a release into a database.
+    """Load a release into a database, with its manifest in a side table.
 
-    `to` is `postgresql://user@host/db#schema.table`, `duckdb:FILE#table` or `sqlite:FILE#table`.
+    Both tables appear together or not at all.
 
-    Its manifest goes into a side table; both appear together or not at all. `force` replaces a
-    release that is there already.
+    Args:
+        folder: The folder of a release.
+        to: `postgresql://user@host/db#schema.table`, `duckdb:FILE#table` or `sqlite:FILE#table`.
+        force: Replace a release that is there already.
+
+    Raises:
+        ReleaseError: The folder is not, or is no longer, what was published.
+        SettingsError: `to` is not the address of a table.
+        TargetError: The table exists already, or cannot be written.
+        MissingExtraError: PostgreSQL needs the extra `postgres`.
+
+    Example:
+        >>> cv.export("census-release", "duckdb:census.duckdb#census")
+        >>> cv.open("duckdb:census.duckdb#census").rows
+        5000
     """
     run_export(Path(folder), to, force=force)
 

@@ -42,10 +42,29 @@ class FurtherMethods:
         table: str = "release",
         weighted: bool = False,
     ) -> str:
-        """SQL that answers the query in your database: unbiased estimates with standard errors.
+        """SQL that answers a query in your database: unbiased estimates with standard errors.
 
-        `dialect` is postgres, sqlite or duckdb; `table` is the table with the release's rows there.
         The text contains all weights, so the database does not need countveil.
+
+        Args:
+            query: A SELECT from `release`.
+            dialect: postgres, sqlite or duckdb.
+            table: The table with the release's rows there.
+            weighted: Every row counts with its survey weight (`release.weight`).
+
+        Returns:
+            The text of one SELECT.
+
+        Raises:
+            QueryError: There is no plain SQL for this query, or it is not supported.
+            SettingsError: There is no such dialect.
+
+        Example:
+            >>> text = release.plain_sql(
+            ...     "SELECT count(*) FROM release WHERE occupation = 'nurse' AND gender = 'F'"
+            ... )
+            >>> "std_error" in text
+            True
         """
         from countveil.asking.portable import plain_sql
 
@@ -66,11 +85,28 @@ class FurtherMethods:
     ) -> Comparison:
         """Compare groups of rows: the share that meets a condition, an average, a sum or a count.
 
-        `of` is a condition ("occupation = 'nurse'") or an aggregate ("avg(age)"). `between` is a
-        column, or a list of conditions, one for each group. `measure`: difference, ratio or odds
-        ratio. Every two groups are compared, or each with the group `against`. With `adjust`,
-        p-values are for all comparisons together: holm (no false finding) or fdr (the share of
-        false findings, Benjamini and Hochberg).
+        Args:
+            of: A condition ("occupation = 'nurse'") or an aggregate ("avg(age)").
+            between: A column, or a list of conditions, one for each group.
+            where: A condition in SQL that all rows meet.
+            measure: "difference", "ratio" or "odds ratio".
+            against: The group that each other one is compared with; without it, every two are.
+            adjust: Make p-values hold for all comparisons together: "holm" (no false finding) or
+                "fdr" (the share of false findings, Benjamini and Hochberg).
+            level: The level of the intervals.
+            weighted: Every row counts with its survey weight (`release.weight`).
+
+        Returns:
+            One row for every two groups, with an interval and a p-value.
+
+        Raises:
+            QueryError: There are too few groups or too many, or a condition is not supported.
+            SettingsError: An option has a value that it cannot have.
+
+        Example:
+            >>> comparison = release.compare("occupation = 'nurse'", "gender")
+            >>> comparison[0].first, comparison[0].second, round(comparison[0].estimate, 3)
+            ('F', 'M', 0.025)
         """
         from countveil.asking.comparisons.comparing import compare
 
@@ -80,7 +116,23 @@ class FurtherMethods:
         )  # fmt: skip
 
     def independence(self, rows: str, columns: str, where: str = "") -> TestResult:
-        """Test whether two columns are independent: chi-square, corrected for the draw."""
+        """Test whether two columns are independent: chi-square, corrected for the draw.
+
+        Args:
+            rows: One column or expression.
+            columns: The other one.
+            where: A condition in SQL; all rows if empty.
+
+        Returns:
+            The statistic, its degrees of freedom and the p-value.
+
+        Raises:
+            QueryError: A column has fewer than two values, or is not supported.
+
+        Example:
+            >>> release.independence("gender", "occupation").p_value < 0.01
+            True
+        """
         from countveil.asking.comparisons.comparing import association
 
         condition = f" WHERE ({where}\n)" if where.strip() else ""
@@ -90,7 +142,24 @@ class FurtherMethods:
     def goodness_of_fit(
         self, column: str, shares: Mapping[Any, float], where: str = ""
     ) -> TestResult:
-        """Test whether the values of a column have these shares: chi-square, corrected."""
+        """Test whether the values of a column have these shares: corrected chi-square.
+
+        Args:
+            column: A column or expression.
+            shares: The share of each of its values; they add up to 1.
+            where: A condition in SQL; all rows if empty.
+
+        Returns:
+            The statistic, its degrees of freedom and the p-value.
+
+        Raises:
+            QueryError: The shares are not those of all values.
+            SettingsError: The shares are not positive, or do not add up to 1.
+
+        Example:
+            >>> release.goodness_of_fit("gender", {"F": 0.5, "M": 0.5}).degrees
+            1.0
+        """
         from countveil.asking.comparisons.comparing import fit
 
         condition = f" WHERE ({where}\n)" if where.strip() else ""

@@ -27,10 +27,26 @@ def open(folder: Places, *, engine: str = ..., master: str | None = ...) -> Rele
 def open(  # noqa: A001 - cv.open reads as it should
     folder: Place | Places, *, engine: str = EMBEDDED, master: str | None = None
 ) -> Release | ReleaseSeries:
-    """Open a release: a folder, `postgresql://user@host/db#table` or `duckdb:FILE#table`.
+    """Open a release for questions, or several of one ledger together.
 
-    With `engine="spark"`, also on any file system that Spark reads; it is tallied on the cluster.
-    A list of releases of one ledger is opened together, as a `ReleaseSeries`: what changed?
+    Args:
+        folder: A folder, `postgresql://user@host/db#table` or `duckdb:FILE#table`. A list of
+            releases of one ledger is opened together: what changed?
+        engine: "embedded", or "spark": on any file system that Spark reads, tallied on the
+            cluster.
+        master: The address of a Spark cluster, if there is no session yet.
+
+    Returns:
+        A `Release`; of a list, a `ReleaseSeries`.
+
+    Raises:
+        ReleaseError: There is no release, it is damaged, or releases do not belong together.
+        EngineError: A database or a cluster could not be reached.
+
+    Example:
+        >>> release = cv.open("census-release")
+        >>> release.rows, dict(release.ell)
+        (5000, {'occupation': 5})
     """
     if isinstance(folder, str | os.PathLike):
         return Release(folder, engine=engine, master=master)

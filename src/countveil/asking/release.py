@@ -9,7 +9,7 @@ publisher's side, engines, methods. Everything here is computed from what was pu
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,18 +21,23 @@ from countveil.asking.answer import (
     answer_question,
     labelled,
 )
-from countveil.asking.batch import CountBatch, count_question
-from countveil.asking.crosstab import Crosstab
 from countveil.asking.further_methods import FurtherMethods
 from countveil.asking.merging import merged_channels
 from countveil.asking.models.asked import MOMENTS, Modelled
-from countveil.asking.result import Answer, Block, Cells
+from countveil.asking.questions.counting import (
+    DEFAULT_CHANNEL,
+    DEFAULT_LEVEL,
+    DEFAULT_METHOD,
+    DEFAULT_WITHIN,
+    Counting,
+)
+from countveil.asking.result import Answer
 from countveil.display import Part, html_of, text_of
 from countveil.engines.choice import EMBEDDED, open_release
 from countveil.engines.contract import OpenedRelease, ReleaseTable
-from countveil.errors import QueryError, ReleaseError
+from countveil.errors import ReleaseError
 from countveil.maths.channel import ChannelView, view_of_release
-from countveil.maths.estimate import Estimate, Estimator
+from countveil.maths.estimate import Estimator
 from countveil.release import Manifest, PublishedColumn
 from countveil.release.values import BOOLEAN
 from countveil.sql.domain_values import evaluate
@@ -43,7 +48,7 @@ from countveil.sql.query import (
     Tally,
     TallyPlan,
 )
-from countveil.sql.query.expressions import AllOf, Constant, Formula, as_condition
+from countveil.sql.query.expressions import Constant, as_condition
 from countveil.sql.query.parse import Inputs, QuestionReader
 from countveil.sql.query.plan import aggregates_of, is_composed
 
@@ -52,15 +57,34 @@ if TYPE_CHECKING:
     from countveil.asking.together import TogetherChannels
 
 Place = str | os.PathLike[str]
-DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
 
-class Release(FurtherMethods, Modelled):
+class Release(Counting, FurtherMethods, Modelled):
     """A published release, opened for questions: a folder, or a table in a database.
 
-    `release.place` is what was opened. In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB
-    (`duckdb:FILE#table`) the database tallies the rows; with the engine `spark` a cluster does, on
-    any file system that it reads.
+    In PostgreSQL (`postgresql://user@host/db#table`) and DuckDB (`duckdb:FILE#table`) the database
+    tallies the rows; with the engine `spark` a cluster does, on any file system that it reads.
+    `countveil.open` opens one. Printed, it says what it holds and promises.
+
+    Args:
+        folder: The place of the release.
+        engine: "embedded" or "spark".
+        master: The address of a Spark cluster, if there is no session yet.
+
+    Attributes:
+        place (str): What was opened.
+        folder (Path): The same as a path.
+        manifest: What the publisher wrote about it; docs/reference/release-format.md explains it.
+
+    Example:
+        >>> release = cv.open("census-release")
+        >>> release
+        Release('census-release', 5,000 rows, occupation: ell 5)
+        >>> release.sql("SELECT gender, count(*) FROM release WHERE age >= 60 GROUP BY gender")
+         gender   estimate   std_error   low   high   verdict
+         ─────────────────────────────────────────────────────
+         F             528           0   528    528   reliable
+         M             546           0   546    546   reliable
     """
 
     def __init__(self, folder: Place, *, engine: str = EMBEDDED, master: str | None = None) -> None:
@@ -142,9 +166,37 @@ class Release(FurtherMethods, Modelled):
     ) -> Answer:
         """Answer a query of counts, sums, averages and shares. docs/reference/sql.md says which.
 
-        If `weighted`, every row counts with its survey weight (`release.weight`). `params` has the
-        values of `?` (a list) or `$name` (a dictionary). `tables` are small lookup tables that the
-        query may join, by name: dictionaries of columns, data frames, Arrow tables or CSV files.
+        The query is parsed, never executed as written.
+
+        Args:
+            query: A SELECT from `release`.
+            method: "shrunk", "unbiased" or "bayes" (the paper's).
+            channel: "exact", or "printed" as in the paper, which has no errors.
+            level: The level of the intervals.
+            within: The relative standard error up to which an estimate is `reliable`.
+            weighted: Every row counts with its survey weight (`release.weight`).
+            params: The values of `?` (a list) or `$name` (a dictionary).
+            tables: Small lookup tables that the query may join, by name: dictionaries of columns,
+                data frames, Arrow tables or CSV files.
+
+        Returns:
+            One row per group, each with an estimate, its error, an interval and a verdict.
+
+        Raises:
+            QueryError: The query is not supported, or asks for what is not there.
+            SettingsError: An option has a value that it cannot have.
+            EngineError: The database or the cluster failed.
+
+        Example:
+            >>> release.sql(
+            ...     "SELECT occupation, count(*) FROM release WHERE gender = 'F' AND age < ? "
+            ...     "GROUP BY occupation ORDER BY count(*) DESC LIMIT 2",
+            ...     params=[40],
+            ... )
+             occupation   estimate   std_error   low   high   verdict
+             ────────────────────────────────────────────────────────
+             accountant   hidden     -             0   59.9   hidden
+             actuary      hidden     -             0    7.4   hidden
         """
         if query.lstrip()[:4].lower() in ("desc", "show"):
             from countveil.asking.questions.describing import described, describes
@@ -162,69 +214,22 @@ class Release(FurtherMethods, Modelled):
                 return answer[0]
         return self._answer(self._question(query, weighted, inputs), settings)
 
-    def count(
-        self,
-        where: str = "",
-        *,
-        method: str = DEFAULT_METHOD,
-        channel: str = DEFAULT_CHANNEL,
-        level: float = DEFAULT_LEVEL,
-        within: float = DEFAULT_WITHIN,
-        weighted: bool = False,
-        **values: Any,
-    ) -> Estimate:
-        """Count the rows that meet `where` and have these values in columns named as keywords.
-
-        If `weighted`, every row counts with its survey weight (`release.weight`).
-        """
-        conditions = [self._conditions.formula(where)]
-        conditions += [self._conditions.equals(name, value) for name, value in values.items()]
-        settings = EstimationSettings(method, channel, level, within)
-        return self._answer_counts([AllOf(tuple(conditions))], settings, weighted)[0][0]
-
-    def counts(
-        self,
-        queries: Iterable[str],
-        *,
-        method: str = DEFAULT_METHOD,
-        channel: str = DEFAULT_CHANNEL,
-        level: float = DEFAULT_LEVEL,
-        within: float = DEFAULT_WITHIN,
-        weighted: bool = False,
-    ) -> Answer:
-        """Count the rows that meet each of many conditions: one row of the answer per condition.
-
-        Thousands in one call are answered hundreds of times as fast as one by one, unless they are
-        weighted.
-        """
-        settings = EstimationSettings(method, channel, level, within)
-        conditions = list(queries)
-        formulas = [self._conditions.formula(where) for where in conditions]
-        cells, warnings = self._answer_counts(formulas, settings, weighted)
-        return Answer(["query"], [(where,) for where in conditions], [Block("", cells)], warnings)
-
-    def crosstab(
-        self,
-        rows: str,
-        columns: str,
-        where: str = "",
-        *,
-        method: str = DEFAULT_METHOD,
-        channel: str = DEFAULT_CHANNEL,
-        level: float = DEFAULT_LEVEL,
-        within: float = DEFAULT_WITHIN,
-        weighted: bool = False,
-    ) -> Crosstab:
-        """Counts by two columns, or expressions such as `age // 10`, as a matrix."""
-        condition = f" WHERE ({where}\n)" if where.strip() else ""
-        query = f"SELECT {rows}, {columns}, count(*) FROM release{condition} GROUP BY 1, 2"
-        question = self._question(query, weighted)
-        if len(question.keys) != 2 or len(question.outputs) != 3:
-            raise QueryError("A cross-tab needs two different columns or expressions.")
-        return Crosstab(self._answer(question, EstimationSettings(method, channel, level, within)))
-
     def values(self, column: str) -> list[Any]:
-        """The values of a column: those that occur, or of a sensitive one those that are listed."""
+        """The values of a column: those that occur, or of a sensitive one those that are listed.
+
+        Args:
+            column: Its name.
+
+        Returns:
+            The values, in order.
+
+        Raises:
+            UnknownColumnError: There is no such column.
+
+        Example:
+            >>> release.values("gender")
+            ['F', 'M']
+        """
         from countveil.asking.questions.describing import values_of
 
         return values_of(self, self._columns.find(column))
@@ -290,25 +295,6 @@ class Release(FurtherMethods, Modelled):
         rows = Assembly(planned, self.table, estimator, settings.within).rows(question)
         remarks = self._remarks(question, rows.plans, estimator)
         return labelled(question, rows.plan, (rows.keys, rows.columns), remarks)
-
-    def _answer_counts(
-        self, formulas: Sequence[Formula], settings: EstimationSettings, weighted: bool
-    ) -> tuple[Cells, tuple[str, ...]]:
-        """In one batch what can be counted together; the others one by one."""
-        batch = CountBatch(self._columns, len(formulas))
-        warnings: list[str] = []
-        for number, formula in enumerate(formulas):
-            if weighted or not batch.add(number, formula):
-                alone = count_question(formula)
-                answer = self._answer(self._weighted(alone) if weighted else alone, settings)
-                batch.put(number, answer.blocks[0].estimates)
-                warnings += answer.warnings
-        warnings += self._unlisted(*batch.plans)
-        estimator = settings.estimator()
-        channels_of = partial(self._channels, estimator=estimator)
-        cells = batch.answer(self.table, channels_of, estimator, settings.within)
-        warnings += estimator.warnings()
-        return cells, tuple(dict.fromkeys(warnings))
 
     @cached_property
     def _conditions(self) -> ConditionReader:

@@ -109,7 +109,12 @@ class Cells(Sequence[Estimate]):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The estimates of one measure; `name` is empty when there is only one."""
+    """The estimates of one measure of an answer.
+
+    Attributes:
+        name: The name of the measure; empty when there is only one.
+        estimates (Sequence[Estimate]): One for each row.
+    """
 
     name: str
     estimates: Cells
@@ -122,7 +127,27 @@ class Block:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Answer:
-    """The answer to a query: one row per group, in a fixed order."""
+    """The answer to a query: one row per group, in a fixed order.
+
+    For programs (Arrow, pandas, Polars, CSV, `rows`) every number is there whatever its verdict,
+    with the verdict beside it, so that cells can be added up; a number that nobody knows is
+    missing. For people (text, HTML, pictures) a hidden estimate is not shown, its interval is.
+
+    Attributes:
+        group_columns: The names of the columns that say which group a row is about.
+        groups: The values of these columns, one tuple per row.
+        blocks: The estimates of each measure.
+        warnings: What has to be said about the answer.
+
+    Example:
+        >>> answer = release.sql("SELECT gender, count(*) FROM release GROUP BY gender")
+        >>> answer.columns
+        ['gender', 'estimate', 'std_error', 'low', 'high', 'verdict']
+        >>> answer.to_dicts()[0]["estimate"]
+        2446.0
+        >>> answer.to_arrow().num_rows
+        2
+    """
 
     group_columns: Sequence[str]
     groups: Sequence[tuple[Any, ...]]
@@ -149,10 +174,15 @@ class Answer:
             yield (*group, *numbers)
 
     def readable(self, rows: int | None = None, width: int | None = None) -> Table:
-        """A table for people (of the first `rows`), which shows no hidden number.
+        """A table for people, which shows no hidden number.
 
-        Several measures are beside each other if the width (the terminal's if None) is enough, else
-        below their group.
+        Args:
+            rows: Of the first rows only; of all if None.
+            width: The width that several measures may take beside each other, else they are below
+                their group; the terminal's if None.
+
+        Returns:
+            The names of the columns, and the rows.
         """
         groups = self.groups[:rows]
         cells = [[_readable(cell) for cell in block.estimates[:rows]] for block in self.blocks]
@@ -188,8 +218,11 @@ class Answer:
     def plot(self) -> Picture:
         """Bars with intervals as a picture, a panel per measure or per value of a second column.
 
-        A notebook shows it, `.save("figure.svg")` keeps it. It is drawn here: nothing is loaded
-        from anywhere. A hidden cell has its interval and no bar.
+        It is drawn here: nothing is loaded from anywhere. A hidden cell has its interval and no
+        bar.
+
+        Returns:
+            A picture that a notebook shows; `.save("figure.svg")` keeps it.
         """
         from countveil.asking.pictures import answer_picture
 
@@ -221,7 +254,18 @@ class Answer:
     @overload
     def to_csv(self, path: str | os.PathLike[str]) -> None: ...
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str | None:
-        """As CSV: the text, or a file at `path`; a file that is there already stays as it is."""
+        """As CSV: the text, or a file.
+
+        Args:
+            path: The file; one that is there already stays as it is. Without it, the text comes
+                back.
+
+        Returns:
+            The text, or nothing if a file was written.
+
+        Raises:
+            TargetError: The file exists already, or cannot be written.
+        """
         import csv
         import io
 

@@ -15,22 +15,44 @@ import numpy as np
 
 from countveil.asking.answer import EstimationSettings
 from countveil.asking.changes import Changes
-from countveil.asking.release import (
+from countveil.asking.questions.counting import (
     DEFAULT_CHANNEL,
     DEFAULT_LEVEL,
     DEFAULT_METHOD,
     DEFAULT_WITHIN,
-    Release,
 )
+from countveil.asking.release import Release
 from countveil.asking.result import Answer, Block, Cells
 from countveil.errors import ReleaseError
 from countveil.maths.estimate import Estimate, Estimates
 
 
 class ReleaseSeries:
-    """Releases of one ledger, the earliest first: `.sql`, `.count`, `.changes`, `.change`.
+    """Releases of one ledger, the earliest first: counts at each time, and what changed.
 
-    `.releases` are the releases, `.numbers` their numbers in the ledger.
+    `countveil.open` opens one from a list. It has a length, and its releases can be iterated over.
+
+    Args:
+        releases: Two or more releases of one ledger, in any order.
+
+    Attributes:
+        releases (tuple[Release, ...]): The releases.
+        numbers (tuple[int, ...]): Their numbers in the ledger.
+
+    Raises:
+        ReleaseError: They are not releases of one ledger, or questions would mean different
+            things in them.
+
+    Example:
+        >>> ledger = cv.Ledger.init("months.ledger")
+        >>> visits = table.append_column("patient", [list(range(table.num_rows))])
+        >>> for month, rows in ("january", 4_000), ("february", 5_000):
+        ...     some = visits.slice(0, rows)
+        ...     options = {"person": "patient", "ledger": ledger, "again": True, "seed": 1}
+        ...     _ = cv.publish(some, {"occupation": 5}, month, **options)
+        >>> series = cv.open(["january", "february"])
+        >>> series.change(occupation="nurse")
+        Estimate(34.0 ± 5.2, 25.2 to 45.9, indicative)
     """
 
     def __init__(self, releases: Sequence[Release]) -> None:
@@ -66,6 +88,22 @@ class ReleaseSeries:
         """Answer a query for every release; the first column has the number of the release.
 
         ORDER BY and LIMIT apply to each release.
+
+        Args:
+            query: A SELECT from `release`.
+            method: "shrunk", "unbiased" or "bayes".
+            channel: "exact" or "printed".
+            level: The level of the intervals.
+            within: The relative standard error up to which an estimate is `reliable`.
+            weighted: Every row counts with its survey weight.
+            params: The values of `?` (a list) or `$name` (a dictionary).
+            tables: Small lookup tables that the query may join, by name.
+
+        Returns:
+            The answers one below the other.
+
+        Raises:
+            QueryError: The query is not supported.
         """
         answers = [
             release.sql(
@@ -93,7 +131,23 @@ class ReleaseSeries:
         weighted: bool = False,
         **values: Any,
     ) -> list[Estimate]:
-        """Count rows as `Release.count` does, in every release."""
+        """Count rows as `Release.count` does, in every release.
+
+        Args:
+            where: A condition in SQL; all rows if empty.
+            method: "shrunk", "unbiased" or "bayes".
+            channel: "exact" or "printed".
+            level: The level of the intervals.
+            within: The relative standard error up to which an estimate is `reliable`.
+            weighted: Every row counts with its survey weight.
+            **values: Values of columns, by their names.
+
+        Returns:
+            One estimate per release.
+
+        Raises:
+            QueryError: The condition is not supported.
+        """
         return [
             release.count(
                 where, method=method, channel=channel, level=level, within=within,
@@ -114,8 +168,21 @@ class ReleaseSeries:
     ) -> Answer:
         """By how much counts and sums of a query changed from the first release to the last.
 
-        If `consecutive`, from every release to the next; `since` and `release` say which. Groups
-        in which no row came or left are not listed: they did not change.
+        Groups in which no row came or left are not listed: they did not change.
+
+        Args:
+            query: A SELECT of counts and sums from `release`.
+            consecutive: From every release to the next; `since` and `release` say which.
+            method: "shrunk" or "unbiased".
+            level: The level of the intervals.
+            within: The relative standard error up to which an estimate is `reliable`.
+            weighted: Every row counts with its survey weight.
+
+        Returns:
+            One row per group that changed.
+
+        Raises:
+            QueryError: The query is not supported, or not one of counts and sums.
         """
         settings = EstimationSettings(method, DEFAULT_CHANNEL, level, within)
         answers, pairs = [], []
@@ -137,9 +204,21 @@ class ReleaseSeries:
         weighted: bool = False,
         **values: Any,
     ) -> Estimate:
-        """By how much the rows changed that meet `where` and have these values in columns.
+        """By how much a count changed from the first release to the last.
 
-        From the first release to the last.
+        Args:
+            where: A condition in SQL; all rows if empty.
+            method: "shrunk" or "unbiased".
+            level: The level of the interval.
+            within: The relative standard error up to which an estimate is `reliable`.
+            weighted: Every row counts with its survey weight.
+            **values: Values of columns, by their names.
+
+        Returns:
+            The change, with its error.
+
+        Raises:
+            QueryError: The condition is not supported.
         """
         settings = EstimationSettings(method, DEFAULT_CHANNEL, level, within)
         changes = self._between(0, len(self.releases) - 1)

@@ -52,14 +52,50 @@ def audit(
     """Attack a release of `table`: what was learnt, beside what is promised.
 
     Without `release` a trial is published into a temporary place and attacked; with it, the folder
-    of a finished release of this table, as a real adversary would; it says itself how its groups
-    were formed, what is published together and what bounds the odds. The other options are those
-    of `publish`, and so is `recipe`; `title` and `contact` stand on the report.
+    of a finished release of this table, as a real adversary would. A finished release says itself
+    how its groups were formed, what is published together and what bounds the odds.
 
-    `earlier` are earlier releases of the same people, which are attacked together with `release`:
-    their folders, or a mapping from each folder to the table that it was made of, if that was not
-    `table` as it is now. With the `ledger` of the series, that is attacked too. What comes back has
-    `.exposure`, `.passed`, `.findings`, `.table()` and `.to_html()`; print it.
+    Args:
+        table: The true table: anything that `publish` takes.
+        sensitive: Maps columns to their ell, or lists columns that share `ell`.
+        recipe: A TOML file with any of these options; what the call itself says goes before it.
+        ell: The ell of the columns that `sensitive` only lists.
+        release: The folder of a finished release of this table.
+        attacks: Only these attacks; all of them if empty.
+        drop: Columns that are not published.
+        keep: Columns that are published although they look unsafe.
+        person: The column that identifies the person of a row.
+        bins: Classes for numbers and dates, by column.
+        domain: The values that a column can have, by column.
+        merge: Common labels for values, by column.
+        groups: How groups are formed, as in `publish`.
+        common: Values that may repeat in a mixed group, as in `publish`.
+        residue: What becomes of rows that fill no group, as in `publish`.
+        odds: The bound that noise keeps, as in `publish`.
+        together: Columns that are published as one vector, as in `publish`.
+        seed: For experiments: the same seed gives the same trial and the same attacks.
+        earlier: Earlier releases of the same people, attacked together with `release`: their
+            folders, or a mapping from each folder to the table that it was made of, if that was
+            not `table` as it is now.
+        ledger: The ledger of the series, which is attacked too.
+        ledger_key: The file with the ledger's key, if that is not beside it.
+        title: The title on the report.
+        contact: Whom to ask, on the report.
+        progress: Called with the stage, the rows done and the rows in all.
+        **options: How the table is read and prepared: see `SourceOptions`.
+
+    Returns:
+        How exposed people are, and every claim beside what was measured. Print it.
+
+    Raises:
+        InputError: The table cannot be read, or is not that of the release.
+        ReleaseError: The folder is not a sound release.
+        SettingsError: The options contradict each other, or name an attack that does not exist.
+
+    Example:
+        >>> result = cv.audit(table, {"occupation": 5}, attacks=["linkage"], seed=1)
+        >>> result.passed
+        True
     """
     reading, shaping = table_options(
         drop=drop, keep=keep, person=person, bins=bins, merge=merge, domain=domain,

@@ -30,10 +30,10 @@ from countveil.auditing.case import (
     release_case,
     with_declared,
 )
-from countveil.auditing.findings import Outcome, judged, left_out, too_few
+from countveil.auditing.findings import MeasuredColumn, Outcome, judged, left_out, too_few
 from countveil.auditing.linking import Protected, true_columns
 from countveil.auditing.promised import promised_beliefs
-from countveil.auditing.summary import Audit, MeasuredColumn
+from countveil.auditing.summary import Audit
 from countveil.auditing.target import LEAST_LINKED
 from countveil.errors import SettingsError, option
 from countveil.maths.channel import view_of_release

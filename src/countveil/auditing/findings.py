@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from countveil.maths.adversary import Exposure
 from countveil.report.chart import Chart
 
 FALSE_ALARM = 1e-4
@@ -28,12 +29,40 @@ WITH_NOISE = 1, "column with noise before its groups"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One figure. `unit` says what it is a figure of.
+class MeasuredColumn:
+    """How exposed people are, and how accurate counts are. None where it could not be measured.
 
-    `p_value` bounds the probability of a figure like this under the claim; None if there is no
-    claim that could be wrong; then `verdict` says why. `tried` says how many were tried, if not
-    all.
+    Attributes:
+        exposure: How strongly people's true values are believed.
+        error: The mean relative error of counts of about 1% of the rows.
+        counts: How many counts that is.
+    """
+
+    exposure: Exposure | None
+    error: float | None
+    counts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One figure of an audit.
+
+    Attributes:
+        adversary: Who attacked.
+        attack: What was tried.
+        knows: What the adversary knows.
+        method: How it was measured.
+        claimed: What is promised.
+        measured: The figure.
+        unit: What it is a figure of.
+        low: The lower end of its interval.
+        high: The upper end of its interval.
+        p_value: Bounds the probability of a figure like this under the claim; None if there is no
+            claim that could be wrong.
+        verdict: Whether the claim holds, or why there is none.
+        column: The column it is about, if it is about one.
+        note: What else to know.
+        tried: How many were tried, if not all.
     """
 
     adversary: str

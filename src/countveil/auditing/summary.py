@@ -20,6 +20,7 @@ from countveil.auditing.findings import (
     KNOWN_LIMIT,
     NOT_RUN,
     Finding,
+    MeasuredColumn,
     number_text,
 )
 from countveil.display import Part, html_of, text_of
@@ -55,25 +56,31 @@ _COLUMNS = ("attack", "claimed", "measured", "verdict", "method and remark")
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredColumn:
-    """How exposed people are; the mean relative error of `counts` counts of about 1% of the rows.
-
-    None where it could not be measured.
-    """
-
-    exposure: Exposure | None
-    error: float | None
-    counts: int
-
-
-@dataclass(frozen=True, slots=True)
 class Audit:
-    """The findings of all attacks.
+    """The findings of all attacks: what `countveil.audit` gives. Print it.
 
-    `common` are values that may repeat in a group, and `promises` what the release says with which
-    probability a published value is believed. Columns that are published `together` have figures of
-    their own under all their names; `odds` are the bounds of columns with noise. `cases` were
-    attacked in the place of rows where persons have several; several `releases` are a series.
+    Attributes:
+        rows: The rows of the table.
+        linked: How many of them were linked to their person.
+        ell: The ell of each column.
+        groups: How the groups of each column were formed.
+        planned: Whether a trial of a planned release was attacked.
+        findings: Every claim beside what was measured.
+        charts: The charts of the page.
+        measured: How exposed people are, by column.
+        about: Title, contact and day.
+        codebook: The published columns.
+        common: Values that may repeat in a group.
+        promises: With which probability a published value is believed, as the release says.
+        together: Sets of columns that are published together.
+        odds: The bounds of columns with noise.
+        cases: How many cases were attacked in the place of rows, where persons have several.
+        releases: How many releases were attacked together.
+
+    Example:
+        >>> result = cv.audit(table, {"occupation": 5}, attacks=["linkage"], seed=1)
+        >>> result.passed, len(result.exceeded)
+        (True, 0)
     """
 
     rows: int
@@ -136,7 +143,14 @@ class Audit:
         return f"Attacked: {how}; {self.rows:,} rows, {'; '.join([protected, *more])}."
 
     def method(self, name: str) -> str:
-        """How the groups of a column were formed."""
+        """How the groups of a column were formed.
+
+        Args:
+            name: The column.
+
+        Returns:
+            The way, in words.
+        """
         common = [_named(value) for value in self.common.get(name, ())]
         parts = [f"{self.groups[name]} groups"]
         parts += [f"common: {', '.join(common)}"] if common else []

@@ -19,7 +19,7 @@ from countveil.comparing.baselines.method import Codes, Rows
 from countveil.errors import InputError, MissingExtraError, SettingsError, option
 from countveil.maths.channel.view import WHOLE_DOMAIN_LIMIT
 from countveil.maths.groups import ColumnSettings, check_eligible
-from countveil.publishing.advise.advise import (
+from countveil.publishing.advise.adviser import (
     number_of_predicates,
     plain_codes,
     stopping_columns,

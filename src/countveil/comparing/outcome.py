@@ -23,7 +23,13 @@ _PLACE = ("mean_belief", "error", "least_error", "distance", "odds")
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One method; without figures, `about` says why there are none."""
+    """One method of a comparison.
+
+    Attributes:
+        method: Its name.
+        about: What it does; without figures, why there are none.
+        figures: What was measured.
+    """
 
     method: str
     about: str
@@ -32,10 +38,29 @@ class Compared:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All methods on one column, or on several `together`; print it.
+    """All methods on one column: what `countveil.compare` gives. Print it.
 
-    `agreement` is how likely two random rows have the same one of the `values`, which are
-    combinations of values of columns together. `odds`: the bound that ours keeps, if any.
+    Attributes:
+        column: The column, or the columns together.
+        rows: The rows that were published.
+        of_rows: The rows of the table.
+        ell: The ell.
+        releases: How many times each method published.
+        predicates: How many predicates were asked.
+        bins: The ranges of selectivity.
+        methods: One line per method.
+        notes: What else to know.
+        values: How many values there are, of columns together combinations.
+        agreement: How likely two random rows have the same value.
+        together: The columns that were compared together.
+        odds: The bound that ours keeps, if any.
+
+    Example:
+        >>> comparison = cv.compare(table, "occupation", ell=5, releases=1, seed=1)
+        >>> comparison["Anatomy"].method
+        'Anatomy'
+        >>> comparison.accuracy_table()[0][:2]
+        ['method', '0.1-0.5%']
     """
 
     column: str

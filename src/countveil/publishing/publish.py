@@ -68,61 +68,90 @@ def publish(
 ) -> Release:
     """Publish a table as a release in the folder `to`, and open the release.
 
-    `table` is a path, folder or glob (CSV, Parquet, Arrow, SPSS, Stata, SAS, Excel), a database
-    ("sqlite:FILE#table", "duckdb:FILE#table", "postgresql://user@host/database#schema.table"), a
-    pandas frame (without its index), a Polars frame (eager or lazy), an Arrow table, reader or
-    dataset, a DuckDB relation, or anything else that exports Arrow.
-    `sensitive` maps columns to their ell, or lists columns that share `ell`. `groups` is "mixed"
-    (groups of different values), "random" (any rows; for columns in which some values are
-    frequent) or "anatomy" (the paper's rule). In mixed groups, `common` values may repeat: "auto"
-    for the frequent ones, or {"country": "United States"}. With `odds=20`, noise over the declared
-    values (`domain`) comes first, so that no row changes the odds of a value by a larger factor.
-    `together=True`, or some columns, publishes their values as one vector, with random groups.
-    `seed` is for experiments: a seeded
-    release says so.
+    Each sensitive value is replaced by one drawn from a secret group of rows; all other columns
+    are published as they are. Columns that look like identifiers, give a sensitive value away
+    (everywhere or in a part of the table) or are too fine to protect stop it until each is named
+    in `drop` or `keep`. docs/guides/publishing-safely.md goes through it step by step.
 
-    Columns that look like identifiers, give a sensitive value away (everywhere or in a part of the
-    table) or are too fine to protect stop it until each is named in `drop` or `keep`. `person` is
-    the column that identifies the person of a row. `bins` puts numbers into classes (10, "q10" or
-    edges) and dates into periods ("month"), `merge` gives values common labels (a mapping, a CSV
-    file, or "rare:50" for all rare ones), `domain` declares a
-    column's values (a list, or a file), `sign` is the file of an Ed25519 private key. `weight` is
-    the plain column with the survey weight of each row, with which questions can then be weighted.
-    `class_values` gives the numbers that stand for the classes of a column in averages: two for the
-    first and the last class, or one for each.
-    `memory` ("1GB") limits the memory used; what does not fit goes to an encrypted file in `spill`.
-    A release in `to` is replaced with `force` and `again`. Two releases of the same people,
-    combined, reveal more than either allows: `again=True` says that nobody else has ever had the
-    other one, or that it is about other people. It is needed too where a release beside `to` seems
-    to be of the same people. A private record beside `to`, with hashes of who was published, makes
-    it warn where they were published before; `record=False` keeps and reads none.
-    With a `ledger` (`Ledger.init`) and a `person`, the release continues earlier ones: known cases
-    publish what they did, new ones are drawn as a batch. If these are too few or too much alike,
-    `hold=True` lets them wait. `ledger_key` is the file with its key, if that is not beside it.
-    `private_report` is an HTML file for you only: the truth beside what was published.
-    `dry_run=True` does everything but publish. What comes back has the `manifest`, `rows`,
-    `columns` and `ell` of what would be published, and answers no questions; print it.
-    Data are written as `output_format` (parquet, csv, csv.gz, arrow, stata, spss), with
-    `rows_per_file` rows each. `title` and `contact` are published with the release, with the day.
-    `metadata=("ddi", "croissant", "dcat")` adds descriptions for archives and catalogues, which
-    hold only what is published anyway.
-    With `engine="spark"` (the extra `spark`), and for a data frame of Spark, the rows stay on its
-    cluster: `table` is what Spark reads, `to` an address that it can write to, `master` the address
-    of a cluster, if there is no session yet.
+    Args:
+        table: A path, folder or glob (CSV, Parquet, Arrow, SPSS, Stata, SAS, Excel), a database
+            ("sqlite:FILE#table", "duckdb:FILE#table", "postgresql://user@host/db#schema.table"),
+            a pandas frame (without its index), a Polars frame (eager or lazy), an Arrow table,
+            reader or dataset, a DuckDB relation, or anything else that exports Arrow.
+        sensitive: Maps columns to their ell, or lists columns that share `ell`.
+        to: The folder of the release, which must not exist yet.
+        recipe: A TOML file with any of these options, as `countveil recipe new` writes it; what
+            the call itself says goes before it. `cv.publish(recipe="census.toml")` is enough.
+        ell: The ell of the columns that `sensitive` only lists.
+        drop: Columns that are not published.
+        keep: Columns that are published although they look unsafe.
+        person: The column that identifies the person of a row. It is never published; all rows
+            of a person with one value publish alike.
+        weight: The plain column with the survey weight of each row; questions can be weighted.
+        bins: Classes for numbers (10, "q10" or edges) and periods for dates ("month"), by column.
+        class_values: The numbers that stand for the classes of a column in averages: two for the
+            first and the last class, or one for each.
+        domain: The values that a column can have (a list, or a file), which are public anyway.
+        merge: Common labels for values, by column: a mapping, a CSV file, or "rare:50" for all
+            rare ones.
+        groups: "mixed" (groups of different values), "random" (any rows; for columns in which
+            some values are frequent) or "anatomy" (the paper's rule).
+        common: Values that may repeat in a mixed group: "auto" for the frequent ones, or
+            {"country": "United States"}.
+        odds: With 20, noise over the declared values (`domain`) comes first, so that no row
+            changes the odds of a value by a larger factor.
+        together: True, or some columns: their values are published as one vector, with random
+            groups.
+        residue: What becomes of rows that fill no group: "absorb" them or "drop" them.
+        seed: For experiments: the same seed gives the same release, which says that it is seeded.
+        force: Replace a release that is in `to`, together with `again`.
+        again: Says that nobody else has ever had the other release, or that it is about other
+            people. Two releases of the same people, combined, reveal more than either allows.
+        record: Keep and read a private record beside `to`, with hashes of who was published, that
+            warns where they were published before.
+        dry_run: Do everything but publish. What comes back has the `manifest`, `rows`, `columns`
+            and `ell` of what would be published, and answers no questions; print it.
+        sign: The file of an Ed25519 private key that signs the release.
+        progress: Called with the stage, the rows done and the rows in all; by default a bar is
+            shown in a terminal and in a notebook, with False nowhere.
+        memory: The most memory to use ("1GB"); what does not fit goes to an encrypted file.
+        spill: The folder of that file.
+        ledger: The ledger of a series of releases (`Ledger.init`), with a `person`: known cases
+            publish what they did, new ones are drawn as a batch.
+        ledger_key: The file with the ledger's key, if that is not beside it.
+        hold: Let new cases wait for a later release if they are too few or too much alike.
+        private_report: An HTML file for you only: the truth beside what was published.
+        output_format: How data are written: parquet, csv, csv.gz, arrow, stata or spss.
+        rows_per_file: The most rows of a data file.
+        title: The title of the release, published with it.
+        contact: Whom to ask about the release, published with it.
+        metadata: Descriptions for archives and catalogues, which hold only what is published
+            anyway: some of "ddi", "croissant" and "dcat".
+        engine: "embedded", or "spark" (the extra `spark`): the rows stay on its cluster, `table`
+            is what Spark reads and `to` an address that it can write to. A data frame of Spark
+            is published so in any case.
+        master: The address of a Spark cluster, if there is no session yet.
+        **options: How the table is read and prepared: see `SourceOptions`.
 
-    `progress` is called with the stage, the rows done and the rows in all. By default a bar is
-    shown in a terminal and in a notebook; with False, nowhere.
+    Returns:
+        The release, opened; of a dry run, what it would hold.
 
-    `recipe` is a TOML file with any of these options, as `countveil recipe new` writes it; what the
-    call itself says goes before it, and `cv.publish(recipe="census.toml")` is enough.
+    Raises:
+        UnsafeError: A column identifies people or gives values away; the message names it.
+        IneligibleError: A value is too frequent for the ell; the message says what works.
+        InputError: The table cannot be read, or is not fit to be published.
+        SettingsError: The options contradict each other or the table.
+        TargetError: `to` cannot be written, or seems to be a second release of the same people.
+        LedgerError: The ledger is lost, old, damaged or that of other releases.
+        EngineError: A cluster could not be reached, or failed.
+        MissingExtraError: A format needs a library that is not installed.
 
-    How the table is read, in every function that takes one: `missing` lists texts that mean a
-    missing value; for CSV files, `delimiter`, `quote` ("" for none), `encoding`, `decimal_comma`,
-    and `header=False` if the first line is data. `where` ("age >= 18") keeps the rows that meet
-    it, `columns` publishes these and the protected ones alone, `labels` ({"sex": {1: "F", 2: "M"}},
-    or a CSV file per column) puts labels in place of codes. `query` is a SELECT for a database.
-    `levels` cuts codes ("prefix:3", or (file, level) of a hierarchy), `round`, `top` and `bottom`
-    coarsen numbers, `one_per` ({"patient": "first by admitted"}) keeps one row of each person.
+    Example:
+        >>> release = cv.publish(table, {"occupation": 5}, "another-release", again=True, seed=1)
+        >>> release
+        Release('another-release', 5,000 rows, occupation: ell 5)
+        >>> release.count("gender = 'F'", occupation="nurse")
+        Estimate(103 ± 39.2, 44.7 to 199, indicative)
     """
     if not os.fspath(to):
         raise SettingsError(f"Name a folder for the release: {option('to', 'release')}.")

@@ -1,8 +1,7 @@
 """The manifest: what a release says about itself, and which files its folder holds.
 
 Enters: facts that may be public; a folder. Leaves: JSON with its own checksum, and back. Must not
-know: what is in the data files. Reading is strict: whatever could mislead an estimate is refused,
-with its reason.
+know: what is in the data files. Reading refuses whatever could mislead an estimate, and says why.
 """
 
 from __future__ import annotations
@@ -47,7 +46,13 @@ _DATA_PATH = r"data/[A-Za-z0-9_-]+\.(parquet|csv|csv\.gz|arrow|dta|sav)"
 
 @dataclass(frozen=True, slots=True)
 class PublishedColumn:
-    """A column of the release. `role` is `plain` (published unchanged) or `sensitive`."""
+    """A column of the release.
+
+    Attributes:
+        name: Its name.
+        type: The type of its values, as Arrow names it.
+        role: `plain` (published unchanged) or `sensitive`.
+    """
 
     name: str
     type: str
@@ -263,11 +268,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

@@ -41,7 +41,12 @@ NOT_PART = "not part of the release"
 
 @dataclass(frozen=True, slots=True)
 class Discrepancy:
-    """One thing that is wrong: a file, relative to the release, and what is wrong with it."""
+    """One thing that is wrong with a release.
+
+    Attributes:
+        file: The file, relative to the release.
+        problem: What is wrong with it.
+    """
 
     file: str
     problem: str
@@ -72,9 +77,23 @@ class Discrepancies(list[Discrepancy]):
 def verify(
     folder: str | os.PathLike[str], *, signed_by: str | os.PathLike[str] | None = None
 ) -> Discrepancies:
-    """What is wrong with a release: a list of findings, empty when it is sound. Print it.
+    """Whether a release is still what was published.
 
-    With `signed_by`, a file with the publisher's Ed25519 public key, its signature is checked too.
+    Args:
+        folder: The folder of a release.
+        signed_by: A file with the publisher's Ed25519 public key: its signature is checked too.
+
+    Returns:
+        What is wrong; empty, and so false, when the release is sound. Print it.
+
+    Raises:
+        SettingsError: The file has no Ed25519 public key.
+
+    Example:
+        >>> cv.verify("census-release")
+        census-release is sound: every file matches the manifest.
+        >>> bool(cv.verify("census-release"))
+        False
     """
     key = None if signed_by is None else Path(signed_by)
     with progress_shown() as shown:

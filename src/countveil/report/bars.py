@@ -56,7 +56,15 @@ class BarChart:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A drawn chart: a notebook shows it; `svg` is its text."""
+    """A drawn chart: a notebook shows it.
+
+    Attributes:
+        svg: Its text.
+
+    Example:
+        >>> picture = release.sql("SELECT gender, count(*) FROM release GROUP BY gender").plot()
+        >>> picture.save("genders.svg")
+    """
 
     svg: str
 
@@ -70,7 +78,14 @@ class Picture:
         return f"Picture({len(self.svg):,} characters of SVG; keep it with .save('figure.svg'))"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to an .svg file; a file that is there already stays as it is."""
+        """Write it to an .svg file; a file that is there already stays as it is.
+
+        Args:
+            path: The file.
+
+        Raises:
+            TargetError: The file exists already, or cannot be written.
+        """
         from countveil.report.whole_file import check_file, write_file
 
         check_file(Path(path), "the picture", force=False, again=False)

@@ -52,9 +52,30 @@ def generate(
     force: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> pa.Table | None:
-    """Make a census of `rows` people: a table, or with `to` a file (CSV or Parquet by its ending).
+    """Make a census of people who do not exist, to try things on.
 
-    The same seed gives the same people, whatever the format.
+    The same seed gives the same people, whatever the format. docs/reference/census.md has the
+    shares of all values.
+
+    Args:
+        rows: How many people.
+        to: A file, CSV or Parquet by its ending; without one, a table comes back.
+        seed: Which people; others every time without it.
+        force: Replace a file that is there.
+        progress: Called with the rows done and the rows in all.
+
+    Returns:
+        An Arrow table, or nothing if a file was written.
+
+    Raises:
+        SettingsError: The number of rows is not a positive whole number.
+        TargetError: The file exists already, or cannot be written.
+
+    Example:
+        >>> people = cv.generate(1_000, seed=1)
+        >>> people.num_rows, people.column_names[:3]
+        (1000, ['age', 'gender', 'education'])
+        >>> cv.generate(1_000, "census.csv", seed=1)
     """
     import pyarrow as pa
 

@@ -60,14 +60,27 @@ class RareMerge:
 
 @dataclass(frozen=True, slots=True)
 class MergedValues:
-    """The rare values of a column that were given one label, with their rows, most rows first."""
+    """The rare values of a column that were given one label.
+
+    Attributes:
+        column: The column.
+        rare: Below which count a value is rare, and the label.
+        rows: The rows of each value, most rows first.
+    """
 
     column: str
     rare: RareMerge
     rows: Mapping[str, int]
 
     def sentence(self, most: int = 20) -> str:
-        """For the publisher alone: which values these are."""
+        """For the publisher alone: which values these are.
+
+        Args:
+            most: How many values to name.
+
+        Returns:
+            A sentence.
+        """
         if not self.rows:
             return (
                 f"No value of column {self.column!r} has fewer than {self.rare.below:,} rows, so "

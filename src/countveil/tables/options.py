@@ -35,15 +35,24 @@ _EXAMPLES = "utf-8, utf-16, latin-1 or windows-1252"
 class SourceOptions(TypedDict, total=False):
     """The options that every function takes which reads a table.
 
-    `missing` lists texts that mean a missing value. For CSV files: `delimiter`, `quote` ("" for
-    none), `encoding`, `decimal_comma`, and `header=False` if the first line is data. `where` is an
-    SQL condition that rows must meet, `columns` are the only ones to publish beside the protected
-    ones, `labels` gives the labels of a column's codes. `query` is a SELECT for a database.
-
-    Preparation, by column: `levels` puts coarser codes in place of codes ("prefix:3", or a
-    hierarchy as "FILE:LEVEL" or (file, level)); `round` rounds numbers to multiples of a step,
-    `top` and `bottom` limit them, and all of these stay numbers. `one_per` keeps one row of each
-    person ({"patient": "first by admitted"}, "last by admitted" or "any").
+    Attributes:
+        missing: Texts that mean a missing value.
+        delimiter: Of a CSV file; it is detected if not given.
+        quote: Of a CSV file; "" for none.
+        encoding: Of a CSV file; it is detected if not given.
+        decimal_comma: Whether numbers of a CSV file have a decimal comma.
+        header: False if the first line of a CSV file is data.
+        where: An SQL condition that rows must meet.
+        columns: The only ones to publish beside the protected ones.
+        labels: The labels of a column's codes ({"sex": {1: "F", 2: "M"}}, or a CSV file).
+        query: A SELECT for a database.
+        levels: Coarser codes in place of codes ("prefix:3", or a hierarchy as "FILE:LEVEL" or
+            (file, level)).
+        round: Rounds numbers to multiples of a step; they stay numbers.
+        top: Limits numbers from above; they stay numbers.
+        bottom: Limits numbers from below; they stay numbers.
+        one_per: Keeps one row of each person ({"patient": "first by admitted"}, "last by
+            admitted" or "any").
     """
 
     missing: Sequence[str] | str

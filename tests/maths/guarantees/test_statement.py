@@ -67,15 +67,16 @@ def test_a_count_of_five_is_drawn_as_often_near_five_as_the_statement_says(ell: 
 
 
 def test_nothing_claims_that_whole_table_counts_are_hidden() -> None:
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs" / "guides").glob("*.md")]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     sources = (ROOT / "src").rglob("*.py")
     texts = {path: " ".join(path.read_text().split()) for path in (*pages, *sources)}
     claims = ("small counts stay hidden", "Counts of five do not", "small counts are hidden")
     assert not {path.name for path, text in texts.items() for claim in claims if claim in text}
 
 
-def test_the_figures_in_the_readme_are_exact() -> None:
-    text = " ".join((ROOT / "README.md").read_text().split())
+@pytest.mark.parametrize("page", ["README.md", "docs/start/ask.md"])
+def test_the_figures_on_the_first_pages_are_exact(page: str) -> None:
+    text = " ".join((ROOT / page).read_text().split())
     found = re.search(
         r"with ell = 5, a count of 1,000 is within 6% with probability (\d+)%, and a count of 5 "
         r"within 30% with probability (\d+)%",
@@ -86,7 +87,7 @@ def test_the_figures_in_the_readme_are_exact() -> None:
     assert int(found[2]) == round(100 * float(within(5, 5, Fraction(3, 10))))
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guides/promise.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/start/ask.md", "docs/guides/promise.md"])
 def test_the_measured_figures_are_those_of_the_benchmark(page: str) -> None:
     text = " ".join((ROOT / page).read_text().split())
     found = re.search(

@@ -14,7 +14,7 @@ import pytest
 
 import countveil as cv
 from countveil.maths.groups import largest_ell
-from countveil.publishing.advise.advise import feasible_ells
+from countveil.publishing.advise.adviser import feasible_ells
 from countveil.publishing.advise.figures import figures_of
 from tests.robustness.conftest import Quick, quick  # noqa: F401 - a fixture
 from tests.robustness.tools import assert_refused, unchanged

@@ -46,7 +46,19 @@ _AGGREGATE = re.compile(r"\s*(count|sum|avg)\s*\(", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Two groups: what each has, how they compare, and how likely chance alone explains it."""
+    """Two groups: what each has, how they compare, and how likely chance alone explains it.
+
+    Attributes:
+        first: The name of the first group.
+        second: The name of the second group.
+        first_estimate: The share, average, sum or count in the first group.
+        second_estimate: The same in the second group.
+        estimate: Their difference, ratio or odds ratio.
+        std_error: The standard error of that.
+        low: The lower end of its interval.
+        high: The upper end of its interval.
+        p_value: How likely chance alone explains a difference as large.
+    """
 
     first: str
     second: str
@@ -61,9 +73,17 @@ class Compared:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison:
-    """One row for every two groups. P-values are adjusted for all of them, if that was asked for.
+    """One row for every two groups: what `Release.compare` gives. Print it.
 
-    `measure` is difference, ratio or odds ratio.
+    Attributes:
+        measure: difference, ratio or odds ratio.
+        pairs: The rows.
+        adjust: How p-values were adjusted for all of them: holm, fdr or None.
+
+    Example:
+        >>> comparison = release.compare("avg(age)", "gender")
+        >>> len(comparison), comparison[0].first, comparison[0].second
+        (1, 'F', 'M')
     """
 
     measure: str
@@ -134,7 +154,13 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """A chi-square test, corrected for the noise of the draw."""
+    """A chi-square test, corrected for the noise of the draw.
+
+    Attributes:
+        statistic: The corrected statistic.
+        degrees: Its degrees of freedom.
+        p_value: How likely it is as large by chance alone.
+    """
 
     statistic: float
     degrees: float

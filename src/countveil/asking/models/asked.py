@@ -68,11 +68,30 @@ class Modelled:
     ) -> Regression:
         """Fit a model, corrected for what publishing did to the sensitive columns.
 
-        `formula` is such as "occupation = 'nurse' ~ age + C(gender)"; sensitive columns may be on
-        either side. `family` is linear, logistic, multinomial or poisson. `where` chooses rows by
-        plain columns. If `weighted`, every row counts with its survey weight. Errors are `about`
-        the "population" that the rows are a sample of, or about the "table" alone: what the same
-        model would give on the true rows. docs/guides/asking/model.md shows more.
+        docs/guides/asking/model.md shows more.
+
+        Args:
+            formula: Such as "occupation = 'nurse' ~ age + C(gender)"; sensitive columns may be on
+                either side.
+            family: linear, logistic, multinomial or poisson.
+            where: A condition on plain columns; all rows if empty.
+            weighted: Every row counts with its survey weight.
+            about: What errors are about: the "population" that the rows are a sample of, or the
+                "table" alone, and so what the same model would give on the true rows.
+            level: The level of the intervals.
+
+        Returns:
+            The coefficients, with errors and intervals.
+
+        Raises:
+            QueryError: The formula cannot be read, or asks for what is not there.
+            SettingsError: An option has a value that it cannot have, or the model has no solution.
+            MissingExtraError: It needs the extra `models`.
+
+        Example:
+            >>> fit = release.regress("occupation = 'nurse' ~ C(gender)")
+            >>> [name for (name,) in fit.terms]
+            ['Intercept', 'C(gender)[T.M]']
         """
         from countveil.asking.models.regress import ModelSettings, regress
 
@@ -84,7 +103,22 @@ class Modelled:
 
         The sum of `weight_nurse` over any rows estimates, without bias, how many of them are
         nurses; the sum of weight times any number of the row estimates its sum over nurses.
-        `values` chooses some. Rows come in batches, so that they need not fit into memory.
+
+        Args:
+            column: A sensitive column.
+            values: Some of its values; all if None.
+
+        Returns:
+            The rows in batches, so that they need not fit into memory.
+
+        Raises:
+            UnknownColumnError: There is no such column.
+            QueryError: The column is not sensitive, or does not have such a value.
+
+        Example:
+            >>> rows = release.weights("occupation", ["nurse"]).read_all()
+            >>> rows.num_rows, rows.column_names[-1]
+            (5000, 'weight_nurse')
         """
         from countveil.asking.models.row_weights import weight_batches
 
@@ -99,7 +133,25 @@ class Modelled:
         level: float = 0.95,
         weighted: bool = False,
     ) -> Estimate:
-        """A quantile of a plain number among the rows that meet `where`, the median by default."""
+        """A quantile of a plain number among the rows that meet a condition.
+
+        Args:
+            column: A plain column of numbers.
+            share: Which quantile, between 0 and 1; 0.5 is the median.
+            where: A condition in SQL, which may be about sensitive columns; all rows if empty.
+            level: The level of the interval.
+            weighted: Every row counts with its survey weight.
+
+        Returns:
+            The quantile, with its error.
+
+        Raises:
+            QueryError: The column is not a plain number, or the condition is not supported.
+
+        Example:
+            >>> release.quantile("age", 0.5, "occupation = 'nurse'")
+            Estimate(40.0 ± 8.7, 27.0 to 61.0, indicative)
+        """
         condition = f" WHERE ({where}\n)" if where.strip() else ""
         query = f"SELECT quantile_cont({column}, {share:.12f}) FROM release{condition}"
         return self.sql(query, level=level, weighted=weighted).estimates[0]

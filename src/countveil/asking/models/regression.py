@@ -33,11 +33,29 @@ _FORMS = ("{:.4g}", "{:.3g}", "{:.2f}", "{:.3f}", "{:.4g}", "{:.4g}")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Regression:
-    """The coefficients of a model, with standard errors and intervals.
+    """The coefficients of a model, with standard errors and intervals. Print it.
 
-    `terms` names each, in a multinomial model with its category, against `reference`. `covariance`
-    is that of all coefficients, in this order. A coefficient is NaN where it is hidden: the release
-    shows too little of the rows behind it.
+    A coefficient is NaN where it is hidden: the release shows too little of the rows behind it.
+    `fit["age"]` has one coefficient with its errors.
+
+    Attributes:
+        formula: What was fitted.
+        family: linear, logistic, multinomial or poisson.
+        about: What errors are about, "population" or "table".
+        level: The level of the intervals.
+        terms: The name of each coefficient, in a multinomial model with its category.
+        reference: The category that others are compared with, in a multinomial model.
+        estimates: The coefficients.
+        covariance: That of all coefficients, in this order.
+        rows_used: How many rows the model was fitted on.
+        warnings: What has to be said about the fit.
+
+    Example:
+        >>> fit = release.regress("age ~ C(gender)")
+        >>> fit.columns
+        ['term', 'coef', 'std_error', 'z', 'p', 'low', 'high']
+        >>> fit.rows_used
+        5000
     """
 
     formula: str
@@ -148,8 +166,11 @@ class Regression:
     def plot(self, beside: Mapping[str, Mapping[str, float]] | None = None) -> Picture:
         """Coefficients with intervals as a picture; the intercepts are left out.
 
-        `beside` has coefficients of other fits by their names, to be compared with. A notebook
-        shows the picture, `.save("figure.svg")` keeps it.
+        Args:
+            beside: Coefficients of other fits by their names, to be compared with.
+
+        Returns:
+            A picture that a notebook shows; `.save("figure.svg")` keeps it.
         """
         from countveil.asking.models.picture import Shown, coefficient_picture
 

@@ -127,7 +127,7 @@ def command(
     """
     # The algebra library's threads burn time while they wait, and gain nothing on such matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from countveil.publishing.advise.advise import run_advise
+    from countveil.publishing.advise.adviser import run_advise
     from countveil.publishing.advise.methods import chosen_methods
     from countveil.publishing.advise.recommend import Goal
     from countveil.report.whole_file import check_file, write_file

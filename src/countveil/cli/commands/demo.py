@@ -26,6 +26,9 @@ _MARK = {"countveil": "demo"}
 _PLANTED = {"age": 70, "gender": "F", "country": "Iceland", "occupation": "watchmaker"}
 _N_PLANTED = 5
 
+COLUMNS = ("how many ...", "truth", "estimate", "95% interval", "verdict")
+WIDTHS = (26, 8, 8, 17, 10)
+
 # From large to tiny: the question in words, and the condition.
 QUESTIONS = (
     ("women", "gender = 'F'"),
@@ -79,7 +82,7 @@ def command(
         writing = Writing.of(folder, force=True, again=True, record=False)
         run_publish(census, protecting, writing, reading=Reading(progress=progress))
     print("3. Asking the release ten questions, from large to tiny:")
-    _print_answers(census, folder)
+    print_table(COLUMNS, answers(census, folder), widths=WIDTHS)
     print_paragraph(
         "Only the release was asked; the truth is printed beside it for you. A hidden count is too "
         "uncertain to be used as a number. The occupation in a single published row "
@@ -117,7 +120,7 @@ def _check_place(to: Path, census: Path, folder: Path) -> None:
         )
 
 
-def _print_answers(census: Path, folder: Path) -> None:
+def answers(census: Path, folder: Path) -> list[tuple[str, int, str, str, str | None]]:
     """The release's answer to every question, beside the truth."""
     from countveil.asking.release import Release
 
@@ -128,11 +131,7 @@ def _print_answers(census: Path, folder: Path) -> None:
         interval = f"{readable(estimate.low)} - {readable(estimate.high)}"
         number = "hidden" if estimate.verdict == "hidden" else readable(estimate.estimate)
         lines.append((words, _true_count(census, where), number, interval, estimate.verdict))
-    print_table(
-        ("how many ...", "truth", "estimate", "95% interval", "verdict"),
-        lines,
-        widths=(26, 8, 8, 17, 10),
-    )
+    return lines
 
 
 def plant(table: pa.Table, stream: Stream) -> pa.Table:

@@ -58,7 +58,12 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """An average over publications; no standard error from a single one."""
+    """An average over publications.
+
+    Attributes:
+        value: The average.
+        std_error: Its standard error; None from a single publication.
+    """
 
     value: float
     std_error: float | None
@@ -72,14 +77,18 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class OnFrontier:
-    """Where a method stands: how much is believed, how accurate it is, how accurate any could be.
+    """Where a method is: how much is believed, how accurate it is, how accurate any could be.
 
-    `mean_belief` in the true value of a linked row, by somebody who knows the shares of the table.
-    `error` is the root of the mean variance of the counts of all values, among 1,000 rows with the
-    shares of the table, by the best unbiased estimate; `least_error` the least that any way to
-    publish rows one by one has at this belief, and `distance` the ratio of the two variances. None
-    where there is no unbiased estimate, or where no rows are published. `odds`: the largest factor
-    by which a linked row changes the odds of a value; None where it may tell it for certain.
+    None where there is no unbiased estimate, or where no rows are published.
+
+    Attributes:
+        mean_belief: In the true value of a linked row, by somebody who knows the table's shares.
+        error: The root of the mean variance of the counts of all values, among 1,000 rows with the
+            shares of the table, by the best unbiased estimate.
+        least_error: The least that any way to publish rows one by one has at this belief.
+        distance: The ratio of the two variances.
+        odds: The largest factor by which a linked row changes the odds of a value; None where it
+            may reveal it for certain.
     """
 
     mean_belief: float
@@ -93,11 +102,15 @@ class OnFrontier:
 class Figures:
     """What was measured for one method.
 
-    `errors` by bin, None where the table has too few counts of that selectivity. `small_off`: how
-    likely a count of 1 to 10 is off by more than 30%. `belief` in the true value of a linked row,
-    on average, and `most_believed` for the 1% most exposed rows (the smallest among them);
-    `beliefs` are those that each of `PARTS` of the rows does not exceed. `candidates`: among how
-    many values the true one hides, for half of the rows.
+    Attributes:
+        errors: The relative error by range of selectivity; None where the table has too few such
+            counts.
+        small_off: How likely a count of 1 to 10 is off by more than 30%.
+        belief: In the true value of a linked row, on average.
+        most_believed: The same for the 1% most exposed rows, the smallest among them.
+        candidates: Among how many values the true one hides, for half of the rows.
+        beliefs: Those that each of several shares of the rows does not exceed.
+        frontier: Where the method is beside the best possible one.
     """
 
     errors: Sequence[Mean | None]

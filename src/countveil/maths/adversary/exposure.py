@@ -66,9 +66,14 @@ class Linked:
 class Exposure:
     """Beliefs in the true values of people, without the release and with it.
 
-    `people` are the places of those asked about, of `of` people. `alone` is the share of people
-    whose plain values nobody else has. `chain` numbers the plain columns that say most about the
-    value together, the first one most.
+    Attributes:
+        people: The places of those asked about.
+        before: The belief in each one's true value without the release.
+        after: The same with the release.
+        of: How many people there are.
+        alone: The share of people whose plain values nobody else has.
+        chain: The numbers of the plain columns that say most about the value together, the first
+            one most.
     """
 
     people: Codes
@@ -85,12 +90,26 @@ class Exposure:
 
     @staticmethod
     def reached(beliefs: Floats) -> float:
-        """The belief that 1 in 100 people reach or exceed."""
+        """The belief that 1 in 100 people reach or exceed.
+
+        Args:
+            beliefs: Beliefs in the true values of people.
+
+        Returns:
+            The belief.
+        """
         place = -(-beliefs.size // _ONE_IN)
         return float(np.sort(beliefs)[-place])
 
     def share_above(self, level: float) -> tuple[float, float]:
-        """The share of people believed at `level` or more, before and after."""
+        """The share of people believed at a level or more.
+
+        Args:
+            level: The level.
+
+        Returns:
+            The share before the release, and after it.
+        """
         return float((self.before >= level).mean()), float((self.after >= level).mean())
 
     def as_dict(self) -> dict[str, object]:

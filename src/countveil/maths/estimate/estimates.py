@@ -41,8 +41,20 @@ _NORMAL_UP_TO, _HALVINGS = 0.95, 30
 class Estimate:
     """One estimated count. Errors are None where the chosen channel gives no honest ones.
 
-    `verdict` is `reliable` (one standard error, over the estimate, is within the requested bound),
-    `indicative`, or `hidden`: too uncertain to be used as a number.
+    Attributes:
+        estimate: The estimate.
+        std_error: Its standard error.
+        low: The lower end of the interval.
+        high: Its upper end.
+        verdict: `reliable` (one standard error, over the estimate, is within the requested
+            bound), `indicative`, or `hidden`: too uncertain to be used as a number.
+
+    Example:
+        >>> nurses = release.count(occupation="nurse")
+        >>> nurses
+        Estimate(181 ± 12.0, 159 to 206, reliable)
+        >>> nurses.verdict, nurses.low < nurses.estimate < nurses.high
+        ('reliable', True)
     """
 
     estimate: float | None

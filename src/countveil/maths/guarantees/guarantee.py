@@ -53,6 +53,13 @@ class Way:
     """One way to compute: what goes together, and the exact probability there.
 
     None: there is no such number, or it is beyond what is computed.
+
+    Attributes:
+        way: `exact`, `chebyshev` or `printed`; `normal` for counts in a predicate.
+        count: The count.
+        error: The relative error.
+        probability: The probability.
+        truly: The exact probability at this count and error: what the answer is worth.
     """
 
     way: str
@@ -63,7 +70,17 @@ class Way:
 
 
 class GuaranteeAnswer(float):
-    """The unknown, computed the best way (the first), as a number; `ways` has all of them."""
+    """The unknown, computed the best way (the first), as a number; NaN where there is none.
+
+    Attributes:
+        asked: What was unknown: count, error or probability.
+        ways: All ways to compute it.
+
+    Example:
+        >>> answer = cv.guarantee(ell=5).utility(error=0.1, probability=0.05)
+        >>> answer.exact, answer.chebyshev
+        (311, 1600)
+    """
 
     asked: str
     ways: tuple[Way, ...]
@@ -76,7 +93,17 @@ class GuaranteeAnswer(float):
         return answer
 
     def by(self, way: str) -> float | None:
-        """The answer of one way."""
+        """The answer of one way.
+
+        Args:
+            way: The name of one of the `ways`.
+
+        Returns:
+            The number; None where that way has none.
+
+        Raises:
+            KeyError: There is no such way.
+        """
         values: dict[str, float | None] = {one.way: getattr(one, self.asked) for one in self.ways}
         return values[way]
 
@@ -101,7 +128,16 @@ class GuaranteeAnswer(float):
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What one ell promises about the published count of a value over the whole table."""
+    """What one ell promises about the published count of a value over the whole table.
+
+    Attributes:
+        ell: The ell.
+
+    Example:
+        >>> promise = cv.guarantee(ell=5)
+        >>> round(promise.privacy(count=5, error=0.3), 2)
+        0.45
+    """
 
     ell: int
 
@@ -115,7 +151,23 @@ class Guarantee:
         error: float | None = None,
         probability: float | None = None,
     ) -> GuaranteeAnswer:
-        """Give two of three: from `count` on, off by `error` or more with at most `probability`."""
+        """From which count on is a published count right? Give two of three.
+
+        Args:
+            count: From this count on ...
+            error: ... it is off by this relative error or more ...
+            probability: ... with at most this probability.
+
+        Returns:
+            The third.
+
+        Raises:
+            SettingsError: Not two of three are given, or one is out of range.
+
+        Example:
+            >>> cv.guarantee(ell=5).utility(count=1_000, probability=0.05)
+            0.05583250249252244
+        """
         ell, asked = self.ell, unknown_of(count, error, probability)
         exact, chebyshev = 0.0, 0.0
         if count is not None and probability is not None:
@@ -137,7 +189,23 @@ class Guarantee:
         error: float | None = None,
         probability: float | None = None,
     ) -> GuaranteeAnswer:
-        """Give two of three: `count` is off by more than `error` with at least `probability`."""
+        """How far off is a small published count? Give two of three.
+
+        Args:
+            count: This count ...
+            error: ... is off by more than this relative error ...
+            probability: ... with at least this probability.
+
+        Returns:
+            The third.
+
+        Raises:
+            SettingsError: Not two of three are given, or one is out of range.
+
+        Example:
+            >>> cv.guarantee(ell=5).privacy(error=0.3, probability=0.4)
+            6
+        """
         ell, asked = self.ell, unknown_of(count, error, probability)
         exact, chebyshev = 0.0, 0.0
         if count is not None and probability is not None:
@@ -164,10 +232,25 @@ class Guarantee:
     ) -> PredicateGuarantee:
         """The same for counts of a value among the rows of a predicate over other columns.
 
-        `rows` are those of the table, `size` those of the predicate, `share` that of the value in
-        the table. `groups`: how it is published, 'mixed' or 'random'; a combination of columns that
-        are published together is a value with random groups. With `odds`, noise over so many
-        declared `values` comes first.
+        Args:
+            rows: The rows of the table.
+            size: The rows of the predicate.
+            share: The share of the value in the table.
+            groups: How it is published, "mixed" or "random"; a combination of columns that are
+                published together is a value with random groups.
+            odds: The bound that noise over the declared values keeps, if it comes first.
+            values: How many values are declared, with `odds`.
+
+        Returns:
+            The guarantees for such counts.
+
+        Raises:
+            SettingsError: The numbers contradict each other, or no estimate can separate the value.
+
+        Example:
+            >>> counts = cv.guarantee(ell=5).predicate(rows=100_000, size=10_000, share=0.02)
+            >>> counts.reliable_from(0.1), counts.hidden_below()
+            (866, 140)
         """
         from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
 
@@ -177,7 +260,24 @@ class Guarantee:
     def noised(
         self, *, rows: int, odds: float, values: int | None, groups: str = "mixed"
     ) -> PredicateGuarantee:
-        """The same for counts over the whole table of `rows`, where odds are bounded by noise."""
+        """The same for counts over the whole table, where odds are bounded by noise.
+
+        Args:
+            rows: The rows of the table.
+            odds: The bound.
+            values: How many values are declared.
+            groups: How it is published, "mixed" or "random".
+
+        Returns:
+            The guarantees for such counts.
+
+        Raises:
+            SettingsError: The bound is not above 1, or the number of values is missing.
+
+        Example:
+            >>> cv.guarantee(ell=5).noised(rows=100_000, odds=20, values=50).hidden_below()
+            109
+        """
         from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
 
         noise = self._noise(odds, values, groups)
@@ -244,7 +344,22 @@ def guarantee(ell: int) -> Guarantee:
 
     Each takes two of `count`, `error` and `probability` and finds the third: a number, which also
     has the ways to compute it beside it (`.exact`, `.chebyshev`, `.printed`, `.ways`).
-    `.predicate(rows=, size=, share=)` is about counts that combine a value with other columns, and
-    `.noised(rows=, odds=, values=)` about those of the whole table where odds are bounded.
+    `.predicate(...)` is about counts that combine a value with other columns, and `.noised(...)`
+    about those of the whole table where odds are bounded.
+
+    Args:
+        ell: How many different values a group has, 2 or more.
+
+    Returns:
+        The guarantees of this ell.
+
+    Raises:
+        SettingsError: ell is not a whole number of at least 2.
+
+    Example:
+        >>> cv.guarantee(ell=10).privacy(count=5, error=0.3)
+        0.4800670641496847
+        >>> cv.guarantee(ell=5).utility(error=0.1, probability=0.05)
+        311
     """
     return Guarantee(ell)

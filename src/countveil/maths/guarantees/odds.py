@@ -58,10 +58,16 @@ def gamma_for(odds: float, values: int, ell: int, *, different: bool = True) -> 
 
 @dataclass(frozen=True, slots=True)
 class OddsCost:
-    """What a bound K costs: gamma and epsilon, and by how much errors grow.
+    """What a bound on the odds costs.
 
     Estimates divide by 1 - gamma, so errors grow by about 1 / (1 - gamma), and a little more for
     small counts in large selections, to which noise adds rows of its own.
+
+    Attributes:
+        odds: The bound K.
+        gamma: With which probability a row takes a declared value at random.
+        epsilon: That of local differential privacy in the value of a row.
+        error_times: By how much errors grow.
     """
 
     odds: float

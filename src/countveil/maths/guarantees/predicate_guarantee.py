@@ -33,12 +33,25 @@ _METHODS = ("mixed", "random")
 
 @dataclass(frozen=True, slots=True)
 class PredicateGuarantee:
-    """What one ell promises about a value of this share among the rows of this predicate.
+    """What one ell promises about a value among the rows of a predicate.
 
-    With random groups any share is possible. `keep` is then the chance that a row publishes its own
-    place of the group, if that is not 1/ell; a common value of mixed groups is like that. `noise`
-    is gamma and the number of declared values, where noise came before the groups; `size` may then
-    be all rows, whose counts carry that noise too.
+    With random groups any share is possible.
+
+    Attributes:
+        ell: The ell.
+        rows: The rows of the table.
+        size: The rows of the predicate; all rows where noise came first.
+        share: The share of the value in the table.
+        groups: "mixed" or "random".
+        keep: With random groups, the chance that a row publishes its own place of the group, if
+            that is not 1/ell; a common value of mixed groups is like that.
+        noise: Gamma and the number of declared values, where noise came before the groups.
+        variance: The terms c, l, q of the variance c + l x + q x^2 of an estimate of x.
+
+    Example:
+        >>> counts = cv.guarantee(ell=5).predicate(rows=100_000, size=10_000, share=0.02)
+        >>> round(counts.std_error(200), 1), counts.most
+        (71.2, 2000)
     """
 
     ell: int
@@ -124,12 +137,29 @@ class PredicateGuarantee:
         return min(self.size, round(self.share * self.rows))
 
     def std_error(self, count: float) -> float:
-        """The standard error of the unbiased estimate of this count."""
+        """The standard error of the unbiased estimate of a count.
+
+        Args:
+            count: The true count.
+
+        Returns:
+            The standard error.
+        """
         constant, linear, square = self.variance
         return math.sqrt(max(0.0, constant + count * (linear + count * square)))
 
     def reliable_from(self, within: float = 0.10) -> int | None:
-        """The count from which the verdict is `reliable`; None if no count of (P, s) is."""
+        """The count from which the verdict is `reliable`.
+
+        Args:
+            within: The relative standard error up to which an estimate is `reliable`.
+
+        Returns:
+            The count; None if no count in the predicate is.
+
+        Raises:
+            SettingsError: `within` is not between 0 and 1.
+        """
         return self._from(check_between("within", within), 1.0)
 
     def hidden_below(self) -> int:
@@ -143,7 +173,19 @@ class PredicateGuarantee:
         error: float | None = None,
         probability: float | None = None,
     ) -> GuaranteeAnswer:
-        """Give two of three: from `count` on, off by `error` or more with at most `probability`."""
+        """From which count on is an estimate right? Give two of three.
+
+        Args:
+            count: From this count on ...
+            error: ... it is off by this relative error or more ...
+            probability: ... with at most this probability.
+
+        Returns:
+            The third.
+
+        Raises:
+            SettingsError: Not two of three are given, or one is out of range.
+        """
         return self._answer(count, error, probability, up=True)
 
     def privacy(
@@ -153,7 +195,19 @@ class PredicateGuarantee:
         error: float | None = None,
         probability: float | None = None,
     ) -> GuaranteeAnswer:
-        """Give two of three: `count` is off by more than `error` with at least `probability`."""
+        """How far off is the estimate of a small count? Give two of three.
+
+        Args:
+            count: This count ...
+            error: ... is off by more than this relative error ...
+            probability: ... with at least this probability.
+
+        Returns:
+            The third.
+
+        Raises:
+            SettingsError: Not two of three are given, or one is out of range.
+        """
         return self._answer(count, error, probability, up=False)
 
     def _answer(

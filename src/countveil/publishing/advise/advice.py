@@ -34,9 +34,23 @@ if TYPE_CHECKING:
 class ColumnAdvice:
     """One column: a line per feasible ell, one per method and ell, and what to do.
 
-    `choices` has the ell that each method would take. `agreement` is how likely two random rows
-    have the same one of the `values`. `costs` are those of several bounds on the odds,
-    `odds` is the one that was asked for. `unit`: its `rows` may be cases.
+    Attributes:
+        column: Its name.
+        rows: Its rows, or cases.
+        sampled_rows: How many of them were tried out.
+        lines: The figures for every ell.
+        recommendation: What to take.
+        larger: Why not a larger ell.
+        notes: What else to know.
+        asked_about: The columns that the random questions are about.
+        methods: The figures for every method and ell.
+        choices: The ell that each method would take.
+        wished_share: The share of counts that the goal is about.
+        values: How many values the column has.
+        agreement: How likely two random rows have the same value.
+        costs: What several bounds on the odds would cost.
+        odds: The bound that was asked for.
+        unit: What its `rows` are: rows or cases.
     """
 
     column: str
@@ -63,10 +77,21 @@ class ColumnAdvice:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The advice for each sensitive column, and for each question that was given; print it.
+    """The advice for each sensitive column: what `countveil.advise` gives. Print it.
 
-    `left_out` are the columns that would stop a publication. `pairs` compares two columns apart and
-    together. `kept` are protected columns that say too much about others unless these share a draw.
+    Attributes:
+        columns: The advice for each column.
+        questions: The advice for each question that was given.
+        left_out: The columns that would stop a publication.
+        pairs: Every two columns, apart and together.
+        kept: Protected columns that say too much about others unless these share a draw.
+
+    Example:
+        >>> advice = cv.advise(table, "salary", groups="mixed", seed=1)
+        >>> advice.columns["salary"].recommendation.ell
+        2
+        >>> advice.arguments()
+        {'sensitive': {'salary': 2}}
     """
 
     columns: Mapping[str, ColumnAdvice]
@@ -90,9 +115,15 @@ class Advice:
     def publish_line(
         self, table: str, command: str = "countveil", options: Sequence[str] = ()
     ) -> str:
-        """The command that publishes as recommended; `options` say how to read and shape the table.
+        """The command that publishes as recommended.
 
-        Empty if a column has no recommendation.
+        Args:
+            table: The table, as the command should name it.
+            command: The name of the command.
+            options: Options that say how to read and shape the table.
+
+        Returns:
+            The command; empty if a column has no recommendation.
         """
         chosen = self.arguments()
         if not chosen:
@@ -156,7 +187,14 @@ class Advice:
         return [(tuple(name for name in self.columns if name in names), ell) for names, ell in sets]
 
     def to_html(self, publish: str = "") -> str:
-        """A page with tables and a chart per column; `publish` is the command to copy."""
+        """A page with tables and a chart per column.
+
+        Args:
+            publish: The command to copy; the call in Python if empty.
+
+        Returns:
+            The text of the page.
+        """
         from countveil.publishing.advise.pictures import advice_page
 
         return advice_page(self, publish or self.publish_call())

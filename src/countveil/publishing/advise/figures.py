@@ -25,8 +25,17 @@ MOST_DECOMPOSED = 700
 class EllFigures:
     """One ell: how much a single row reveals, expected errors of counts, what stays hidden.
 
-    `errors[share]` is the mean relative error of counts of about this share of the table, None
-    where the table has none of that size; `predicates[share]` how many predicates it is based on.
+    Attributes:
+        ell: The ell.
+        odds_rarest: By how much a published value multiplies the odds of a guess, for the rarest.
+        odds_median: The same for the value of the row in the middle.
+        odds_most_frequent: The same for the most frequent value.
+        errors: The mean relative error of counts by their share of the table; None where the table
+            has none of that size.
+        predicates: On how many predicates each error rests.
+        hidden_up_to: The largest count that stays hidden.
+        condition: The condition number of the channel.
+        candidates: Among how many values the true one hides, for half of the rows.
     """
 
     ell: int

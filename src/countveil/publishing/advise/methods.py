@@ -49,16 +49,25 @@ Counts = NDArray[np.int64]
 class MethodFigures:
     """One method at one ell.
 
-    `errors`, `predicates` and `hidden_up_to` as in `EllFigures`. `published_belief` is how likely a
-    published value is the true one, on average, and `largest_belief` for the value where it is
-    highest. `without_common`: in a published value, at most, by somebody who knows that a person
-    has no common value (with random groups, none that would be one); None if there are none.
-    `mean_belief`: in the true value, by somebody who knows the shares and links a row.
-    `error`: the root of the mean variance of the counts of all
-    values among 1,000 rows like the table, by the best unbiased estimate; `distance` is how many
-    times the least variance at that mean belief it has. None where it takes too long to compute, or
-    where there is no unbiased estimate. `odds` is the bound K that noise before the groups keeps,
-    with `gamma` and `epsilon`; None without noise.
+    Attributes:
+        method: The method.
+        ell: The ell.
+        errors: The mean relative error of counts by their share of the table.
+        predicates: On how many predicates each error rests.
+        hidden_up_to: The largest count that stays hidden.
+        published_belief: How likely a published value is the true one, on average.
+        largest_belief: The same for the value where it is highest.
+        without_common: The belief in a published value, at most, by somebody who knows that a
+            person has no common value (with random groups, none that would be one); None if there
+            are none.
+        mean_belief: In the true value, by somebody who knows the shares and links a row.
+        error: The root of the mean variance of the counts of all values among 1,000 rows like the
+            table, by the best unbiased estimate. None where it takes too long to compute, or where
+            there is no unbiased estimate.
+        distance: How many times the least variance at that mean belief it has; None likewise.
+        odds: The bound K that noise before the groups keeps; None without noise.
+        gamma: With which probability a row takes a declared value at random; None without noise.
+        epsilon: That of local differential privacy in the value of a row; None without noise.
     """
 
     method: str

@@ -65,8 +65,13 @@ MOST_ROWS = 500_000
 class QuestionFigures:
     """One question at one ell, over all rows of its answer and all trial releases.
 
-    `error` is the mean relative error of the answers whose truth is not 0, `coverage` how often the
-    95% interval holds the truth; then how many answers had which verdict, on average.
+    Attributes:
+        ell: The ell.
+        error: The mean relative error of the answers whose truth is not 0.
+        coverage: How often the 95% interval holds the truth.
+        reliable: How many answers were `reliable`, on average.
+        indicative: How many answers were `indicative`, on average.
+        hidden: How many answers were `hidden`, on average.
     """
 
     ell: int
@@ -79,7 +84,16 @@ class QuestionFigures:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAdvice:
-    """One question: figures per ell, or why it is refused."""
+    """One question: figures per ell, or why it is refused.
+
+    Attributes:
+        question: The question, in SQL.
+        answers: How many rows its answer has.
+        figures: The figures for every ell.
+        refused: Why it cannot be answered; None if it can.
+        recommended: The ell that is recommended for it.
+        reason: Why this one.
+    """
 
     question: str
     answers: int = 0

@@ -75,9 +75,14 @@ def _accuracy(text: str) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """An ell (None if there is none), whether it meets all goals, and the reason.
+    """An ell, whether it meets all goals, and the reason.
 
-    `method` is that of the ell: `mixed`, `common` or `random`; `why` says why this one.
+    Attributes:
+        ell: The ell; None if there is none.
+        met: Whether it meets all goals.
+        reason: Why this ell.
+        method: The method of the ell: `mixed`, `common` or `random`.
+        why: Why this method.
     """
 
     ell: int | None

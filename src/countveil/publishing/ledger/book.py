@@ -56,7 +56,17 @@ class DrawnBatch:
 
 @dataclass(frozen=True, slots=True)
 class KnownRelease:
-    """A release of the ledger, and where it was put."""
+    """A release of the ledger, and where it was put.
+
+    Attributes:
+        number: Its number in the ledger.
+        state: `prepared`, `done` or `lost`.
+        day: The day of publication.
+        rows: How many rows it has.
+        target: Where it was put.
+        draft: The folder in which it was made.
+        manifest: The hash of its manifest.
+    """
 
     number: int
     state: str

@@ -26,7 +26,17 @@ LEDGER = "the ledger"
 
 @dataclass(frozen=True, slots=True)
 class LedgerBatch:
-    """A batch: of which columns, drawn for which release, on which day, with how many cases."""
+    """A batch: cases that were drawn for the same release.
+
+    Attributes:
+        columns: The columns that were drawn.
+        batch: Its number.
+        cases: How many cases it has.
+        groups: How groups were formed.
+        ell: The ell of the columns.
+        release: The number of the release it was drawn for.
+        day: The day of that release.
+    """
 
     columns: tuple[str, ...]
     batch: int
@@ -39,7 +49,14 @@ class LedgerBatch:
 
 @dataclass(frozen=True, slots=True)
 class LedgerSummary:
-    """What a ledger holds; print it."""
+    """What a ledger holds; print it.
+
+    Attributes:
+        id: The number that releases of this ledger bear.
+        created: The day on which it was made.
+        releases: Its releases.
+        batches: The batches in which cases were drawn.
+    """
 
     id: str
     created: str
@@ -77,9 +94,24 @@ class LedgerSummary:
 
 
 class Ledger:
-    """A private ledger: what was published about whom, under a key. `key` is the file with it.
+    """A private ledger: what was published about whom, under a key.
 
     `publish(..., ledger=...)` lets known cases publish what they did, and draws only new ones.
+
+    Args:
+        path: The file of the ledger.
+        key: The file with its key; beside the ledger if None.
+
+    Attributes:
+        path (Path): The file of the ledger.
+        key (Path): The file with its key.
+
+    Example:
+        >>> ledger = cv.Ledger.init("hospital.ledger")
+        >>> ledger.show().cases
+        0
+        >>> ledger.verify()
+        hospital.ledger is sound: every file matches the manifest.
     """
 
     def __init__(
@@ -92,18 +124,46 @@ class Ledger:
     def init(
         cls, path: str | os.PathLike[str], *, key: str | os.PathLike[str] | None = None
     ) -> Ledger:
-        """Make an empty ledger and its key, both new files that their owner alone can read."""
+        """Make an empty ledger and its key, both new files that their owner alone can read.
+
+        Args:
+            path: The file of the ledger.
+            key: The file for its key; beside the ledger if None.
+
+        Returns:
+            The ledger.
+
+        Raises:
+            LedgerError: One of the files exists already, or cannot be written.
+        """
         ledger = cls(path, key=key)
         create_ledger(ledger.path, ledger.key)
         return ledger
 
     def show(self) -> LedgerSummary:
-        """Releases, batches, cases, days. No person and no value is shown."""
+        """Releases, batches, cases, days. No person and no value is shown.
+
+        Returns:
+            What the ledger holds. Print it.
+
+        Raises:
+            LedgerError: The ledger or its key is missing or damaged.
+        """
         with open_book(self.path, self.key, write=False) as book:
             return _summary(book)
 
     def verify(self, release: str | os.PathLike[str] | None = None) -> Discrepancies:
-        """What is wrong with the ledger, and with a release of it; nothing, if it is sound."""
+        """What is wrong with the ledger, and with a release of it.
+
+        Args:
+            release: The folder of a release; the ledger alone if None.
+
+        Returns:
+            What is wrong; empty, and so false, when all is sound. Print it.
+
+        Raises:
+            LedgerError: The ledger or its key is missing or damaged.
+        """
         place = self.path if release is None else Path(release)
         with open_book(self.path, self.key, write=False) as book:
             wrong = [Discrepancy(LEDGER, problem) for problem in book.problems()]

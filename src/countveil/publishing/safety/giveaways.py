@@ -60,9 +60,13 @@ _LONELY_ROWS, _LONELY_SHARE, _LONELY_VALUES = 5, 0.5, 100
 
 @dataclass(frozen=True, slots=True)
 class Giveaway:
-    """One or two columns, the sensitive column, and the share of rows whose value is then known.
+    """One or two plain columns from which a sensitive value is nearly known.
 
-    `beyond` is that share beyond guessing: 0 for an unrelated column, 1 for a code beside its name.
+    Attributes:
+        columns: The plain columns.
+        sensitive: The sensitive column.
+        known: The share of rows whose value is known from them.
+        beyond: That share beyond guessing: 0 for an unrelated column, 1 for a code beside its name.
     """
 
     columns: tuple[str, ...]
@@ -78,12 +82,17 @@ class Giveaway:
 
 @dataclass(frozen=True, slots=True)
 class Fineness:
-    """How fine the `values` of a column are, at this `ell`.
+    """How fine the values of a column are.
 
-    `rows` is the share of rows with a value too fine to protect, which at most `limit` rows have: 0
-    if they are not worth a word. `odds` is K of the row in the middle (of these rows, if there are
-    any), and `belief` what becomes of a guess at 1%. `stops` says that publishing the column would
-    be careless.
+    Attributes:
+        values: How many values there are.
+        ell: The ell that it is about.
+        rows: The share of rows with a value too fine to protect; 0 if they are not worth a word.
+        limit: How many rows have such a value at most.
+        odds: By how much a published value multiplies the odds of a guess, for the row in the
+            middle (of these rows, if there are any).
+        belief: What becomes of a guess at 1%.
+        stops: Whether publishing the column would be careless.
     """
 
     values: int

@@ -48,10 +48,15 @@ _MEANT = {"none", "None", "NONE", "nil", "-", "--", "."}
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The rows that meet `where`: `rows` of all, of which `belief` have the same sensitive value.
+    """The rows that meet a condition, most of which have the same sensitive value.
 
-    `usual` is the share of this value in the whole table; `missing` says that it is none at all.
-    `where` has plain values, for the publisher alone: a hundred rows or more have each.
+    Attributes:
+        where: Plain columns and their values, for the publisher alone: a hundred rows or more have
+            each.
+        missing: Whether the value is none at all.
+        rows: Their share of the table.
+        belief: How many of them have the value.
+        usual: The share of this value in the whole table.
     """
 
     where: tuple[tuple[str, Any], ...]
@@ -65,7 +70,12 @@ class Slice:
 class SliceGiveaway:
     """The slices of one or two columns that make a sensitive value nearly certain.
 
-    `rows` is the share of the table in them, `belief` how many of these have the value expected.
+    Attributes:
+        columns: The plain columns.
+        sensitive: The sensitive column.
+        rows: The share of the table in them.
+        belief: How many of these have the value expected.
+        slices: The slices.
     """
 
     columns: tuple[str, ...]

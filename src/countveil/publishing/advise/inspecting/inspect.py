@@ -99,10 +99,38 @@ def inspect(
 ) -> Inspection:
     """Look at a table before publishing it: roles, identifiers, giveaways, eligible ell.
 
-    Without `sensitive`, columns whose names sound like it are taken. With `k`, advice follows: how
-    many rows share their combination of plain values with fewer than k rows, and what coarsening
-    would help. The other options are those of `publish`, so that it can be rehearsed. Print what
-    comes back.
+    Nothing is written. Options are those of `publish`, so that it can be rehearsed.
+
+    Args:
+        table: Anything that `publish` takes.
+        sensitive: The columns to protect; without it, those whose names sound like it.
+        recipe: A TOML file with any of these options; what the call itself says goes before it.
+        k: How many rows should share a combination of plain values: advice follows about what
+            coarsening would help.
+        drop: Columns that would not be published.
+        keep: Columns that would be published although they look unsafe.
+        person: The column that identifies the person of a row.
+        weight: The plain column with the survey weight of each row.
+        bins: Classes for numbers and dates, by column.
+        domain: The values that a column can have, by column.
+        merge: Common labels for values, by column.
+        progress: Called with the stage, the rows done and the rows in all.
+        **options: How the table is read and prepared: see `SourceOptions`.
+
+    Returns:
+        What was found, and a command that would publish the table. Print it.
+
+    Raises:
+        InputError: The table cannot be read, or has no rows.
+        UnknownColumnError: An option names a column that the table does not have.
+        SettingsError: The options contradict each other or the table.
+
+    Example:
+        >>> found = cv.inspect(table, sensitive="occupation")
+        >>> found.sensitive
+        ('occupation',)
+        >>> found.publish_line("census.csv")
+        'countveil publish census.csv -s occupation:5 --missing none --to release'
     """
     named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
     reading, shaping = table_options(

@@ -42,11 +42,20 @@ _WIDTH = 8
 class InspectedColumn:
     """One column: what it holds, and what to do with it.
 
-    `role` is `plain`, `sensitive`, `identifier`, `giveaway` or `nested`, and `why` is the reason.
-    `largest_ell` is 1 where there are no groups of different values. For a column of many numbers
-    it is that of the suggested classes (`bins`). `looks_like` is the kind of an identifier.
-    `method` is how the column can be protected: `mixed` groups of different values, or `common`
-    values or `random` groups where these do not exist; empty if it cannot be.
+    Attributes:
+        name: Its name.
+        type: The type of its values, as Arrow names it.
+        distinct: How many different values it has, without the missing one.
+        missing: In how many rows it is missing.
+        role: `plain`, `sensitive`, `identifier`, `giveaway` or `nested`.
+        why: The reason for this role.
+        largest_ell: The largest eligible ell, for a column of many numbers that of the suggested
+            classes; 1 where there are no groups of different values.
+        bins: The suggested classes of a column of many numbers.
+        histogram: A small picture of its counts.
+        looks_like: The kind of an identifier.
+        method: How the column can be protected: `mixed` groups of different values, or `common`
+            values or `random` groups where these do not exist; empty if it cannot be.
     """
 
     name: str
@@ -71,11 +80,30 @@ class InspectedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What an inspection shows about a table.
+    """What an inspection shows about a table: what `countveil.inspect` gives. Print it.
 
-    `fineness` is about the sensitive columns at the suggested ell, and so is `pairs` about two of
-    them at a time. `left_out` are the columns that
-    the command leaves out, so that nothing stops it.
+    Attributes:
+        rows: How many rows the table has.
+        columns: What is known about each column.
+        giveaways: Plain columns from which a sensitive value is nearly known.
+        linkable: The share of rows whose plain values no other row has.
+        hints: What else to look at.
+        missing_marks: Texts that seem to mean a missing value.
+        guessed: Whether the sensitive columns were guessed by their names.
+        left_out: The columns that the command leaves out, so that nothing stops it.
+        rounding: Steps to which the weights should be rounded.
+        slices: Parts of the table in which a sensitive value is nearly known.
+        fineness: How fine the values of each sensitive column are, at the suggested ell.
+        merged: The rare values that were merged.
+        linkability: Advice about small combinations of plain values, if `k` was given.
+        pairs: Every two sensitive columns, published apart and together.
+
+    Example:
+        >>> inspection = cv.inspect(table, sensitive="occupation")
+        >>> [column.name for column in inspection.protectable]
+        ['occupation']
+        >>> inspection.columns[0].role
+        'plain'
     """
 
     rows: int
@@ -113,9 +141,15 @@ class Inspection:
     def publish_line(
         self, table: str, command: str = "countveil", options: Sequence[str] = ()
     ) -> str:
-        """A command that publishes this table, to copy and adapt; `options` say how to read it.
+        """A command that publishes this table, to copy and adapt.
 
-        Empty if no column can be protected: nothing would be hidden then.
+        Args:
+            table: The table, as the command should name it.
+            command: The name of the command.
+            options: Options that say how to read the table.
+
+        Returns:
+            The command; empty if no column can be protected, as nothing would be hidden then.
         """
         if not self.protectable:
             return ""

@@ -42,7 +42,14 @@ Named = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """An option about a column, and how many rows have a small combination with it."""
+    """An option about a column, and how many rows have a small combination with it.
+
+    Attributes:
+        column: The column.
+        name: The name of the option.
+        value: Its value.
+        rows: How many rows still have a small combination.
+    """
 
     column: str
     name: str
@@ -57,10 +64,15 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True)
 class Linkability:
-    """Rows whose combination of plain values fewer than `k` rows have, of all `rows`.
+    """Rows whose combination of plain values few rows have.
 
-    `without` says how many are left if a column is not published, fewest first; `remedies` have the
-    best first; `together` are remedies that are used at once, with the rows left after each.
+    Attributes:
+        k: Fewer than so many are few.
+        rows: The rows of the table.
+        small: The rows with a small combination.
+        without: How many are left if a column is not published, fewest first.
+        remedies: Options that help, the best first.
+        together: Options that are used at once, with the rows left after each.
     """
 
     k: int
@@ -71,7 +83,14 @@ class Linkability:
     together: Sequence[Remedy]
 
     def sentences(self, most: int = 5) -> list[str]:
-        """The advice in words."""
+        """The advice in words.
+
+        Args:
+            most: How many options to name.
+
+        Returns:
+            The sentences.
+        """
         share = f"{self.small:,} of {self.rows:,} rows ({self.small / self.rows:.1%})"
         fewer = f"combination of plain values that fewer than {self.k:,} rows have"
         said = [f"{share} have a {fewer}."]

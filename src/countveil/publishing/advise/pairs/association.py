@@ -39,12 +39,19 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class WayFigures:
-    """One way to publish two columns; beliefs as in `PairStanding`.
+    """One way to publish two columns.
 
-    `believed`, `largest` and `above` are about each of the two columns, None where it would take
-    too long. `error`: mean relative error of unbiased counts of pairs of the stated share, in a
-    tenth of the table; `variance`: of those of all pairs, per row, and `distance` how many times
-    the least possible one that is. None where there is no unbiased estimate.
+    Attributes:
+        mean_belief: In the true pair of values of a linked row, on average.
+        largest_belief: In a published pair, where it is highest.
+        believed: In the true value of each column, on average; None where it would take too long.
+        largest: In a published value of each column, where it is highest; None likewise.
+        above: The share of rows about which a value of each column is believed half as much again
+            as the column alone allows; None likewise.
+        error: The mean relative error of unbiased counts of pairs of the stated share, in a tenth
+            of the table; None where there is no unbiased estimate.
+        variance: The variance of unbiased counts of all pairs, per row; None likewise.
+        distance: How many times the least possible one that is; None likewise.
     """
 
     mean_belief: float
@@ -80,8 +87,14 @@ class WayFigures:
 class PairFigures:
     """Two columns: how strongly they are associated, and both ways to publish them.
 
-    `ells` are those apart; together they share the larger one. `values` is how many pairs there
-    are. `share` is that of the pairs whose error is measured, None if no pair is of such a size.
+    Attributes:
+        columns: Their names.
+        ells: Their ells apart; together they share the larger one.
+        values: How many pairs of values there are.
+        strength: Cramér's V.
+        share: The share of the pairs whose error is measured; None if no pair is of such a size.
+        apart: Each column with groups of its own.
+        together: Both columns with one draw.
     """
 
     columns: tuple[str, str]

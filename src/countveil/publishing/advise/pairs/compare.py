@@ -50,9 +50,22 @@ _MOST_CELLS = 40_000
 class PairLine:
     """One way to publish two columns at one ell.
 
-    `groups` are those of each column. `errors`, `predicates` and `hidden_up_to` are about counts of
-    pairs, as in `EllFigures`; beliefs and `distance` as in `WayFigures`. `error` is the root of the
-    mean variance of unbiased counts of all pairs, among 1,000 rows like the table.
+    Attributes:
+        way: `apart` or `together`.
+        ell: The ell.
+        groups: How the groups of each column are formed.
+        errors: The mean relative error of counts of pairs by their share of the table; None where
+            there are none of that size.
+        predicates: On how many predicates each error rests.
+        hidden_up_to: The largest count of a pair that stays hidden.
+        mean_belief: In the true pair of values of a linked row, on average.
+        largest_belief: In a published pair, where it is highest.
+        believed: In the true value of each column, on average.
+        above: The share of rows about which a value of each column is believed half as much again
+            as the column alone allows.
+        error: The root of the mean variance of unbiased counts of all pairs, among 1,000 rows like
+            the table.
+        distance: How many times the least possible variance at this mean belief that is.
     """
 
     way: str
@@ -73,7 +86,17 @@ class PairLine:
 class PairAdvice:
     """Two columns: a line for every way and ell, and which way to take.
 
-    `agreement` is how likely two random rows have the same one of the `values` pairs.
+    Attributes:
+        columns: Their names.
+        rows: The rows of the table.
+        sampled_rows: The rows that were tried out.
+        strength: How strongly the columns are associated: Cramér's V.
+        lines: The figures.
+        recommendation: Which way to take, and which ell.
+        wished_share: The share of counts that the goal is about.
+        choices: The ell that each way would take.
+        values: How many pairs of values there are.
+        agreement: How likely two random rows have the same pair.
     """
 
     columns: tuple[str, str]
