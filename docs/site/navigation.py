@@ -108,20 +108,21 @@ BELOW: dict[str, list[str]] = {
 
 def contents_of(page: str) -> str:
     """What is added to the text of a page: its part of the table of contents, or nothing."""
-    folder = ROOT / Path(page).parent
+    folder, listed = ROOT / Path(page).parent, set[str]()
     if page == "docs/index":
         return "".join(
-            _contents(folder, entries, f":caption: {caption}")
+            _contents(folder, entries, listed, f":caption: {caption}")
             for caption, entries in SECTIONS.items()
         )
-    return _contents(folder, BELOW[page]) if page in BELOW else ""
+    return _contents(folder, BELOW[page], listed) if page in BELOW else ""
 
 
-def _contents(folder: Path, entries: list[str], caption: str = "") -> str:
-    listed: list[str] = []
-    for entry in entries:
-        listed += [page for page in _pages(folder, entry) if page not in listed]
-    return CONTENTS.format(caption=caption, entries="\n".join(listed))
+def _contents(folder: Path, entries: list[str], listed: set[str], caption: str = "") -> str:
+    """A table of contents; a page that is listed already is not listed again."""
+    every = [page for entry in entries for page in _pages(folder, entry)]
+    pages = [page for page in dict.fromkeys(every) if page not in listed]
+    listed.update(pages)
+    return CONTENTS.format(caption=caption, entries="\n".join(pages))
 
 
 def _pages(folder: Path, entry: str) -> list[str]:

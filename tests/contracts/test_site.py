@@ -48,7 +48,8 @@ def test_sections_have_the_pages_that_exist_in_order() -> None:
     places = [text.index(f":caption: {name}\n") for name in SECTIONS]
     assert places == sorted(places)
     assert "\ntheory/channel\n" in text
-    assert all(text.count(f"\n{page}\n") == 1 for page in ("guides/promise", "guides/sources"))
+    pages = re.findall(r"^[\w./-]+$", text, re.MULTILINE)
+    assert len(pages) == len(set(pages)) > 40
     assert "*" not in text
     assert contents_of("docs/study") == ""
     assert all("{toctree}" in contents_of(page) for page in BELOW)

@@ -16,7 +16,8 @@ import pytest
 
 import countveil as cv
 from countveil.auditing.findings import EXCEEDS, HOLDS, Finding
-from countveil.auditing.summary import Audit, MeasuredColumn
+from countveil.auditing.findings import MeasuredColumn
+from countveil.auditing.summary import Audit
 from countveil.comparing.baselines.measure import QUANTILES, Figures, Mean, OnFrontier
 from countveil.comparing.outcome import Compared, Comparison
 from countveil.comparing.pictures import _dash as dash_of
