@@ -19,7 +19,7 @@ FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
 # Commands to copy on pages, and the options of programs and styles that are not ours.
 MAY_WRITE_FLAGS = {
     "errors.py", "publishing/advise/inspecting/inspection.py", "publishing/advise/advice.py",
-    "report/release_page.py", "report/page.py", "report/board.py",
+    "report/release_page.py", "report/look/stylesheet.py",
 }  # fmt: skip
 
 

@@ -15,8 +15,7 @@ import pyarrow as pa
 import pytest
 
 import countveil as cv
-from countveil.auditing.findings import EXCEEDS, HOLDS, Finding
-from countveil.auditing.findings import MeasuredColumn
+from countveil.auditing.findings import EXCEEDS, HOLDS, Finding, MeasuredColumn
 from countveil.auditing.summary import Audit
 from countveil.comparing.baselines.measure import QUANTILES, Figures, Mean, OnFrontier
 from countveil.comparing.outcome import Compared, Comparison

@@ -12,12 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from countveil.auditing.audit_page import figures_shown, mark_of, points_left, sections_of
 from countveil.auditing.findings import (
-    BY_DESIGN,
     EXCEEDS,
     FALSE_ALARM,
-    HOLDS,
-    KNOWN_LIMIT,
     NOT_RUN,
     Finding,
     MeasuredColumn,
@@ -27,20 +25,14 @@ from countveil.display import Part, html_of, text_of
 from countveil.maths.adversary import Exposure
 from countveil.release import About
 from countveil.release.manifest import OddsBound
-from countveil.report import Chart, Section, page
-from countveil.report.board import Board, CodebookEntry, Figure, codebook_table, other_columns
+from countveil.report import Chart, page
+from countveil.report.board import Board, CodebookEntry, other_columns
 from countveil.report.exposure import (
-    MeasuredExposure,
-    exposure_points,
-    exposure_sections,
     exposure_sentences,
-    figures_of,
-    most_exposed_first,
     not_measured,
 )
 from countveil.tables.recode import value_text
 
-_MARKS = {EXCEEDS: "bad", HOLDS: "good", BY_DESIGN: "plain", KNOWN_LIMIT: "plain", NOT_RUN: "plain"}
 _CONFIDENTIAL = (
     "For the publisher: the figures are computed from the true table. They are shares and counts; "
     "no row and no value of a row is among them."
@@ -50,9 +42,6 @@ _NOT_PUBLIC = (
     "Confidential, for the publisher: the figures are computed from the true table. Never publish "
     "this page."
 )
-# With this belief in this share of the people, a verdict is not marked as good.
-_HIGH, _MANY = 0.9, 0.01
-_COLUMNS = ("attack", "claimed", "measured", "verdict", "method and remark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,30 +276,10 @@ class Audit:
 
     def to_html(self) -> str:
         """A page: a summary on one sheet, exposure, then the claims with tables and charts."""
-        sections = []
-        for name, exposure in self.exposure.items():
-            measured = None if exposure is None else MeasuredExposure(exposure)
-            sections += exposure_sections(name, measured)
-        if self.codebook:
-            names, rows = codebook_table(self.codebook)
-            sections.append(Section("Codebook", (), names, rows))
-        sections.append(
-            Section(
-                "Appendix: the claims", [self.attacked(), *self.promised(), *self.conclusions()]
-            )
-        )
-        headed: dict[tuple[str, str], list[tuple[str, ...]]] = {}
-        for f in self.findings:
-            row = (f.attack, f.claimed, f.measured_text, f.verdict, f.remark)
-            headed.setdefault((f.whose, f.knows), []).append(row)
-        for (name, knows), rows in headed.items():
-            title = name[:1].upper() + name[1:]
-            sections.append(Section(title, [f"Knows: {knows}."], _COLUMNS, rows, marks=_MARKS))
-        sections.append(Section("Charts", charts=self.charts))
         title = f"Audit: {self.about.title}" if self.about.title else "Audit of a release"
         return page(
             title,
-            sections,
+            sections_of(self),
             kind="Audit · for the publisher alone",
             warning=_NOT_PUBLIC,
             board=self._board(),
@@ -341,58 +310,16 @@ class Audit:
         ]
         return Board(
             [(word, what) for word, what in facts if what],
-            [self._claims(), *self._figures()],
+            figures_shown(self),
             self.verdict(),
-            [*self.promised(), *self._points(), *self._left_out()],
+            [*self.promised(), *points_left(self), *self._left_out()],
             self.codebook,
-            self._mark(),
+            mark_of(self),
         )
-
-    def _claims(self) -> Figure:
-        tested = sum(finding.p_value is not None for finding in self.findings)
-        failed = len(self.exceeded)
-        return Figure(
-            "Tested claims that hold",
-            f"{tested - failed:,} of {tested:,}",
-            f"each beside an attack; all tests together raise a false alarm with probability "
-            f"{FALSE_ALARM:g} at most",
-            "claims",
-            failed,
-        )
-
-    def _figures(self) -> list[Figure]:
-        """Those of every column, the most exposed first; errors are measured for single ones."""
-        figures = []
-        for name in most_exposed_first(self.exposure):
-            column = self.measured[name]
-            three = figures_of(name, column.exposure, column.error, column.counts)
-            figures += three if name in self.ell else three[:2]
-        return figures
 
     def _special(self, name: str) -> bool:
         random = self.groups.get(name, "random") == "random"
         return random or name in self.odds or bool(self.common.get(name))
-
-    def _mark(self) -> str:
-        """Bad if a claim does not hold, good if all do and hardly anybody is exposed."""
-        if not self.passed:
-            return "bad"
-        known = [exposure for exposure in self.exposure.values() if exposure is not None]
-        exposed = any(exposure.share_above(_HIGH)[1] >= _MANY for exposure in known)
-        return "plain" if exposed or len(known) < max(1, len(self.exposure)) else "good"
-
-    def _points(self) -> list[str]:
-        """What is left to decide."""
-        points = []
-        for name, exposure in self.exposure.items():
-            points += [not_measured(name)] if exposure is None else exposure_points(name, exposure)
-        limits = sum(finding.verdict == KNOWN_LIMIT for finding in self.findings)
-        if limits:
-            points.append(
-                f"{limits:,} figures below are known limits: ways to harm that the promise names "
-                f"and nothing stops."
-            )
-        return points
 
     def _parts(self) -> list[Part]:
         first = [*self.headline(), self.attacked(), *self.promised()]
