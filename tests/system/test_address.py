@@ -116,6 +116,14 @@ def test_sheets_of_workbooks(tmp_path: Path) -> None:
     assert split_sheet(str(there), endings) == (str(there), None)
 
 
+def test_names_longer_than_those_of_files(tmp_path: Path) -> None:
+    long = "t" * 5_000
+    address = parse_address(f"duckdb:{tmp_path}/in.duckdb#{long}")
+    assert address is not None
+    assert address.table == (long,)
+    assert split_sheet(f"book.xlsx#{long}", (".xlsx",)) == ("book.xlsx", long)
+
+
 NAMES = st.text(st.characters(exclude_characters="@", exclude_categories=["Cs"]), min_size=1)
 
 

@@ -77,11 +77,16 @@ def parse_address(text: str, error: type[CountveilError] = SettingsError) -> Dat
     else:
         # The last #, unless it belongs to the name of the file.
         place, mark, name = rest.rpartition("#")
-        if not mark or Path(rest).is_file():
+        if not mark or is_there(rest):
             place, name = rest, ""
         if not place:
             raise error(f"No file is named: write {kind}:FILE#table.")
     return DatabaseAddress(kind, place, _parts(name, error))
+
+
+def is_there(name: str) -> bool:
+    """Whether a file has this name; a text that no file can have as its name is none."""
+    return os.path.isfile(name)  # noqa: PTH113 - a Path raises where a name is too long
 
 
 def parse_release_address(text: str) -> DatabaseAddress | None:
@@ -99,7 +104,7 @@ def parse_release_address(text: str) -> DatabaseAddress | None:
 def split_sheet(name: str, endings: tuple[str, ...]) -> tuple[str, str | None]:
     """A workbook and one of its sheets; `endings` are those of workbooks."""
     workbook, mark, sheet = name.rpartition("#")
-    if mark and sheet and workbook.lower().endswith(endings) and not Path(name).exists():
+    if mark and sheet and workbook.lower().endswith(endings) and not is_there(name):
         return workbook, sheet
     return name, None
 
