@@ -19,7 +19,7 @@ from countveil.maths.channel import view_of_release
 from countveil.maths.estimate import shrunk_counts
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.mechanism import Dealer, draw_published
-from countveil.publishing.advise import advise as adviser
+from countveil.publishing.advise import adviser
 from countveil.publishing.advise.predicates import askable, find_predicates
 from countveil.publishing.advise.trials import Task, Trial, normal_tallies, try_out
 from countveil.publishing.publisher import run_publish
