@@ -276,6 +276,16 @@ def test_conjunctions_are_counted_in_boxes_as_by_bits(
         np.testing.assert_array_equal(counted, alone.moments[0, 0, 0])
 
 
+def test_a_cube_of_one_column() -> None:
+    """A run, all but one value, and nothing."""
+    wanted = np.array([[0, 1, 1, 0, 0], [1, 1, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
+    asked = {number: {"a": wanted[number % 3]} for number in range(1_000)}
+    (cube,) = boxes.choose_cubes(asked, {"a": 5}, 10**6, 50)
+    codes = np.repeat(np.arange(5, dtype=np.uint8), [1, 10, 100, 1_000, 10_000])
+    expected = [[110, 11_011, 0][number % 3] for number in cube.numbers.tolist()]
+    assert cube.count([codes]).tolist() == expected
+
+
 def test_few_conditions_are_not_worth_a_cube() -> None:
     wanted = {"a": np.array([True, False]), "b": np.array([False, True, True])}
     lengths = {"a": 2, "b": 3}

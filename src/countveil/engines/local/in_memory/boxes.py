@@ -69,13 +69,13 @@ class Cube:
         inner[:] = cells
         for axis in range(inner.ndim):
             _sum_up(np.moveaxis(inner, axis, 0))
-        found: Numbers = np.add.reduceat(sums.ravel()[self.corners] * self.signs, self.begins)
-        return found
+        met: Numbers = np.add.reduceat(sums.ravel()[self.corners] * self.signs, self.begins)
+        return met
 
 
 def _sum_up(array: Numbers) -> None:
     """Along the first axis, in place: a short one by whole slices."""
-    if array.shape[0] > _SHORT_AXIS:
+    if array.ndim == 1 or array.shape[0] > _SHORT_AXIS:
         np.cumsum(array, axis=0, out=array)
         return
     for before, after in pairwise(array):
@@ -86,15 +86,23 @@ def choose_cubes(
     conjunctions: Mapping[int, Conjunction], lengths: Mapping[str, int], rows: int, stretches: int
 ) -> list[Cube]:
     """Cubes for as many conditions as it pays; `lengths` are how many values columns have."""
+    least = least_conditions(rows, stretches)
+    if len(conjunctions) < least:
+        return []
     known: dict[bytes, list[tuple[int, int]]] = {}
     edges = {number: _edges(each, known) for number, each in conjunctions.items()}
     few = {n: e for n, e in edges.items() if math.prod(map(len, e.values())) <= _MOST_CORNERS}
     most = min(_MOST_CELLS, int(rows / max(stretches, 1) / _ROWS_PER_CELL))
-    least = (rows * _CUBE_ROW + stretches * _CUBE_STRETCH) / max(rows * _CONDITION_ROW, 1.0)
     return [
         _cube(names, lengths, {number: few[number] for number in numbers})
         for names, numbers in _covers(few, lengths, most, least)
     ]
+
+
+def least_conditions(rows: int, stretches: int) -> float:
+    """For fewer conditions on the same columns, a cube does not pay."""
+    cube = rows * _CUBE_ROW + stretches * _CUBE_STRETCH
+    return max(cube / max(rows * _CONDITION_ROW, 1.0), 1.0)
 
 
 def _edges(conjunction: Conjunction, known: dict[bytes, list[tuple[int, int]]]) -> Edges:
@@ -120,7 +128,7 @@ def _covers(
     left = _Left(by_columns, lengths, most)
     for _ in range(_MOST_CUBES):
         columns, covered = left.best()
-        if covered < max(least, 1):
+        if covered < least:
             return
         yield left.take(columns)
 
@@ -149,7 +157,7 @@ class _Left:
             if columns <= bit_of.keys()
         }
         self._most = most
-        self._tell()
+        self._index()
 
     def best(self) -> tuple[int, int]:
         """The columns that cover most, of those grown from a few sets, and how many these cover."""
@@ -162,11 +170,11 @@ class _Left:
         """The columns of a cube by name, with the conditions on them, which are no longer left."""
         inside = [bits for bits in self._numbers if not bits & ~columns]
         numbers = [number for bits in inside for number in self._numbers.pop(bits)]
-        self._tell()
+        self._index()
         names = [name for place, name in enumerate(self._names) if columns >> place & 1]
         return names, numbers
 
-    def _tell(self) -> None:
+    def _index(self) -> None:
         self._numbers = {b: n for b, n in self._numbers.items() if self._cells(b) <= self._most}
         self._bits = np.array(list(self._numbers), np.int64)
         self._sizes = np.array([len(numbers) for numbers in self._numbers.values()], np.int64)

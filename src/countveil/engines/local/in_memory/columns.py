@@ -93,7 +93,7 @@ class RankedValues:
 
 def encode_column(batches: Iterator[pa.Array[Any]]) -> EncodedColumn:
     """Read a column. NotInMemoryError if its type does not allow it, or it has too many values."""
-    with _told_by_files():
+    with _explained_by_files():
         return _encoded(map(_checked, batches))
 
 
@@ -102,7 +102,7 @@ def ranked_values(
 ) -> RankedValues:
     """Put the values of a column into DuckDB's order. NotInMemoryError if it has none."""
     table = f"values_of_{name}"
-    with _told_by_files():
+    with _explained_by_files():
         connection.register("incoming", pa.table({"place": np.arange(len(values)), "v": values}))
         connection.execute(
             f"CREATE OR REPLACE TABLE {table} AS "
@@ -117,7 +117,7 @@ def ranked_values(
 
 
 @contextlib.contextmanager
-def _told_by_files() -> Iterator[None]:
+def _explained_by_files() -> Iterator[None]:
     """NotInMemoryError for whatever goes wrong: a question to the files explains it."""
     try:
         yield

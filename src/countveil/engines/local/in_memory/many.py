@@ -13,15 +13,15 @@ Conjunctions on the same few columns are counted without bits, where there are e
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.local.in_memory.boxes import choose_cubes
+from countveil.engines.local.in_memory.boxes import choose_cubes, least_conditions
 from countveil.engines.local.in_memory.columns import Codes, NotInMemoryError
 from countveil.engines.local.in_memory.masks import (
     TruthTables,
@@ -41,6 +41,11 @@ _BLOCK = 1 << 13
 _MOST_LEAVES = 1 << 10
 _AT_ONCE = 64
 _ROWS_AT_ONCE = 1 << 19
+# Beginning a thread takes as long as counting some hundred thousand rows.
+_WITHOUT_THREADS = 1 << 21
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 # A leaf by its number, a constant, or parts that are joined by AND or OR.
 Node = int | bool | tuple[str, tuple["Node", ...]]
@@ -98,30 +103,40 @@ def count_stretches(
     for compiled in _compiled(conditions, left, tables, undecided):
         numbers = np.array(compiled.numbers, np.int64)
         work = partial(_count_block, compiled, tables, real, first_word)
-        for places, counts_of in in_order(work, range(0, real.size, _BLOCK)):
+        for places, counts_of in in_threads(work, range(0, real.size, _BLOCK), real.size * _WORD):
             for stretch, place in enumerate(cell[places].tolist()):
                 counts[numbers, place] += counts_of[:, stretch]
     return counts, undecided
+
+
+def in_threads(
+    work: Callable[[Item], Result], items: Iterable[Item], rows: int
+) -> Iterator[Result]:
+    """Do the work for every item, in threads where there are so many rows that it pays."""
+    return in_order(work, items) if rows > _WITHOUT_THREADS else map(work, items)
 
 
 def _count_boxes(
     conditions: Sequence[Expression], tables: TruthTables, real: Words, first_word: Numbers
 ) -> Iterator[tuple[int, Numbers, Numbers]]:
     """Of some rows of a stretch: which it is, numbers of conditions, the rows that meet each."""
+    rows = real.size * _WORD
+    if len(conditions) < least_conditions(rows, first_word.size):
+        return
     known: dict[Expression, tuple[str, NDArray[np.bool_]] | None] = {}
-    found = {n: _conjunction(each, tables, known) for n, each in enumerate(conditions)}
-    conjunctions = {number: each for number, each in found.items() if each}
+    asked = {n: _conjunction(each, tables, known) for n, each in enumerate(conditions)}
+    conjunctions = {number: each for number, each in asked.items() if each}
     lengths = {name: wanted.size for each in conjunctions.values() for name, wanted in each.items()}
-    cubes = choose_cubes(conjunctions, lengths, real.size * _WORD, first_word.size)
+    cubes = choose_cubes(conjunctions, lengths, rows, first_word.size)
     columns = [[tables.column(name).codes for name in cube.names] for cube in cubes]
 
     def counted(some: tuple[int, slice]) -> tuple[int, list[Numbers]]:
-        stretch, rows = some
+        stretch, here = some
         each = zip(cubes, columns, strict=True)
-        return stretch, [cube.count([codes[rows] for codes in of]) for cube, of in each]
+        return stretch, [cube.count([codes[here] for codes in of]) for cube, of in each]
 
     if cubes:
-        for stretch, counts in in_order(counted, _rows_of_stretches(real, first_word)):
+        for stretch, counts in in_threads(counted, _rows_of_stretches(real, first_word), rows):
             for cube, met in zip(cubes, counts, strict=True):
                 yield stretch, cube.numbers, met
 

@@ -29,7 +29,7 @@ from countveil.engines.local.in_memory.columns import (
     encode_column,
     ranked_values,
 )
-from countveil.engines.local.in_memory.many import count_stretches
+from countveil.engines.local.in_memory.many import count_stretches, in_threads
 from countveil.engines.local.in_memory.masks import Masks, Truths, TruthTables, Words, unpacked
 from countveil.engines.local.in_memory.row_order import RowOrder, together
 from countveil.engines.pivot import axis_sizes, check_size, no_ranges, places_in
@@ -55,6 +55,7 @@ _MOST_PATTERNS = 64
 _MOST_ARGUMENTS = 64
 _MOST_CELLS = 1 << 22
 _MOST_STRETCHES = 1 << 12
+_FEW_CONDITIONS = 4
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,8 @@ class InMemoryRelease:
         """The published values under each condition; None where codes do not decide it."""
         self._read_ahead(conditions)
         counter = self._counter(names, domains, axes)
-        if counter.first_word is not None:
+        # Of few conditions, the bits of leaves are remembered for the next questions.
+        if counter.first_word is not None and len(conditions) > _FEW_CONDITIONS:
             counted, undecided = count_stretches(
                 conditions, self._tables, self._masks.real,
                 counter.first_word, counter.cell, math.prod(counter.shape),
@@ -230,15 +232,27 @@ class InMemoryRelease:
 
     def _stretch_values(self, mask: Words, column: InMemoryColumn, counter: _Counter) -> Floats:
         """Rows by cell and by the value of a column: stretch by stretch, in the order of rows."""
-        rows = unpacked(mask)
-        counts = np.zeros((math.prod(counter.shape), len(column.values)))
-        ends = [*(self._rows.first_word[1:] * _WORD).tolist(), self._rows.size]
-        for cell, first, after in zip(
-            counter.cell.tolist(), (self._rows.first_word * _WORD).tolist(), ends, strict=True
-        ):
-            codes = column.codes[first:after][rows[first:after]]
-            counts[cell] += np.bincount(codes, minlength=len(column.values))
-        return counts.reshape(*counter.shape, len(column.values))
+        values = len(column.values)
+        wide = np.uint16 if 2 * values <= 1 << 16 else np.uint32
+        ends = [*self._rows.first_word[1:].tolist(), mask.size]
+
+        def counted(stretch: int) -> Numbers:
+            words = slice(int(self._rows.first_word[stretch]), ends[stretch])
+            met = unpacked(mask[words])
+            codes = column.codes[words.start * _WORD : words.stop * _WORD]
+            # Unless few are met, picking them takes longer than counting the others as well.
+            if np.count_nonzero(met) < met.size / 16:
+                return np.bincount(codes[met], minlength=values)
+            both: NDArray[Any] = met.astype(wide)
+            both *= wide(values)
+            both += codes
+            return np.bincount(both, minlength=2 * values)[values:]
+
+        counts = np.zeros((math.prod(counter.shape), values))
+        by_stretch = in_threads(counted, range(len(ends)), self._rows.size)
+        for cell, by_value in zip(counter.cell.tolist(), by_stretch, strict=True):
+            counts[cell] += by_value
+        return counts.reshape(*counter.shape, values)
 
     def _key_names(self, tally: Tally) -> list[str]:
         names = [key.name for key in tally.keys if isinstance(key, ColumnReference)]
