@@ -22,7 +22,7 @@ _WIDTH, _LABEL, _GAP, _MOST_ACROSS = 760, 140, 30, 3
 _ROW, _HEAD, _FOOT, _TITLE = 18, 24, 30, 30
 _LETTER = 6.4
 _SHADES = {"reliable": "hue0", "indicative": "soft", "hidden": "none"}
-_STYLE = (
+BARS_STYLE = (
     f".chart .soft{{color:{LIGHT.pale}}}.chart .range{{stroke:currentColor;stroke-width:1.5}}"
     f".chart .unsure{{stroke-dasharray:2 3}}.chart .ink{{color:{LIGHT.ink}}}"
     f"@media screen and (prefers-color-scheme:dark){{.chart .soft{{color:{DARK.pale}}}"
@@ -117,7 +117,7 @@ def bar_picture(chart: BarChart) -> Picture:
             f'style="max-width:100%;height:auto">'
         ),
         f"<title>{_escaped(chart.title)}</title><desc>{_escaped(_described(chart))}</desc>",
-        f"<style>{CHART_STYLE}{_STYLE}</style>",
+        f"<style>{CHART_STYLE}{BARS_STYLE}</style>",
         f'<rect class="paper" width="{_WIDTH}" height="{height}"/>',
         f'<text class="head" x="8" y="20">{_escaped(chart.title, 90)}</text>',
     ]

@@ -87,10 +87,10 @@ def _recipe_option(name: str, parameter: inspect.Parameter) -> RecipeOption:
 def defaults_from(path: Path, command: str) -> dict[str, Any]:
     """What a recipe says about a command, as if it had been typed."""
     chosen = read_recipe(path, command, known_options())
-    return {name: _as_typed(name, value, command) for name, value in chosen.items()}
+    return {name: as_typed_choice(name, value, command) for name, value in chosen.items()}
 
 
-def _as_typed(name: str, value: Any, command: str) -> Any:
+def as_typed_choice(name: str, value: Any, command: str) -> Any:
     """A choice of a recipe as the command line would have it."""
     kind, declared = get_args(PARAMETERS[command][name].annotation)[:2]
     metavar = declared.metavar or ""

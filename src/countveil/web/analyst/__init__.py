@@ -1,0 +1,1 @@
+"""Pages of this part of the app."""
