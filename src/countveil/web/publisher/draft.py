@@ -21,7 +21,7 @@ _METHOD = ("groups", "common", "odds", "together")
 # The choices that each function takes, in the order in which they are written.
 TAKEN: Mapping[str, Sequence[str]] = {
     "inspect": ("sensitive", *_ROLES, "keep", *_TABLE),
-    "advise": ("sensitive", "accuracy", "hide", "odds", "together", "drop", "person", *_TABLE),
+    "advise": ("sensitive", "accuracy", "hide", "odds", "drop", "person", *_TABLE),
     "publish": (
         "sensitive", "to", *_ROLES, "keep", "reasons", *_TABLE, *_METHOD, "title", "contact",
         "private_report", "force", "again", "dry_run",

@@ -14,7 +14,9 @@ from starlette.routing import BaseRoute, Route
 
 from countveil.web.forms import Form
 from countveil.web.places import Places
+from countveil.web.publisher.amount_screen import amount_routes
 from countveil.web.publisher.columns_screen import columns_routes
+from countveil.web.publisher.dangers_screen import dangers_routes
 from countveil.web.publisher.lines import CommandWriter
 from countveil.web.publisher.screens import HOME, Screens, after_form, state_of, with_form
 from countveil.web.publisher.state import PublisherState
@@ -40,6 +42,8 @@ def publisher_routes(pages: Pages) -> list[BaseRoute]:
         Route("/job/{known}/again", with_form(_again), methods=["POST"]),
         *table_routes(screens),
         *columns_routes(screens),
+        *dangers_routes(screens),
+        *amount_routes(screens),
     ]
 
 
