@@ -75,6 +75,7 @@ def _slid(state: PublisherState, asked: Asked) -> dict[str, Any]:
         **content,
         "body": "publisher/figures.html",
         "view": content["views"][int(asked.subject)],
+        "alone": True,
     }
 
 

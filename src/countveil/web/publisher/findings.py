@@ -98,8 +98,9 @@ def _giveaways(inspection: Inspection, draft: Draft) -> Iterator[Danger]:
         joined = {one.sensitive, *names}
         protected = joined <= {*draft.sensitive}
         settled = any(joined <= {*names} for names in draft.together)
+        verb = "gives" if len(names) == 1 else "give"
         yield Danger(
-            "giveaway", f"{' and '.join(names)}: give {one.sensitive} away",
+            "giveaway", f"{' and '.join(names)}: {verb} {one.sensitive} away",
             f"{one.known:.0%}", "of the rows have a value that is then known",
             f"{giveaway_sentence(one)}.", names,
             stops=one.stops, decided=settled or {*names} <= {*draft.keep},

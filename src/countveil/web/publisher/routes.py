@@ -17,7 +17,10 @@ from countveil.web.places import Places
 from countveil.web.publisher.amount_screen import amount_routes
 from countveil.web.publisher.columns_screen import columns_routes
 from countveil.web.publisher.dangers_screen import dangers_routes
+from countveil.web.publisher.handing_screen import handing_routes
 from countveil.web.publisher.lines import CommandWriter
+from countveil.web.publisher.publish_screen import publish_routes
+from countveil.web.publisher.rehearsal_screen import rehearsal_routes
 from countveil.web.publisher.screens import HOME, Screens, after_form, state_of, with_form
 from countveil.web.publisher.state import PublisherState
 from countveil.web.publisher.steps import HEADLINES
@@ -44,6 +47,9 @@ def publisher_routes(pages: Pages) -> list[BaseRoute]:
         *columns_routes(screens),
         *dangers_routes(screens),
         *amount_routes(screens),
+        *rehearsal_routes(screens),
+        *publish_routes(screens),
+        *handing_routes(screens),
     ]
 
 

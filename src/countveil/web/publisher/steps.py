@@ -96,10 +96,12 @@ def advice_arguments(draft: Draft) -> dict[str, Any]:
 
 
 def rehearsal_arguments(draft: Draft) -> dict[str, Any]:
-    """All that matters for what is published; nothing is written, so neither is a report."""
-    arguments = draft.arguments("publish", to=draft.to or "release", private_report="", reasons={})
-    # Where it goes to changes nothing of what it would be.
-    return _of(draft, arguments | {"to": "release", "again": True})
+    """All that matters for what is published.
+
+    Where it goes to, what it is called and what is noted in private changes nothing of that.
+    """
+    aside = {"to": "release", "private_report": "", "reasons": {}, "title": "", "contact": ""}
+    return _of(draft, draft.arguments("publish", again=True, force=True, **aside))
 
 
 def audit_arguments(draft: Draft) -> dict[str, Any]:

@@ -71,8 +71,11 @@ def audit(reporter: Reporter, table: str, arguments: Arguments) -> Audit:
     return cv.audit(table, progress=reporter.progress, **arguments)
 
 
-def verify(reporter: Reporter, release: str) -> list[tuple[str, str]]:
-    """What of a release does not match its manifest: files and what is wrong with them."""
+def verify(reporter: Reporter, release: str, made: str) -> list[tuple[str, str]]:  # noqa: ARG001
+    """What of a release does not match its manifest: files and what is wrong with them.
+
+    `made` says which one it is, if several were made in one place.
+    """
     from countveil.release.verify import verify_release
 
     problems = verify_release(
