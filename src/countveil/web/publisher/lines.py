@@ -47,8 +47,9 @@ def python_call(function: str, table: str, arguments: Mapping[str, Any]) -> str:
     return f"import countveil as cv\n\n{call}\nprint({result})"
 
 
-def handing_over(command: str, release: str, question: str) -> Lines:
-    """What analysts type; `command` is the name of the command."""
+def handing_over(release: str, question: str) -> Lines:
+    """What analysts type, wherever they are."""
+    command = "countveil"
     folder = shlex.quote(release)
     return Lines(
         "\n".join(

@@ -23,7 +23,7 @@ from countveil.web.publisher.publish_screen import publish_routes
 from countveil.web.publisher.rehearsal_screen import rehearsal_routes
 from countveil.web.publisher.screens import HOME, Screens, after_form, state_of, with_form
 from countveil.web.publisher.state import PublisherState
-from countveil.web.publisher.steps import HEADLINES
+from countveil.web.publisher.steps import HEADLINES, stop_outdated
 from countveil.web.publisher.table_screen import table_routes
 from countveil.web.rendering import Pages
 
@@ -58,12 +58,16 @@ def _first(_request: Request) -> Response:
 
 
 def _undo(request: Request, form: Form) -> Response:
-    state_of(request).undo()
+    state = state_of(request)
+    state.undo()
+    stop_outdated(state)
     return after_form(form)
 
 
 def _redo(request: Request, form: Form) -> Response:
-    state_of(request).redo()
+    state = state_of(request)
+    state.redo()
+    stop_outdated(state)
     return after_form(form)
 
 

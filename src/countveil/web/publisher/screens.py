@@ -19,7 +19,7 @@ from countveil.errors import CountveilError
 from countveil.web.forms import Form
 from countveil.web.publisher.lines import Lines, lines_of
 from countveil.web.publisher.state import PublisherState
-from countveil.web.publisher.steps import HEADLINES, steps_of, why_closed
+from countveil.web.publisher.steps import HEADLINES, steps_of, stop_outdated, why_closed
 from countveil.web.rendering import Pages
 from countveil.web.sessions import Mode
 
@@ -33,12 +33,14 @@ class Asked:
     """What a page has to show besides its results.
 
     `problem` was wrong with what was `typed` about `subject`. `folder` is the one that is listed.
+    `keeping`: what is typed into the page already stays, because it asks by itself.
     """
 
     problem: str = ""
     typed: Mapping[str, str] | None = None
     subject: str = ""
     folder: str | None = None
+    keeping: bool = False
 
 
 def state_of(request: Request) -> PublisherState:
@@ -57,7 +59,8 @@ class Screens:
         """A screen."""
 
         def show(request: Request) -> Response:
-            asked = Asked(folder=request.query_params.get("folder"))
+            given = request.query_params
+            asked = Asked(folder=given.get("folder"), keeping="keep" in given)
             return self.show(request, name, content, asked)
 
         return Route(f"/{name}", show)
@@ -69,6 +72,7 @@ class Screens:
             state = state_of(request)
             try:
                 asked = change(state, form)
+                stop_outdated(state)
             except CountveilError as error:
                 typed = dict(form)
                 asked = Asked(str(error), typed, typed.get("subject", ""))

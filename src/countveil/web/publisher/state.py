@@ -117,13 +117,20 @@ class PublisherState:
             known = self._by_key.get(place)
             if known is not None:
                 return known
-            for (other, _), job in self._by_key.items():
-                if other == kind and job.running:
-                    job.stop()
+            self.stop_others(kind, **arguments)
             job = self.jobs.start(TITLES[kind], f"{_TASKS}:{kind}", **arguments)
             self._by_key[place] = job
             self._forget()
             return job
+
+    def stop_others(self, kind: str, **arguments: Any) -> None:
+        """Stop jobs of a kind that are about other choices; they can be begun again."""
+        with self.lock:
+            kept = (kind, self._key(arguments))
+            for place, job in [*self._by_key.items()]:
+                if place[0] == kind and place != kept and job.running:
+                    job.stop()
+                    del self._by_key[place]
 
     def forget(self, job: Job) -> None:
         """Let a job that failed or was stopped be begun again."""

@@ -109,6 +109,14 @@ def audit_arguments(draft: Draft) -> dict[str, Any]:
     return _of(draft, draft.arguments("audit", release=draft.to))
 
 
+def stop_outdated(state: PublisherState) -> None:
+    """End the work on choices that are not made any more."""
+    draft = state.draft
+    state.stop_others("advise", **advice_arguments(draft))
+    state.stop_others("rehearse", **rehearsal_arguments(draft))
+    state.stop_others("dangers", **dangers_arguments(draft))
+
+
 def result_of(job: Job | None) -> Any:
     """What a job that is done has found out."""
     return job.result if job is not None and job.state == "done" else None

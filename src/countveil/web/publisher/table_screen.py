@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 
 from countveil.errors import InputError
 from countveil.system.address import POSTGRES, parse_address, refuse_url, split_sheet
-from countveil.tables import table_options
+from countveil.tables import input_files, table_options
 from countveil.web.forms import Form
 from countveil.web.places import Places
 from countveil.web.publisher.draft import Draft
@@ -104,6 +104,9 @@ def checked_address(places: Places, text: str) -> str:
     path = Path(place) if Path(place).is_absolute() else places.root / place
     places.id_of(path)
     shown = shown_path(path)
+    # A pattern may lead to files elsewhere, through a link.
+    for file in input_files(shown) if known is None else ():
+        places.id_of(file)
     return text.replace(place, shown, 1)
 
 
