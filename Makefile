@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install setup demo test test-slow lint format docs site bench bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
+.PHONY: help install setup demo app test test-slow lint format docs site bench bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
 # Two targets must not install into one environment at the same time.
 .NOTPARALLEL:
 
@@ -68,6 +68,10 @@ $(VENV)/.%: requirements/%.txt $(RUNTIME)
 
 demo: $(RUNTIME)  ## publish a made-up census and query it
 	$(BIN)/countveil demo
+
+app: $(VENV)/.app  ## the web app, with a made-up census to publish and a release to ask
+	test -f countveil-demo/census.parquet || $(BIN)/countveil demo
+	$(BIN)/countveil app --root countveil-demo
 
 # Compiled modules are kept (hundreds of commands are started), workers do not fight for cores with
 # the threads of BLAS; neighbouring tests, which share what they set up, stay together.

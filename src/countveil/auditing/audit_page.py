@@ -16,7 +16,6 @@ from countveil.auditing.findings import (
     KNOWN_LIMIT,
     NOT_RUN,
 )
-from countveil.report import Section
 from countveil.report.board import Figure, codebook_table
 from countveil.report.exposure import (
     MeasuredExposure,
@@ -26,6 +25,7 @@ from countveil.report.exposure import (
     most_exposed_first,
     not_measured,
 )
+from countveil.report.page import Section
 
 if TYPE_CHECKING:
     from countveil.auditing.summary import Audit
