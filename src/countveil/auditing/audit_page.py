@@ -99,7 +99,10 @@ def points_left(audit: Audit) -> list[str]:
     limits = sum(finding.verdict == KNOWN_LIMIT for finding in audit.findings)
     if limits:
         points.append(
-            f"{limits:,} figures below are known limits: ways to harm that the promise names "
+            "One figure below is a known limit: a way to harm that the promise names and nothing "
+            "stops."
+            if limits == 1
+            else f"{limits:,} figures below are known limits: ways to harm that the promise names "
             f"and nothing stops."
         )
     return points
