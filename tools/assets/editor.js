@@ -29,6 +29,7 @@ class SqlEditor extends HTMLElement {
   #view = null;
   #form = null;
   #committed = "";
+  #label = null;
 
   /** What the editor shows. Setting it fires no event, and can be undone. */
   get value() {
@@ -141,7 +142,10 @@ class SqlEditor extends HTMLElement {
 
   #attributes(textarea) {
     const labels = [...(textarea.labels ?? [])].map((label) => label.textContent.trim()).join(" ");
-    const name = this.getAttribute("aria-label") ?? textarea.getAttribute("aria-label") ?? labels;
+    // The label moves inside, or it would be read twice.
+    this.#label ??= this.getAttribute("aria-label");
+    this.removeAttribute("aria-label");
+    const name = this.#label ?? textarea.getAttribute("aria-label") ?? labels;
     const required = textarea.required ? { "aria-required": "true" } : {};
     // A browser cannot ask to fill in a field that it does not show.
     textarea.required = false;
