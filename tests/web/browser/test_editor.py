@@ -202,6 +202,16 @@ def test_names_and_values_are_proposed(desktop: Page, site: Site) -> None:
         expect(proposals(desktop), typed).to_have_count(0)
 
 
+def test_enter_begins_a_line_once_a_word_is_typed(desktop: Page, site: Site) -> None:
+    box = opened(desktop, site, editor())
+    for typed in ("SELECT 1 FROM release", "GROUP BY gender", "AND gender = 'F"):
+        desktop.evaluate("document.querySelector('sql-editor').value = ''")
+        type_in(desktop, box, typed)
+        expect(proposals(desktop).first).to_be_visible()
+        desktop.keyboard.press("Enter")
+        assert text_of(desktop) == (f"{typed}'" if "'" in typed else f"{typed}\n")
+
+
 def test_where_nothing_fits_nothing_is_proposed(desktop: Page, site: Site) -> None:
     box = opened(desktop, site, editor())
     type_in(desktop, box, "SELECT occ")

@@ -4,7 +4,7 @@
 // place in the text. Leaves: proposals. Must not know: what a release is. A function is a name, or text with
 // parentheses that is inserted as it is; `sql` of a column is how it is written, if that is not obvious.
 
-import { insertCompletionText } from "@codemirror/autocomplete";
+import { closeCompletion, insertCompletionText, selectedCompletion } from "@codemirror/autocomplete";
 import { keywords, reserved } from "./dialect.js";
 import { placeAtEnd } from "./place.js";
 
@@ -36,17 +36,28 @@ export function completionsFrom(address) {
     const place = placeAtEnd(context.state.sliceDoc(0, context.pos));
     if (!place || !(place.typed || place.column !== null || context.explicit)) return null;
     const known = await fetched(address());
-    const options = context.aborted ? [] : proposals(place, known).map((one) => ({ ...one, apply: put(one, place) }));
+    const options = context.aborted ? [] : proposals(place, known).map((one) => ready(one, place));
     return options.length === 0 ? null : { from: place.from, options, validFor: same(place.typed) };
   };
 }
 
-/** Puts a proposal in the place of all of the word, and not only of its part before the cursor. */
-function put({ apply, label }, { typed }) {
-  return (view, _, from, to) => {
+/** A proposal that takes the place of all of the word, and not only of its part before the cursor. */
+function ready(proposal, { typed }) {
+  const text = proposal.apply ?? proposal.label;
+  const apply = (view, _, from, to) => {
     const after = view.state.sliceDoc(to, to + 200);
-    view.dispatch(insertCompletionText(view.state, apply ?? label, from, to + rest(typed, after)));
+    view.dispatch(insertCompletionText(view.state, text, from, to + rest(typed, after)));
   };
+  return { ...proposal, text, apply };
+}
+
+/** Command: give up a proposal that is typed already, so that Enter begins a line as it does elsewhere. */
+export function closeIfTyped(view) {
+  const chosen = selectedCompletion(view.state);
+  const { from, to } = view.state.selection.main;
+  const typed = chosen && view.state.sliceDoc(from - chosen.text.length, to);
+  if (typed && typed === chosen.text) closeCompletion(view);
+  return false;
 }
 
 function proposals(place, known) {
