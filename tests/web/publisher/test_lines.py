@@ -28,7 +28,8 @@ DRAFTS = {
     ),
     "classes": Draft(
         "people.csv", sensitive={"job": 3, "age": 2}, drop=("email", "code"), to="classes",
-        by_column={"bins": {"age": "30,45,60"}}, reading={"missing": ["?"], "where": "region <> 'S'"},
+        by_column={"bins": {"age": "30,45,60"}},
+        reading={"missing": ["?"], "where": "region <> 'S'"},
     ),
     "together": Draft(
         "people.csv", sensitive={"job": 3, "region": 3}, drop=("email", "code"), to="together",
@@ -63,7 +64,7 @@ def in_python(text: str) -> tuple[dict[str, Any], str]:
     names: dict[str, Any] = {}
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(text, names)  # noqa: S102 - that is what it is for
+        exec(text, names)
     return names, out.getvalue()
 
 
@@ -94,7 +95,10 @@ def test_command_and_python_publish_alike(name: str, folder: Path, quick: Quick)
     if draft.reasons:
         assert "see $HOME = `here`." in (folder / "kept.html").read_text()
         assert by_command.about is not None
-        assert (by_command.about.title, by_command.about.contact) == ("Jobs, 2026", "us@office.test")
+        assert (by_command.about.title, by_command.about.contact) == (
+            "Jobs, 2026",
+            "us@office.test",
+        )
 
 
 def test_the_lines_beside_a_screen_inspect_alike(desk: Desk, quick: Quick) -> None:

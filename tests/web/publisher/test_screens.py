@@ -79,7 +79,9 @@ def test_an_address_that_is_not_allowed_is_refused(desk: Desk, address: str, sai
     assert not desk.state.draft.table
 
 
-def test_a_pattern_does_not_lead_out_through_a_link(desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:  # fmt: skip
+def test_a_pattern_does_not_lead_out_through_a_link(
+    desk: Desk, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "x.csv").write_text("a\n1\n")
     (desk.root / "door").symlink_to(outside)
