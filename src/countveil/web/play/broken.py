@@ -14,6 +14,7 @@ from markupsafe import Markup
 from countveil.report.chart import Axis, Chart, Line, draw
 from countveil.web.play.breaking import RELEASES, SURE, giveaway, known_after, twins
 from countveil.web.play.pictures.bars import Bar, bars
+from countveil.web.play.pictures.hundred import Kind, hundred
 
 Numbers = Mapping[str, int]
 
@@ -64,9 +65,11 @@ def giveaway_stage(numbers: Numbers) -> dict[str, Any]:
 def twins_stage(numbers: Numbers) -> dict[str, Any]:
     """Persons with two rows, each drawn on its own or both as one case."""
     both = twins(numbers["seed"], numbers["ell"], apart=bool(numbers["apart"]))
-    items = [
-        Bar("both rows show the same", both.agree, f"{both.agree:.0%}"),
-        Bar("then it is the truth", both.right, f"{both.right:.0%}", strong=True),
+    right = both.agree * both.right
+    kinds = [
+        Kind("both rows show the truth", right, "full"),
+        Kind("both show the same decoy", both.agree - right, "crossed"),
+        Kind("the two rows differ", 1 - both.agree, "small"),
     ]
-    title = "How often two rows of one person agree, and are then right"
-    return {"both": both, "picture": bars(title, items, 1.0, None)}
+    title = "What the two rows of a person show, for a hundred people"
+    return {"both": both, "picture": hundred(title, kinds)}

@@ -90,7 +90,7 @@ def adversary_stage(numbers: Numbers) -> dict[str, Any]:
 def belief_text(belief: float) -> str:
     """A belief as people write it, which is never certain."""
     if belief >= 0.999:
-        return "more than 99.9%"
+        return "over 99.9%"
     return f"{belief:.0%}" if 0.01 <= belief < 0.99 else f"{belief:.1%}"
 
 

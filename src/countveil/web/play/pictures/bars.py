@@ -40,8 +40,7 @@ def bars(title: str, items: Sequence[Bar], most: float, line: tuple[float, str] 
             parts.append(mark(bar.place, 12, middle))
         parts += [
             words(0 if bar.place is None else 26, middle, bar.name, "strong" if bar.strong else ""),
-            f'<rect class="bar-of{" strong" if bar.strong else ""}" x="{start}" '
-            f'y="{y + 7}" width="{_across(bar.size, most):.1f}" height="{_STEP - 14}" rx="3"/>',
+            _rect(bar, start, y, most),
             text(WIDTH - 2, middle + 4, bar.shown, "count", "end"),
         ]
     height = top + _STEP * len(items) + 4
@@ -51,6 +50,14 @@ def bars(title: str, items: Sequence[Bar], most: float, line: tuple[float, str] 
         parts.append(text(x, 16, line[1], "soft", "middle"))
     described = "; ".join(f"{bar.name}: {bar.shown}" for bar in items)
     return picture(title, f"{described}.", height, parts)
+
+
+def _rect(bar: Bar, x: float, y: float, most: float) -> str:
+    kind = "bar-of strong" if bar.strong else "bar-of"
+    return (
+        f'<rect class="{kind}" x="{x:g}" y="{y + 7:g}" width="{_across(bar.size, most):.1f}" '
+        f'height="{_STEP - 14}" rx="3"/>'
+    )
 
 
 def _across(size: float, most: float) -> float:
@@ -105,11 +112,9 @@ def _interval(item: Against, top: float) -> list[str]:
         parts.append(f'<path class="onwards" d="M{WIDTH - 12} {y - 6}l9 6l-9 6z"/>')
     if not hidden and answer.estimate is not None:
         x = _place(answer.estimate / item.truth)
-        shape = "M-6 0a6 6 0 1 0 12 0a6 6 0 1 0-12 0z"
+        parts.append(f'<circle class="guess {answer.verdict}" cx="{x:.1f}" cy="{y}" r="6.5"/>')
         if answer.verdict != "reliable":
-            shape += "M0-6V6A6 6 0 0 0 0-6z"
-        parts.append(f'<path class="guess {answer.verdict}" fill-rule="evenodd" '
-                     f'transform="translate({x:.1f} {y})" d="{shape}"/>')  # fmt: skip
+            parts.append(f'<path class="half" d="M{x:.1f} {y - 6.5}a6.5 6.5 0 0 0 0 13z"/>')
     return parts
 
 
