@@ -35,9 +35,10 @@ from countveil.publishing.advise.tables import (
     question_table,
     recommended,
 )
-from countveil.report import Chart, Section, page
 from countveil.report.board import Board, Figure
+from countveil.report.chart import Chart
 from countveil.report.frontier_figure import Bound, Placed, frontier_chart
+from countveil.report.page import Section, page
 
 # How points look: circles, squares, diamonds.
 _SHAPES = ("solid", "dashed", "dotted")
