@@ -63,9 +63,9 @@ class Twins:
 @lru_cache(maxsize=64)
 def known_after(seed: int, ell: int, releases: int) -> Known:
     """What so many independent releases of the same people give away together."""
-    values, n_values = _values(seed)
+    values, n_values = occupations_of(seed)
     prior = np.bincount(values, minlength=n_values) / values.size
-    evidence = [_release(seed, ell, number) for number in range(1, releases + 1)]
+    evidence = [release_of(seed, ell, number) for number in range(1, releases + 1)]
     beliefs = beliefs_after(prior, evidence)
     right = float((beliefs.argmax(axis=1) == values).mean())
     return Known(releases, right, float((beliefs.max(axis=1) >= SURE).mean()))
@@ -75,8 +75,8 @@ def known_after(seed: int, ell: int, releases: int) -> Known:
 def giveaway(seed: int, ell: int, *, with_code: bool) -> Beliefs:
     """What an adversary believes who learnt from others; perhaps a plain code says it all."""
     randomness = Randomness(seed)
-    table, (values, n_values) = _people(seed), _values(seed)
-    chances, published = _release(seed, ell, 1)
+    table, (values, n_values) = _people(seed), occupations_of(seed)
+    chances, published = release_of(seed, ell, 1)
     some = slice(0, LEARNT_FROM)
     columns = [KnownColumn.of(name, table[name][0][some]) for name in ("gender", "education")]
     if with_code:
@@ -93,7 +93,7 @@ def giveaway(seed: int, ell: int, *, with_code: bool) -> Beliefs:
 @lru_cache(maxsize=32)
 def twins(seed: int, ell: int, *, apart: bool) -> Twins:
     """Persons who have two rows each, drawn row by row or person by person."""
-    values, n_values = _values(seed)
+    values, n_values = occupations_of(seed)
     label = ("play", "twins", str(ell))
     randomness, settings = Randomness(seed), ColumnSettings(ell)
     streams = randomness.stream(*label, "groups"), randomness.stream(*label, "draw")
@@ -113,7 +113,7 @@ def _people(seed: int) -> dict[str, tuple[Codes, tuple[str, ...] | None]]:
     return people(Randomness(seed).stream("play", "break"), ROWS)
 
 
-def _values(seed: int) -> tuple[Codes, int]:
+def occupations_of(seed: int) -> tuple[Codes, int]:
     """The true occupations, and how many there are."""
     values, names = _people(seed)["occupation"]
     assert names is not None  # noqa: S101 - occupations have names
@@ -121,9 +121,9 @@ def _values(seed: int) -> tuple[Codes, int]:
 
 
 @lru_cache(maxsize=48)
-def _release(seed: int, ell: int, number: int) -> tuple[Floats, Codes]:
+def release_of(seed: int, ell: int, number: int) -> tuple[Floats, Codes]:
     """P(published | true) as anybody works it out, and what every row publishes."""
-    values, n_values = _values(seed)
+    values, n_values = occupations_of(seed)
     label = ("play", "release", str(ell), str(number))
     randomness = Randomness(seed)
     streams = randomness.stream(*label, "groups"), randomness.stream(*label, "draw")

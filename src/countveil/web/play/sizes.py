@@ -32,7 +32,7 @@ STREET, FEW = 50, 5
 LEVEL, WITHIN = 0.95, 0.10
 _PEOPLE = 10_000
 # Parts of the table, and the conditions of the questions as numbers of a tally.
-_IN_STREET, _YOUNG = 0, 1
+IN_STREET, YOUNG = 0, 1
 _YOUNGER_THAN = 35
 _SHOP_OR_OFFICE = (
     "retail salesperson", "cashier", "office clerk", "secretary", "customer service agent",
@@ -62,14 +62,8 @@ class Answers:
 @lru_cache(maxsize=64)
 def answers(seed: int, ell: int, rows: int) -> Answers:
     """Publish a table of so many rows and ask it."""
-    randomness = Randomness(seed)
-    parts, occupations = _table(seed, rows)
-    counts = parts.sum(axis=0)
-    used = min(ell, largest_ell(counts))
-    label = ("play", "sizes", str(rows), str(used))
-    streams = randomness.stream(*label, "groups"), randomness.stream(*label, "draw")
-    drawn = draw_column(counts, ColumnSettings(used), streams)
-    published = _dealt(drawn, parts, randomness, label)
+    parts, occupations = table_of(seed, rows)
+    published, used = publish(seed, ell, rows)
     view = view_of_release(published.sum(axis=0), rows, used, "mixed")
     truths = np.eye(len(parts), dtype=bool)[:, :2]
     moments = published.astype(np.float64)[None, None]
@@ -77,9 +71,9 @@ def answers(seed: int, ell: int, rows: int) -> Answers:
     many, nurses = np.isin(occupations, _SHOP_OR_OFFICE), np.isin(occupations, [_NURSE])
     asked = (
         ("work in a shop or an office", many, ALWAYS, parts[:, many]),
-        (f"are nurses younger than {_YOUNGER_THAN}", nurses, _YOUNG, parts[_YOUNG, nurses]),
-        (f"are nurses in a street of {STREET} people", nurses, _IN_STREET,
-         parts[_IN_STREET, nurses]),
+        (f"are nurses younger than {_YOUNGER_THAN}", nurses, YOUNG, parts[YOUNG, nurses]),
+        (f"are nurses in a street of {STREET} people", nurses, IN_STREET,
+         parts[IN_STREET, nurses]),
     )  # fmt: skip
     questions = tuple(
         Question(name, int(true.sum()), _answer(tallies, np.where(values, condition, NEVER)))
@@ -88,12 +82,24 @@ def answers(seed: int, ell: int, rows: int) -> Answers:
     return Answers(rows, used, questions)
 
 
+def publish(seed: int, ell: int, rows: int) -> tuple[Counts, int]:
+    """How many rows of each part publish each value, and the ell that the table allows."""
+    randomness, (parts, _) = Randomness(seed), table_of(seed, rows)
+    counts = parts.sum(axis=0)
+    used = min(ell, largest_ell(counts))
+    label = ("play", "sizes", str(rows), str(used))
+    streams = randomness.stream(*label, "groups"), randomness.stream(*label, "draw")
+    drawn = draw_column(counts, ColumnSettings(used), streams)
+    return _dealt(drawn, parts, randomness, label), used
+
+
 def _answer(tallies: Tallies, condition_of: Counts) -> Estimate:
     estimator = make_estimator("shrunk", "exact", LEVEL)
     total = tallies.total(condition_of, None)
     cells = estimator.counts(estimator.evidence(tallies), total)
     (verdict,) = verdicts(cells.flat(), total.rows.ravel(), WITHIN)
-    return Estimate(*(float(array.ravel()[0]) for array in cells.arrays()), verdict)
+    estimate, error, low, high = (float(array.ravel()[0]) for array in cells.arrays())
+    return Estimate(estimate, error, low, high, verdict)
 
 
 def _dealt(
@@ -113,7 +119,7 @@ def _dealt(
 
 
 @lru_cache(maxsize=16)
-def _table(seed: int, rows: int) -> tuple[Counts, tuple[str, ...]]:
+def table_of(seed: int, rows: int) -> tuple[Counts, tuple[str, ...]]:
     """How many people of each part have each occupation: the street, the young, all others."""
     table = people(Randomness(seed).stream("play", "sizes"), _PEOPLE)
     occupation, names = table["occupation"]
@@ -124,11 +130,11 @@ def _table(seed: int, rows: int) -> tuple[Counts, tuple[str, ...]]:
     street = np.zeros(here, bool)
     for chosen, size in ((nurse, FEW), (~nurse, STREET - FEW)):
         street[np.flatnonzero(chosen & ~young)[:size]] = True
-    part = np.select([street, young], [_IN_STREET, _YOUNG], 2)
+    part = np.select([street, young], [IN_STREET, YOUNG], 2)
     once = np.zeros((3, len(names)), np.int64)
     np.add.at(once, (part, occupation), 1)
     every = once * (rows // here)
     # The street is one street, however large the table: its other copies live elsewhere.
-    every[2] += every[_IN_STREET] - once[_IN_STREET]
-    every[_IN_STREET] = once[_IN_STREET]
+    every[2] += every[IN_STREET] - once[IN_STREET]
+    every[IN_STREET] = once[IN_STREET]
     return every, names

@@ -21,9 +21,10 @@ def group_picture(people: Sequence[Person], drawn: Sequence[int]) -> Markup:
     parts = [text(_TRUE - 7, 20, "true", "soft"), text(_SHOWN - 7, 20, "published", "soft")]
     for place in range(len(people)):
         kind = "row first" if place == 0 else "row"
-        y = _TOP + _STEP * place + 2
+        top = _TOP + _STEP * place + 2
         parts.append(
-            f'<rect class="{kind}" x="2" y="{y}" width="{WIDTH - 4}" height="{_STEP - 6}" rx="9"/>'
+            f'<rect class="{kind}" x="2" y="{top}" width="{WIDTH - 4}" '
+            f'height="{_STEP - 6}" rx="9"/>'
         )
     parts += [_line(place, drawn[place]) for place in reversed(range(len(people)))]
     for place, person in enumerate(people):

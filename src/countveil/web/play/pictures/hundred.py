@@ -38,15 +38,14 @@ def hundred(title: str, kinds: Sequence[Kind]) -> Markup:
         _mark(look, _EDGE + _STEP * (place % _ACROSS), _EDGE + _STEP * (place // _ACROSS))
         for place, look in enumerate(looks)
     ]
+    explained: list[str] = []
     top = _EDGE + _STEP * (100 // _ACROSS) + 16
     for place, (kind, number) in enumerate(zip(kinds, numbers, strict=True)):
         y = top + _LINE * place
+        explained.append(f"{number} of 100: {kind.name}")
         parts.append(_mark(kind.look, _EDGE, y))
-        parts.append(text(_EDGE + 18, y + 4, f"{number} of 100: {kind.name}"))
-    described = "; ".join(
-        f"{n} of 100: {kind.name}" for kind, n in zip(kinds, numbers, strict=True)
-    )
-    return picture(title, f"{described}.", top + _LINE * len(kinds), parts)
+        parts.append(text(_EDGE + 18, y + 4, explained[-1]))
+    return picture(title, f"{'; '.join(explained)}.", top + _LINE * len(kinds), parts)
 
 
 def whole_hundred(shares: Sequence[float]) -> list[int]:
