@@ -73,7 +73,7 @@ def test_a_newcomer_walks_through_all_pages(desktop: Page, enter: Callable[[Page
     desktop.get_by_role("link", name="Begin").click()
     for place, step in enumerate(STEPS):
         expect(desktop.get_by_role("heading", level=1)).to_have_text(step.title)
-        expect(desktop.locator("#stage svg")).to_be_visible()
+        expect(desktop.locator(".play-figure > svg")).to_be_visible()
         no_serious_issues(desktop)
         assert wide(desktop) <= 0
         screenshot(desktop, f"play-{step.name}-desktop")
@@ -106,14 +106,14 @@ def test_drawing_again_keeps_the_group_and_the_place(
     rows = desktop.locator("tbody").inner_text()
     for draw in (2, 3):
         desktop.get_by_role("link", name="Draw again").press("Enter")
-        expect(desktop.locator("figcaption")).to_have_text(f"Draw {draw} of Ada’s group")
+        expect(desktop.locator("figcaption")).to_have_text(f"Draw {draw} of Ada\u2019s group")
         expect(desktop).to_have_url(f"{origin}/play/group?seed=9&ell=5&draw={draw}")
         # The keyboard stays where it was.
         expect(desktop.get_by_role("link", name="Draw again")).to_be_focused()
     assert desktop.locator("tbody").inner_text() == rows
     assert whole_pages == []
     desktop.reload()
-    expect(desktop.locator("figcaption")).to_have_text("Draw 3 of Ada’s group")
+    expect(desktop.locator("figcaption")).to_have_text("Draw 3 of Ada\u2019s group")
 
 
 def test_sliders_move_by_keyboard_and_say_their_value(
@@ -148,6 +148,7 @@ def test_back_shows_what_was_before(desktop: Page, enter: Callable[[Page], str])
     expect(status).to_contain_text("watchmaker")
     desktop.go_back()
     expect(status).to_contain_text("nurse at 90%")
+    desktop.wait_for_load_state("load")
     desktop.go_back()
     expect(status).to_contain_text("at 10%")
     expect(desktop.locator("#guess")).to_have_value("10")
@@ -179,7 +180,7 @@ def test_without_scripts_a_button_shows_it(opening: Opening, enter: Callable[[Pa
     expect(page.get_by_role("status")).to_contain_text("show the same occupation")
     page.goto(f"{origin}/play/group")
     page.get_by_role("link", name="Draw again").click()
-    expect(page.locator("figcaption")).to_have_text("Draw 2 of Ada’s group")
+    expect(page.locator("figcaption")).to_have_text("Draw 2 of Ada\u2019s group")
 
 
 def test_a_teacher_chooses_a_seed(phone: Page, enter: Callable[[Page], str]) -> None:
