@@ -25,6 +25,7 @@ from tests.robustness.tools import ROOT, Outcome, assert_refused, names_in
 pytestmark = pytest.mark.slow
 
 EXTRAS = {
+    "app": "starlette",
     "excel": "python_calamine",
     "models": "formulaic",
     "pandas": "pandas",
