@@ -77,11 +77,11 @@ def _outcome(task: str, arguments: Mapping[str, Any], reporter: Reporter) -> tup
             warnings.simplefilter("always", UserWarning)
             result = getattr(import_module(module), name)(reporter=reporter, **arguments)
         said = [str(each.message) for each in caught if each.category is UserWarning]
-    except CountveilError as error:
-        return ERROR, (str(error), list(error.ways))
     except BaseException as error:  # noqa: BLE001 - libraries turn an interrupt into other errors
         if reporter.stopping.is_set() or isinstance(error, KeyboardInterrupt):
             return STOPPED, None
+        if isinstance(error, CountveilError):
+            return ERROR, (str(error), list(error.ways))
         # The text of a foreign error may quote values of the table.
         return ERROR, (f"This failed in a way it should not ({type(error).__name__}).", [])
     return RESULT, (result, said)
