@@ -1,97 +1,132 @@
-"""Ask: a question by clicking or in SQL, and its answer.
+"""Ask: a question by clicking or in SQL, or as a cross-tab, and its answer.
 
-Enters: forms. Leaves: pages. Must not know: how a question is answered. A question gets an id, and
-its page keeps it with its answer, so that one can go back to it; nothing of it is in an address.
+Enters: forms. Leaves: pages and files. Must not know: how a question is answered. A question gets
+an id, and its page keeps it with its answer, so that one can go back to it; nothing of it is in an
+address.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from countveil.errors import CountveilError, QueryError
-from countveil.web.analyst.builder.built import Built
 from countveil.web.analyst.builder.fields import built_of_form
-from countveil.web.analyst.builder.read_back import built_from
-from countveil.web.analyst.builder.vocabulary import VOCABULARY
 from countveil.web.analyst.builder.written import sql_of
-from countveil.web.analyst.handling import framed, state_of, to, with_form
-from countveil.web.analyst.lines import ask_lines
-from countveil.web.analyst.offered import offered
-from countveil.web.analyst.questions import METHODS, Asked, Outcome, View
-from countveil.web.analyst.shown import shown
+from countveil.web.analyst.exports import exported
+from countveil.web.analyst.handling import state_of, to, with_form
+from countveil.web.analyst.question_page import kinds_of, options_of, question_page
+from countveil.web.analyst.questions import Asked, View
 from countveil.web.analyst.state import first_question
 from countveil.web.forms import Form
 from countveil.web.rendering import Pages
 
 # A question that takes longer gets a page of its own meanwhile, in seconds.
 _PATIENCE = 1.0
+# How long a page that follows a question waits for it at a time.
+_FOLLOWED = 10.0
 
 
 def ask_routes(pages: Pages) -> list[BaseRoute]:
     """Where questions are asked and answered."""
-    return _AskPages(pages).routes()
+    handlers = _AskPages(pages)
+    return [
+        Route("/ask/{release}", handlers.latest),
+        Route("/crosstab/{release}", handlers.latest_crosstab),
+        Route("/question/{release}", with_form(handlers.ask), methods=["POST"]),
+        Route("/cross/{question}", with_form(handlers.cross), methods=["POST"]),
+        Route("/draft/{question}", with_form(handlers.draft), methods=["POST"]),
+        Route("/restart/{question}", with_form(handlers.restart), methods=["POST"]),
+        Route("/give-up/{question}", with_form(handlers.give_up), methods=["POST"]),
+        Route("/answer/{question}", handlers.answer),
+        Route("/export/{question}/{form}", handlers.export),
+    ]
 
 
 class _AskPages:
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
 
-    def routes(self) -> list[BaseRoute]:
-        return [
-            Route("/ask/{release}", self.latest),
-            Route("/question/{release}", with_form(self.ask), methods=["POST"]),
-            Route("/draft/{question}", with_form(self.draft), methods=["POST"]),
-            Route("/restart/{question}", with_form(self.restart), methods=["POST"]),
-            Route("/give-up/{question}", with_form(self.give_up), methods=["POST"]),
-            Route("/answer/{question}", self.answer),
-        ]
-
     def latest(self, request: Request) -> Response:
         """The last question of a release, or a first one."""
+        return self._latest(request, View.ASK)
+
+    def latest_crosstab(self, request: Request) -> Response:
+        """The last cross-tab of a release, or a first one."""
+        return self._latest(request, View.CROSSTAB)
+
+    def _latest(self, request: Request, view: View) -> Response:
         state = state_of(request)
         opened = state.release(request.path_params["release"])
-        return to(f"/ask/answer/{state.latest(opened, View.ASK).id}")
+        return to(f"/ask/answer/{state.latest(opened, view).id}")
 
     def ask(self, request: Request, form: Form) -> Response:
-        """Ask what is in the form; the page of a wrong option keeps it."""
+        """Ask what is in the form; where an option is wrong, the page keeps all of it."""
         state = state_of(request)
         opened = state.release(request.path_params["release"])
-        sql = form.text("sql")
+        sql = form.text("sql").replace("\r\n", "\n")
+        view = View.CROSSTAB if form.text("view") == View.CROSSTAB else View.ASK
         try:
-            asked = state.ask(opened, sql, options_of(form))
+            asked = state.ask(opened, sql, options_of(form), view)
         except CountveilError as error:
-            before = state.latest(opened, View.ASK)
+            before = state.latest(opened, view)
             before.draft = sql
-            return self._page(request, before, problem=str(error), status=400)
+            return question_page(self._pages, request, before, problem=str(error), status=400)
         asked.wait(_PATIENCE)
         return to(f"/ask/answer/{asked.id}")
+
+    def cross(self, request: Request, form: Form) -> Response:
+        """Ask a cross-tab."""
+        state = state_of(request)
+        before = state.question(request.path_params["question"])
+        problem = self._build(before, form)
+        if not problem and before.building is not None and len(before.building.groups) != 2:
+            problem = "Choose two different columns."
+        if not problem:
+            try:
+                asked = state.ask(before.opened, before.draft, options_of(form), View.CROSSTAB)
+            except CountveilError as error:
+                problem = str(error)
+            else:
+                before.draft, before.building = before.sql, None
+                asked.wait(_PATIENCE)
+                return to(f"/ask/answer/{asked.id}")
+        return question_page(self._pages, request, before, problem=problem, status=400)
 
     def draft(self, request: Request, form: Form) -> Response:
         """Keep one form of the question in step with the other, without asking it."""
         asked = state_of(request).question(request.path_params["question"])
+        changed = form.text("changed")
+        if changed == "sql":
+            asked.draft = form.text("sql").replace("\r\n", "\n")
+            asked.building, asked.unfinished = None, ""
+        else:
+            changed = "builder"
+            asked.unfinished = self._build(asked, form)
+        if not request.headers.get("hx-request"):
+            return to(f"/ask/answer/{asked.id}")
+        return question_page(self._pages, request, asked, changed=changed)
+
+    def _build(self, asked: Asked, form: Form) -> str:
+        """Take what the builder shows; what it lacks, if it cannot be written as SQL yet."""
         kinds = kinds_of(asked)
-        if form.text("changed") == "sql":
-            asked.draft, asked.building, asked.unfinished = form.text("sql"), None, ""
-            return self._page(request, asked, changed="sql")
-        asked.building, asked.unfinished = built_of_form(form, kinds), ""
+        asked.building = built_of_form(form, kinds)
         try:
             asked.draft = sql_of(asked.building, kinds)
         except QueryError as error:
-            asked.unfinished = str(error)
-        return self._page(request, asked, changed="builder")
+            return str(error)
+        return ""
 
-    def restart(self, request: Request, form: Form) -> Response:
+    def restart(self, request: Request, _form: Form) -> Response:
         """A question that the builder can show, in place of one that is SQL only."""
         asked = state_of(request).question(request.path_params["question"])
         asked.draft, asked.building = first_question(asked.opened, asked.view), None
         return to(f"/ask/answer/{asked.id}")
 
-    def give_up(self, request: Request, form: Form) -> Response:
+    def give_up(self, request: Request, _form: Form) -> Response:
+        """Wait no longer."""
         asked = state_of(request).question(request.path_params["question"])
         asked.give_up()
         return to(f"/ask/answer/{asked.id}")
@@ -99,56 +134,18 @@ class _AskPages:
     def answer(self, request: Request) -> Response:
         """A question with its answer, or how far it is."""
         asked = state_of(request).question(request.path_params["question"])
-        if request.headers.get("hx-request") and asked.wait(10.0):
+        if request.headers.get("hx-request") and asked.wait(_FOLLOWED):
             return Response(headers={"hx-refresh": "true"})
-        return self._page(request, asked)
+        return question_page(self._pages, request, asked)
 
-    def _page(
-        self,
-        request: Request,
-        asked: Asked,
-        *,
-        changed: str = "",
-        problem: str = "",
-        status: int = 200,
-    ) -> Response:
-        state, opened = state_of(request), asked.opened
-        built = building_of(asked)
-        answered = shown(asked.answer) if asked.answer is not None and not changed else None
-        whole = not changed and not request.headers.get("hx-request")
-        return framed(
-            self._pages, request, "ask.html",
-            title="Ask", step="ask", opened=opened, asked=asked, built=built, changed=changed,
-            facts=state.facts(opened), answered=answered, problem=problem, methods=METHODS,
-            history=state.history(opened)[:30] if whole else [],
-            offers=offered(asked, built, state.facts(opened)) if answered else [],
-            lines=ask_lines(opened.typed, asked.draft, asked.options), status=status,
-            running=asked.outcome is Outcome.RUNNING, **VOCABULARY,
-        )  # fmt: skip
-
-
-def kinds_of(asked: Asked) -> Mapping[str, str]:
-    """The kind of each column."""
-    from countveil.release import kind_of
-
-    return {column.name: kind_of(column.type) for column in asked.opened.release.columns}
-
-
-def building_of(asked: Asked) -> Built | None:
-    """What the builder shows of a question; None if it is SQL only."""
-    if asked.building is not None:
-        return asked.building
-    return built_from(asked.draft, kinds_of(asked))
-
-
-def options_of(form: Form) -> dict[str, Any]:
-    """How to answer."""
-    method = form.text("method", "shrunk")
-    level = form.number("level", 0.5, 0.9999)
-    within = form.number("within", 0.001, 0.5)
-    return {
-        "method": method if method in METHODS else "shrunk",
-        "level": 0.95 if level is None else level,
-        "within": 0.10 if within is None else within,
-        "weighted": form.text("weighted") == "yes",
-    }
+    def export(self, request: Request) -> Response:
+        """An answer as a file; where there is none, the page says why."""
+        asked = state_of(request).question(request.path_params["question"])
+        try:
+            file = exported(asked, request.path_params["form"])
+        except CountveilError as error:
+            return question_page(self._pages, request, asked, problem=str(error), status=400)
+        if file is None:
+            raise HTTPException(404)
+        named = {"content-disposition": f'attachment; filename="{file.name}"'}
+        return Response(file.content.encode("utf-8"), media_type=file.kind, headers=named)

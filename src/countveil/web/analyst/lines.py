@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from countveil.web.analyst.opened import OpenRelease
 from countveil.web.analyst.questions import DEFAULTS
 
 
@@ -52,6 +53,17 @@ def ask_lines(place: str, sql: str, options: Mapping[str, Any]) -> Lines:
         " ".join(words),
         f"import countveil as cv\n\nrelease = cv.open({place!r})\n"
         f"answer = release.sql(\n{_in_quotes(sql)}{_arguments(changed)}\n)\nprint(answer)",
+    )
+
+
+def script(opened: OpenRelease, sql: str, options: Mapping[str, Any]) -> str:
+    """Python that asks again, and makes sure first that it asks the same release."""
+    head, _, rest = ask_lines(opened.typed, sql, options).python.partition("\n\n")
+    return (
+        f"import hashlib\nfrom pathlib import Path\n\n{head}\n\n"
+        f"manifest = Path({opened.typed!r}, 'manifest.json').read_bytes()\n"
+        f"if hashlib.sha256(manifest).hexdigest() != {opened.checksum!r}:\n"
+        f"    raise SystemExit('This is another release than the answer was from.')\n{rest}"
     )
 
 

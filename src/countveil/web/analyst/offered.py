@@ -13,7 +13,7 @@ from countveil.web.analyst.builder.built import COMPARISONS, PERIODS, Built, Con
 from countveil.web.analyst.builder.fields import steps_of
 from countveil.web.analyst.builder.written import condition_sql, sql_of
 from countveil.web.analyst.facts import Facts
-from countveil.web.analyst.questions import Asked
+from countveil.web.analyst.questions import Asked, View
 from countveil.web.analyst.shown import TOO_MUCH
 
 # Classes are so wide that about so many cover the column.
@@ -26,6 +26,7 @@ class Offer:
 
     what: str
     sql: str
+    view: View
 
 
 def offered(asked: Asked, built: Built | None, facts: Facts) -> list[Offer]:
@@ -42,7 +43,12 @@ def offered(asked: Asked, built: Built | None, facts: Facts) -> list[Offer]:
         *_fewer_groups(built),
         *_fewer_conditions(asked, built, kinds),
     ]
-    return [Offer(what, sql_of(question, kinds)) for what, question in coarser]
+    return [Offer(what, sql_of(q, kinds), _view(asked, q)) for what, q in coarser]
+
+
+def _view(asked: Asked, built: Built) -> View:
+    """A matrix needs two columns."""
+    return asked.view if len(built.groups) == 2 else View.ASK
 
 
 def _fewer_groups(built: Built) -> list[tuple[str, Built]]:
@@ -81,7 +87,7 @@ def _next_step(
     current = int(group.step or 1)
     wider = [step for step in steps if current < int(step) < high - low]
     enough = [step for step in wider if (high - low) / int(step) <= _FEW]
-    return (enough or wider[-1:] or [None])[0]
+    return next(iter(enough or wider[-1:]), None)
 
 
 def _fewer_conditions(asked: Asked, built: Built, kinds: dict[str, str]) -> list[tuple[str, Built]]:

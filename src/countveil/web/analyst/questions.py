@@ -46,7 +46,7 @@ class Asked:
     """One question. `draft` is its text as it is being changed, before it is asked again.
 
     `building` is what the builder shows while it is being changed, `unfinished` what it lacks.
-    `place` is where in the text a refusal is about, if that is known.
+    `offers` are coarser questions, once they were looked for. `place` is where in the text a refusal is about, if that is known.
     """
 
     opened: OpenRelease
@@ -62,6 +62,7 @@ class Asked:
     error: str = ""
     place: tuple[int, int] | None = None
     seconds: float = 0.0
+    offers: list[Any] | None = None
     _over: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:

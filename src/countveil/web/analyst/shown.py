@@ -16,9 +16,11 @@ from countveil.asking.crosstab import Crosstab
 from countveil.asking.pictures import answer_chart
 from countveil.asking.result import Answer
 from countveil.display import readable
-from countveil.errors import CountveilError
 from countveil.maths.estimate import Estimate
 from countveil.report.bars import bar_element
+from countveil.report.heatmap import MOST_COLUMNS as HEAT_COLUMNS
+from countveil.report.heatmap import MOST_ROWS as HEAT_ROWS
+from countveil.report.heatmap import heat_element
 
 MOST_ROWS = 500
 # From this share of hidden cells on, coarser questions are offered.
@@ -68,7 +70,7 @@ class Shown:
         return self.cells > 0 and self.hidden >= TOO_MUCH * self.cells
 
 
-def shown(answer: Answer) -> Shown:
+def shown(answer: Answer, *, charted: bool = True) -> Shown:
     """The answer for people; of very many rows the first ones."""
     blocks = [block.estimates[:MOST_ROWS] for block in answer.blocks]
     lines = [
@@ -76,10 +78,9 @@ def shown(answer: Answer) -> Shown:
         for group, *cells in zip(answer.groups[:MOST_ROWS], *blocks, strict=True)
     ]
     verdicts = [verdict for block in answer.blocks for verdict in block.estimates.verdicts]
-    try:
+    chart = Markup("")
+    if charted and verdicts:
         chart = Markup(bar_element(answer_chart(answer, dots=True)))  # noqa: S704 - our own drawing
-    except CountveilError:
-        chart = Markup("")
     return Shown(
         list(answer.group_columns), [block.name for block in answer.blocks], lines,
         max(0, len(answer) - MOST_ROWS), len(verdicts), verdicts.count("hidden"),
@@ -103,6 +104,34 @@ def _cell(cell: Estimate) -> Cell:
         readable(cell.high),
         cell.verdict or "no verdict",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A cross-tab on a page: a picture, and the same numbers as a table."""
+
+    side: str
+    top: str
+    columns: Sequence[str]
+    lines: Sequence[tuple[str, Sequence[Cell | None]]]
+    picture: Markup
+    left_out: bool
+
+
+def matrix(answer: Answer) -> Matrix | None:
+    """The answer as a matrix, if it is one; of very many rows and columns the first ones."""
+    table = as_crosstab(answer)
+    if table is None:
+        return None
+    rows, columns = table.row_values[:HEAT_ROWS], table.column_values[:HEAT_COLUMNS]
+    lines = [
+        (group_text(row), [None if (c := table.cell(row, col)) is None else _cell(c) for col in columns])
+        for row in rows
+    ]
+    side, top = answer.group_columns
+    picture = Markup(heat_element(table.heat()))  # noqa: S704 - our own drawing
+    left_out = len(rows) < len(table.row_values) or len(columns) < len(table.column_values)
+    return Matrix(side, top, list(map(group_text, columns)), lines, picture, left_out)
 
 
 def as_crosstab(answer: Answer) -> Crosstab | None:

@@ -120,8 +120,7 @@ class _Reader:
             if keys:
                 raise _SqlOnlyError
             return
-        if any(value and part not in ("expressions", "all") for part, value in group.args.items()):
-            raise _SqlOnlyError
+        _check_arguments(group, {"expressions", "all"})
         if group.args.get("all"):
             return
         named: list[int] = []
@@ -156,8 +155,7 @@ class _Reader:
             return COUNT, "", None
         kind = _NUMBERS.get(type(inner).__name__)
         if kind is not None and not item.alias:
-            if any(value and part != "this" for part, value in inner.args.items()):
-                raise _SqlOnlyError
+            _check_arguments(inner, {"this"})
             return kind, self._column(inner.this), None
         if isinstance(inner, exp.Div) and str(item.alias) == "share":
             part, whole = inner.this, inner.expression
@@ -174,18 +172,21 @@ class _Reader:
             column = self._column(inner.this)
             return Condition(column, simple, (self._value(inner.expression, column),))
         if isinstance(inner, exp.Between):
-            if any(v and part not in ("this", "low", "high") for part, v in inner.args.items()):
-                raise _SqlOnlyError
+            _check_arguments(inner, {"this", "low", "high"})
             column = self._column(inner.this)
             ends = tuple(self._value(inner.args[end], column) for end in ("low", "high"))
             return Condition(column, "between", ends)
+        return self._set_or_missing(inner)
+
+    def _set_or_missing(self, inner: exp.Expr) -> Condition:
+        from sqlglot import exp
+
         negated = isinstance(inner, exp.Not)
         tested = inner.this.unnest() if negated else inner
         if isinstance(tested, exp.Is) and isinstance(tested.expression, exp.Null):
             return Condition(self._column(tested.this), "is not null" if negated else "is null")
         if isinstance(tested, exp.In) and tested.expressions:
-            if any(v and part not in ("this", "expressions") for part, v in tested.args.items()):
-                raise _SqlOnlyError
+            _check_arguments(tested, {"this", "expressions"})
             column = self._column(tested.this)
             values = tuple(self._value(value, column) for value in tested.expressions)
             return Condition(column, "not in" if negated else "in", values)
@@ -204,6 +205,12 @@ class _Reader:
         text = isinstance(inner, exp.Literal) and inner.is_string
         if kind in (TEXT, DATE, TIMESTAMP) and text and inner.this:
             return str(inner.this)
+        raise _SqlOnlyError
+
+
+def _check_arguments(node: exp.Expr, known: set[str]) -> None:
+    """Any other argument would change what a node means."""
+    if any(value and part not in known for part, value in node.args.items()):
         raise _SqlOnlyError
 
 

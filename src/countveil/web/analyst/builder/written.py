@@ -40,11 +40,20 @@ def sql_of(built: Built, kinds: Kinds) -> str:
     selected = [f"{text} AS {alias}" if alias else text for text, alias in keys]
     lines = ["SELECT " + ", ".join([*selected, _measure(built, kinds)]), "FROM release"]
     if built.conditions:
-        conditions = [condition_sql(condition, kinds) for condition in built.conditions]
-        lines.append("WHERE " + "\n  AND ".join(conditions))
+        lines.append("WHERE " + where_sql(built, kinds, "\n  AND "))
     if keys:
         lines.append("GROUP BY " + ", ".join(alias or text for text, alias in keys))
     return "\n".join(lines)
+
+
+def where_sql(built: Built, kinds: Kinds, joined: str = " AND ") -> str:
+    """All conditions as one; empty if there is none."""
+    return joined.join(condition_sql(condition, kinds) for condition in built.conditions)
+
+
+def axes_sql(built: Built, kinds: Kinds) -> list[str]:
+    """What is grouped by, without names of its own."""
+    return [_key(group, kinds)[0] for group in built.groups]
 
 
 def name_sql(name: str) -> str:
