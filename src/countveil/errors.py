@@ -99,7 +99,16 @@ class ReleaseError(CountveilError):
 
 
 class QueryError(CountveilError):
-    """A query that is not supported, or that names what the release does not have."""
+    """A query that is not supported, or that names what the release does not have.
+
+    Attributes:
+        place: Where in the text of the query it is about, if that is known: the number of its first
+            character, and of the one after its last.
+        word: What stands there, as far as it was read.
+    """
+
+    place: tuple[int, int] | None = None
+    word: str = ""
 
 
 class EngineError(CountveilError):
