@@ -44,12 +44,18 @@ class ColumnView:
     methods: Sequence[MethodView]
     chosen: MethodFigures | None
     shares: Sequence[tuple[str, float]]
+    wished: float
     advised: str
     recommended_ell: int | None
     recommended_method: str
     larger: str
     notes: Sequence[str]
     charts: Sequence[Markup]
+
+    @property
+    def wished_text(self) -> str:
+        """The share of counts that the wish is about."""
+        return share_text(self.wished)
 
     @property
     def slider(self) -> Sequence[MethodFigures]:
@@ -102,6 +108,7 @@ def _view(
         [_method(each, lines, advice, draft, chosen=each == method) for each in _shown(draft)],
         taken[0] if taken else None,
         [(share_text(one), one) for one in sorted(lines[0].errors)] if lines else [],
+        share,
         "" if advice is None else recommended(advice),
         None if best is None else best.ell,
         "" if best is None else best.method,

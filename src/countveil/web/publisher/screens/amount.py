@@ -23,10 +23,9 @@ from countveil.web.publisher.draft import Draft
 from countveil.web.publisher.measured import ColumnView, line_at, plain_method, views_of
 from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
 from countveil.web.publisher.state import PublisherState
-from countveil.web.publisher.steps import advice_arguments, result_of
+from countveil.web.publisher.steps import PUBLIC, advice_arguments, result_of
 
 _NAME = "amount"
-_PUBLIC = "public:occurring"
 
 
 def amount_routes(screens: Screens) -> list[BaseRoute]:
@@ -103,9 +102,10 @@ def _wishes(state: PublisherState, form: Form) -> None:
         changed = replace(draft, accuracy=accuracy, hide=hide, wished_odds=odds)
         for place, name in enumerate(draft.sensitive):
             known = draft.texts(name).get("domain", "")
-            if place in public and not known:
-                changed = changed.with_texts(name, {"domain": _PUBLIC})
-            elif place not in public and known == _PUBLIC:
+            # Classes are declared by their edges.
+            if place in public and not known and "bins" not in draft.texts(name):
+                changed = changed.with_texts(name, {"domain": PUBLIC})
+            elif place not in public and known == PUBLIC:
                 changed = changed.with_texts(name, {"domain": ""})
         return changed if odds is not None else replace(changed, odds=None)
 
