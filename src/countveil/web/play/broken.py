@@ -56,8 +56,8 @@ def giveaway_stage(numbers: Numbers) -> dict[str, Any]:
     beliefs = giveaway(numbers["seed"], numbers["ell"], with_grade=bool(numbers["grade"]))
     before, after = belief_text(beliefs.before), belief_text(beliefs.after)
     items = [
-        Bar("before the release", beliefs.before, before),
-        Bar("with the release", beliefs.after, after, strong=True),
+        Bar("before the release", beliefs.before, before.replace("over", ">")),
+        Bar("with the release", beliefs.after, after.replace("over", ">"), strong=True),
     ]
     title = "How strongly an adversary believes people's true salaries, on average"
     return {"before": before, "after": after, "picture": bars(title, items, 1.0, None)}
