@@ -1,1 +1,5 @@
-"""Pages of this part of the app."""
+"""The analyst's pages: open a release, look at its columns, ask, take answers away.
+
+Enters: a release below the root. Leaves: pages. Must not know: the publisher's side, which an
+analyst's process does not load.
+"""

@@ -1,34 +1,27 @@
-"""The pages of analysts."""
+"""All pages of analysts.
+
+Enters: nothing. Leaves: routes, and the state behind them. Must not know: what a page does.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 
-from countveil.web.jobs import Jobs
+from countveil.web.analyst.ask_pages import ask_routes
+from countveil.web.analyst.column_pages import column_routes
+from countveil.web.analyst.open_pages import open_routes
+from countveil.web.analyst.state import AnalystState
+from countveil.web.places import Places
 from countveil.web.rendering import Pages
 
 
-class AnalystState:
-    def __init__(self, places: Any, release: Any) -> None:
-        self.places, self.release, self.jobs = places, release, Jobs()
-
-    def close(self) -> None:
-        self.jobs.close()
-
-
-def analyst_state(places: Any, release: Any) -> AnalystState:
-    """The state of a analyst's session."""
+def analyst_state(places: Places, release: Path | None) -> AnalystState:
+    """The state of an analyst's session; `release` is what the app was started for."""
     return AnalystState(places, release)
 
 
 def analyst_routes(pages: Pages) -> list[BaseRoute]:
     """All pages."""
-
-    def first(request: Request) -> Response:
-        return pages.page(request, "door.html", title="analyst")
-
-    return [Route("/", first)]
+    return [*open_routes(pages), *column_routes(pages), *ask_routes(pages)]
