@@ -68,7 +68,8 @@ def _drawn(chart: HeatMap, *, alone: bool) -> str:
     rows, columns = chart.rows[:MOST_ROWS], chart.columns[:MOST_COLUMNS]
     cells = [line[:MOST_COLUMNS] for line in chart.cells[:MOST_ROWS]]
     frame = _Frame(chart, rows, columns)
-    most = max((abs(c.estimate or 0.0) for line in cells for c in line if _is_filled(c)), default=0)
+    filled = [cell for line in cells for cell in line if cell is not None and _is_filled(cell)]
+    most = max((abs(cell.estimate or 0.0) for cell in filled), default=0.0)
     parts = frame.labels()
     for place, line in enumerate(cells):
         for across, cell in enumerate(line):
