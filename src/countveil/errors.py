@@ -29,7 +29,9 @@ from typing import Any, Literal
 # Who reads messages, in this process: the command line says so as soon as it starts.
 reader: Literal["Python", "command line"] = "Python"
 # Options that are not written --name COL=VALUE on a command line.
-_FLAGS = {"sensitive": "-s", "params": "--param", "tables": "--table"}
+_FLAGS = {
+    "sensitive": "-s", "params": "--param", "tables": "--table", "reasons": "--reason",
+}  # fmt: skip
 _MARKS = {"sensitive": ":"}
 
 

@@ -148,6 +148,12 @@ def test_a_cluster(python: Path, release: Path, tmp_path: Path) -> None:
     assert hint("spark") in outcome.err
 
 
+def test_the_app(python: Path, release: Path) -> None:
+    outcome = command(python, "app", release, "--no-browser")
+    assert outcome.code == 1
+    assert hint("app") in outcome.err
+
+
 def test_releases_in_a_server(python: Path, release: Path) -> None:
     address = "postgresql://me@localhost/db#t"
     for words in (

@@ -11,12 +11,12 @@
 // The editor is in a shadow root. There CodeMirror's styles are style sheets that scripts construct, which a
 // policy of `style-src 'self'` allows; in the document they would be inline styles, which it refuses.
 
-import { autocompletion, completionKeymap } from "@codemirror/autocomplete";
+import { autocompletion } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { bracketMatching, syntaxHighlighting } from "@codemirror/language";
 import { Annotation, EditorState, Prec } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
-import { completionsFrom, fetched } from "./editor/completion.js";
+import { closeIfTyped, completionsFrom, fetched } from "./editor/completion.js";
 import { dialect } from "./editor/dialect.js";
 import { errorMark, setError } from "./editor/errors.js";
 import { highlighting, sheet, theme } from "./editor/look.js";
@@ -29,6 +29,7 @@ class SqlEditor extends HTMLElement {
   #view = null;
   #form = null;
   #committed = "";
+  #label = null;
 
   /** What the editor shows. Setting it fires no event, and can be undone. */
   get value() {
@@ -112,8 +113,14 @@ class SqlEditor extends HTMLElement {
       doc: textarea.value,
       extensions: [
         // Tab is not bound: it leaves the editor, like any other field.
-        Prec.highest(keymap.of([{ key: "Mod-Enter", run: submit }, { key: "Ctrl-Enter", run: submit }])),
-        keymap.of([...completionKeymap, ...historyKeymap, ...defaultKeymap]),
+        Prec.highest(
+          keymap.of([
+            { key: "Mod-Enter", run: submit },
+            { key: "Ctrl-Enter", run: submit },
+            { key: "Enter", run: closeIfTyped },
+          ]),
+        ),
+        keymap.of([...historyKeymap, ...defaultKeymap]),
         history(),
         bracketMatching(),
         dialect.language,
@@ -141,7 +148,10 @@ class SqlEditor extends HTMLElement {
 
   #attributes(textarea) {
     const labels = [...(textarea.labels ?? [])].map((label) => label.textContent.trim()).join(" ");
-    const name = this.getAttribute("aria-label") ?? textarea.getAttribute("aria-label") ?? labels;
+    // The label moves inside, or it would be read twice.
+    this.#label ??= this.getAttribute("aria-label");
+    this.removeAttribute("aria-label");
+    const name = this.#label ?? textarea.getAttribute("aria-label") ?? labels;
     const required = textarea.required ? { "aria-required": "true" } : {};
     // A browser cannot ask to fill in a field that it does not show.
     textarea.required = false;

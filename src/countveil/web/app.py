@@ -94,7 +94,7 @@ def _door(pages: Pages) -> Callable[[Request], Response]:
         sessions: Sessions = request.app.state.sessions
         if sessions.opened is not Mode.DOOR:
             return RedirectResponse(sessions.opened.home, 303)
-        return pages.page(request, "door.html", title="countveil")
+        return pages.page(request, "door.html", title="Which side are you on today?")
 
     return door
 

@@ -209,6 +209,7 @@ async def _let_in(send: Send, path: str, cookies: Sequence[str]) -> None:
     """
     body = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>countveil</title>'
+        f'<link rel="icon" href="/static/icon.svg">'
         f'<meta http-equiv="refresh" content="0;url={path}"><a href="{path}">Open countveil</a>'
     ).encode()
     headers = [

@@ -65,6 +65,8 @@ def _bound(port: int) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
+        # From here on a browser that is quicker than the server is kept on the line.
+        listening.listen(128)
     except (OSError, OverflowError) as error:
         listening.close()
         why = getattr(error, "strerror", None) or error

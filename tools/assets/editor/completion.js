@@ -4,6 +4,7 @@
 // place in the text. Leaves: proposals. Must not know: what a release is. A function is a name, or text with
 // parentheses that is inserted as it is; `sql` of a column is how it is written, if that is not obvious.
 
+import { closeCompletion, insertCompletionText, selectedCompletion } from "@codemirror/autocomplete";
 import { keywords, reserved } from "./dialect.js";
 import { placeAtEnd } from "./place.js";
 
@@ -35,27 +36,54 @@ export function completionsFrom(address) {
     const place = placeAtEnd(context.state.sliceDoc(0, context.pos));
     if (!place || !(place.typed || place.column !== null || context.explicit)) return null;
     const known = await fetched(address());
-    const options = context.aborted ? [] : proposals(place, known);
-    if (options.length === 0) return null;
-    const after = context.state.sliceDoc(context.pos, context.pos + 200);
-    return { from: place.from, to: context.pos + rest(place.typed, after), options, validFor: same(place.typed) };
+    const options = context.aborted ? [] : proposals(place, known).map((one) => ready(one, place));
+    return options.length === 0 ? null : { from: place.from, options, validFor: same(place.typed) };
   };
+}
+
+/** A proposal that takes the place of all of the word, and not only of its part before the cursor. */
+function ready(proposal, { typed }) {
+  const text = proposal.apply ?? proposal.label;
+  const apply = (view, _, from, to) => {
+    const after = view.state.sliceDoc(to, to + 200);
+    view.dispatch(insertCompletionText(view.state, text, from, to + rest(typed, after)));
+  };
+  return { ...proposal, text, apply };
+}
+
+/** Command: give up a proposal that is typed already, so that Enter begins a line as it does elsewhere. */
+export function closeIfTyped(view) {
+  const chosen = selectedCompletion(view.state);
+  const { from, to } = view.state.selection.main;
+  const typed = chosen && view.state.sliceDoc(from - chosen.text.length, to);
+  if (typed && typed === chosen.text) closeCompletion(view);
+  return false;
 }
 
 function proposals(place, known) {
   const quote = place.typed?.kind === "quoted";
   if (quote) return columns(known, true);
-  const values = place.column === null ? [] : valuesOf(place.column, known);
+  const values = place.column === null ? [] : valuesOf(place, known);
   const names = place.typed?.kind === "word" || (place.column === null && place.typed === null);
   if (!names || place.list) return values;
   return [...values, ...columns(known, false), ...functions(known), ...tables(known), ...words(place)];
 }
 
-function valuesOf(name, known) {
+/** Values as SQL writes them. A word that has begun is compared with what is between the quotes. */
+function valuesOf({ column: name, typed }, known) {
   const exact = known.columns.find((column) => column.name === name);
   const column = exact ?? known.columns.find((column) => column.name.toLowerCase() === name.toLowerCase());
-  const literals = (column?.values ?? []).map(literal).filter((text) => text !== null);
-  return literals.map((label, index) => ({ label, type: "constant", boost: 3, sortText: order(index) }));
+  const values = (column?.values ?? []).map((value) => ({ value, text: literal(value) }));
+  return values
+    .filter(({ text }) => text !== null)
+    .map(({ value, text }, index) => ({
+      label: typed?.kind === "word" ? String(value) : text,
+      displayLabel: text,
+      apply: text,
+      type: "constant",
+      boost: 3,
+      sortText: order(index),
+    }));
 }
 
 function columns(known, quoted) {
@@ -82,7 +110,12 @@ function words({ typed, code }) {
   const last = code.findLast((token) => token.kind === "word" && reserved.has(token.text.toUpperCase()));
   const example = typed?.text ?? last?.text ?? "SELECT";
   const small = example !== example.toUpperCase();
-  return keywords.map((word) => ({ label: small ? word.toLowerCase() : word, type: "keyword", boost: -1 }));
+  return keywords.map((word, index) => ({
+    label: small ? word.toLowerCase() : word,
+    type: "keyword",
+    boost: -1,
+    sortText: order(index),
+  }));
 }
 
 const order = (index) => String(index).padStart(8, "0");

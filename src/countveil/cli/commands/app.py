@@ -15,7 +15,7 @@ def command(
     release: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[RELEASE]",
+            metavar="RELEASE",
             help="Ask this release; the pages of publishers do not exist then.",
             show_default=False,
         ),

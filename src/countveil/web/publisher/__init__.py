@@ -1,1 +1,1 @@
-"""Pages of this part of the app."""
+"""The publisher's pages: from a table to a release that was attacked before it is handed over."""
