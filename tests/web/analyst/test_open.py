@@ -54,7 +54,7 @@ def test_a_seeded_release_is_warned_of_in_red(desk: Desk) -> None:
 
 
 def test_a_release_of_the_command_line_is_open_at_once(desk: Desk) -> None:
-    assert "<h1>census</h1>" in desk.first("release").text
+    assert "<strong>census</strong>" in desk.first("release").text
 
 
 def test_a_folder_that_is_no_release_is_refused_and_the_listing_stays(
