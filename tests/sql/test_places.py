@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import countveil as cv
@@ -11,9 +9,9 @@ from countveil.errors import QueryError
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cv.Release]:
+def release(tmp_path_factory: pytest.TempPathFactory) -> cv.Release:
     place = tmp_path_factory.mktemp("places") / "release"
-    yield cv.publish(cv.generate(400, seed=1), {"occupation": 2}, place, seed=1)
+    return cv.publish(cv.generate(400, seed=1), {"occupation": 2}, place, seed=1)
 
 
 def marked(release: cv.Release, query: str) -> str | None:
@@ -48,13 +46,19 @@ def marked(release: cv.Release, query: str) -> str | None:
         ("SELECT count(*) FROM releas", "releas"),
         ("SELECT gender, marital, count(*) FROM release GROUP BY gender", "marital"),
         ("SELECT count(*) FROM release WHERE age = 'x'", "age = 'x'"),
-        ("SELECT count(*) FROM release WHERE age = 1 HAVING count(*) > gender", "count(*) > gender"),
+        (
+            "SELECT count(*) FROM release WHERE age = 1 HAVING count(*) > gender",
+            "count(*) > gender",
+        ),
         # Text that is not SQL.
         ("SELECT count(* FROM release", "FROM"),
         ("SELECT count(*)\nFROM release\nWHERE (age = = 3)", "="),
         ("SELECT count(*) FROM release WHERE gender = 'abc", "'abc"),
         # Characters outside of the first plane, and lines, before the place.
-        ("SELECT count(*) -- 𝒳\nFROM release\nWHERE ocupation = '𝒳'", "ocupation"),
+        (
+            "SELECT count(*) -- \U0001d4b3\nFROM release\nWHERE ocupation = '\U0001d4b3'",
+            "ocupation",
+        ),
     ],
 )
 def test_the_place_of_a_refusal_is_marked(release: cv.Release, query: str, word: str) -> None:
@@ -69,7 +73,7 @@ def test_a_refusal_of_the_whole_text_marks_nothing(release: cv.Release, query: s
     assert marked(release, query) is None
 
 
-def test_a_place_that_does_not_fit_the_text_is_not_given(release: cv.Release) -> None:
+def test_a_place_that_does_not_fit_the_text_is_not_given() -> None:
     """Where a query is rewritten, a place could be that of another text."""
     from countveil.sql.query.places import located
 
@@ -78,5 +82,3 @@ def test_a_place_that_does_not_fit_the_text_is_not_given(release: cv.Release) ->
     assert located(error, "SELECT avg(agge) FROM release").place == (11, 15)
     error.place = (90, 94)
     assert located(error, "SELECT 1").place is None
-
-

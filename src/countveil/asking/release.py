@@ -210,7 +210,9 @@ class Release(Counting, FurtherMethods, Modelled):
                 from countveil.sql.query.forms.rewriting import flat_text
 
                 ask = partial(self._question, weighted=weighted)
-                answer = self._moments(flat_text(query, self._columns, inputs), ask, settings, weighted)
+                answer = self._moments(
+                    flat_text(query, self._columns, inputs), ask, settings, weighted
+                )
                 if answer:
                     return answer[0]
             return self._answer(self._question(query, weighted, inputs), settings)

@@ -62,9 +62,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(
-    start_app: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> Desk:
+def desk(start_app: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     # As the command that starts the app does.
     monkeypatch.setattr(errors, "reader", "command line")
     client, sessions = start_app(release=folder, root=folder.parent)
@@ -93,6 +91,9 @@ def cells(reply: Reply) -> list[list[str]]:
     assert body is not None
     rows = re.findall(r"<tr>(.*?)</tr>", body[1], re.DOTALL)
     return [
-        [re.sub(r"<[^>]+>", "", cell).strip() for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)]
+        [
+            re.sub(r"<[^>]+>", "", cell).strip()
+            for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
+        ]
         for row in rows
     ]

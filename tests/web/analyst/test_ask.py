@@ -20,7 +20,13 @@ def typed(page: Reply) -> str:
     """What stands in the field for SQL."""
     match = re.search(r"<textarea[^>]*>(.*?)</textarea>", page.text, re.DOTALL)
     assert match is not None
-    return match[1].replace("&#39;", "'").replace("&#34;", '"').replace("&gt;", ">").replace("&lt;", "<")
+    return (
+        match[1]
+        .replace("&#39;", "'")
+        .replace("&#34;", '"')
+        .replace("&gt;", ">")
+        .replace("&lt;", "<")
+    )
 
 
 def test_an_answer_is_the_one_of_the_library(desk: Desk) -> None:
@@ -40,7 +46,8 @@ def test_an_answer_is_the_one_of_the_library(desk: Desk) -> None:
 
 
 def test_a_hidden_cell_shows_its_interval_and_no_number(desk: Desk) -> None:
-    sql = "SELECT gender, count(*) FROM release WHERE occupation = 'watchmaker' AND age = 70 GROUP BY 1"
+    rare = "occupation = 'watchmaker' AND age = 70"
+    sql = f"SELECT gender, count(*) FROM release WHERE {rare} GROUP BY 1"
     page = desk.ask(sql)
     answer = cv.open(desk.folder).sql(sql)
     assert [cell.verdict for cell in answer.estimates] == ["hidden"] * len(answer)
@@ -64,12 +71,12 @@ def test_verdicts_have_a_word_and_a_class(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("sql", "said", "word"),
     [
-        ("SELECT count(*) FROM release WHERE ocupation = 'x'", "Did you mean 'occupation'", "ocupation"),
+        ("SELECT avg(agee) FROM release", "Did you mean 'age'", "agee"),
         ("SELECT count(* FROM release", "not readable SQL", "FROM"),
         ("SELECT soundex(gender), count(*) FROM release GROUP BY 1", "not supported", "soundex"),
         ("DROP TABLE release", "not supported", None),
         ("SELECT * FROM release", "would print rows", None),
-        ("SELECT count(*) FROM 'manifest.json'", "the only one is called release", "'manifest.json'"),
+        ("SELECT count(*) FROM 'manifest.json'", "is called release", "'manifest.json'"),
         ("", "no statement", None),
     ],
 )  # fmt: skip
@@ -141,7 +148,9 @@ def test_nothing_of_a_question_is_in_an_address(desk: Desk) -> None:
 
 
 def test_two_tabs_ask_at_once(desk: Desk) -> None:
-    queries = [f"SELECT gender, count(*) FROM release WHERE age > {n} GROUP BY 1" for n in range(12)]
+    queries = [
+        f"SELECT gender, count(*) FROM release WHERE age > {n} GROUP BY 1" for n in range(12)
+    ]
     pages: dict[str, Reply] = {}
 
     def ask(sql: str) -> None:
@@ -159,7 +168,7 @@ def test_two_tabs_ask_at_once(desk: Desk) -> None:
 
 
 @pytest.fixture
-def slow(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+def slow(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Questions about the age of 99 take until the event is set."""
     go = threading.Event()
     ask = cv.Release.sql

@@ -1,4 +1,4 @@
-"""The builder and the SQL say the same: each is made from the other, or the builder says it cannot."""
+"""Builder and SQL say the same: each is made from the other, or the builder says it cannot."""
 
 from __future__ import annotations
 
@@ -36,12 +36,14 @@ KINDS = {
 TYPES = {"number": "int64", "text": "string", "date": "date32[day]", "timestamp": "timestamp[us]",
          "true/false": "bool"}  # fmt: skip
 TEXTS = st.text(
-    st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=12
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12
 ).filter(lambda text: text.strip() == text)
 
 
 def value_of(kind: str) -> st.SearchStrategy[str]:
-    numbers = st.integers(-(10**9), 10**9).map(str) | st.sampled_from(["0.5", "-2.25", "100000.125"])
+    numbers = st.integers(-(10**9), 10**9).map(str) | st.sampled_from(
+        ["0.5", "-2.25", "100000.125"]
+    )
     dates = st.dates().map(str)
     times = st.datetimes().map(lambda t: t.isoformat(" "))
     truths = st.sampled_from(["true", "false"])
@@ -129,7 +131,7 @@ def test_other_ways_to_write_the_same_are_read(sql: str, built: Built) -> None:
         "SELECT count(*) + 1 FROM release",
         "SELECT count(*) FILTER (WHERE age > 3) FROM release",
         "SELECT count(*) FILTER (WHERE age > 3) / count(*) AS part FROM release",
-        "SELECT count(*) FILTER (WHERE age > 3) / count(*) FILTER (WHERE age > 1) AS share FROM release",
+        "SELECT count(*) FILTER (WHERE age > 3) / count(gender) AS share FROM release",
         "SELECT avg(age + 1) FROM release",
         "SELECT avg(DISTINCT age) FROM release",
         "SELECT gender AS g, count(*) FROM release GROUP BY 1",
@@ -179,7 +181,11 @@ def test_there_are_steps_for_whole_numbers_and_dates_alone() -> None:
 
 
 def drafted(desk: Desk, known: str, **fields: str | list[str]) -> Reply:
-    pairs = [(n, v) for n, value in fields.items() for v in ([value] if isinstance(value, str) else value)]
+    pairs = [
+        (n, v)
+        for n, value in fields.items()
+        for v in ([value] if isinstance(value, str) else value)
+    ]
     pairs = [(name.replace("_", "-"), value) for name, value in pairs]
     return desk.client.post(f"/ask/draft/{known}", pairs, htmx=True)
 
@@ -218,7 +224,9 @@ def test_sql_is_shown_in_the_builder(desk: Desk) -> None:
     assert "sql-part" not in page.text
 
 
-def test_a_question_that_is_sql_only_switches_the_builder_off_and_keeps_the_text(desk: Desk) -> None:
+def test_a_question_that_is_sql_only_switches_the_builder_off_and_keeps_the_text(
+    desk: Desk,
+) -> None:
     known = question_id(desk.first())
     sql = "SELECT gender, count(*) FROM release GROUP BY ROLLUP (gender)"
     page = drafted(desk, known, changed="sql", sql=sql)
@@ -254,7 +262,9 @@ def test_what_is_half_chosen_survives_a_reload_and_the_sql_stays(desk: Desk) -> 
 
 def test_without_scripts_the_builder_is_sent_and_shown_again(desk: Desk) -> None:
     known = question_id(desk.first())
-    reply = desk.client.post(f"/ask/draft/{known}", {"changed": "builder", "measure": "count", "group-0": "marital"})
+    reply = desk.client.post(
+        f"/ask/draft/{known}", {"changed": "builder", "measure": "count", "group-0": "marital"}
+    )
     page = desk.client.followed(reply)
     assert "GROUP BY marital" in page.text
 

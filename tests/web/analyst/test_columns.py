@@ -49,12 +49,10 @@ def test_completions_know_columns_and_values(desk: Desk) -> None:
     assert proposed["tables"] == ["release"]
 
 
-def test_hostile_names_and_values_are_text(
-    start_app: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_hostile_names_and_values_are_text(start_app: Callable[..., Any], tmp_path: Path) -> None:
     import pyarrow as pa
 
-    evil, name = "<script>alert(1)</script>", 'a"b\'<i>\u202ec'
+    evil, name = "<script>alert(1)</script>", "a\"b'<i>\u202ec"
     table = pa.table({name: [evil, "x"] * 100, "job": ["nurse", "cook", evil, "clerk"] * 50})
     place = tmp_path / "evil"
     cv.publish(table, {"job": 2}, place, seed=1)

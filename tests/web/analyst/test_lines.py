@@ -20,7 +20,7 @@ from tests.web.client import Reply
 
 QUESTIONS = [
     "SELECT gender, count(*) FROM release WHERE occupation = 'nurse' GROUP BY gender",
-    "SELECT gender, count(*)\nFROM release\nWHERE occupation IN ('nurse', 'cook')\n  AND age >= 30\nGROUP BY gender",
+    "SELECT gender, count(*)\nFROM release\nWHERE occupation IN ('nurse', 'cook')\nGROUP BY gender",
     'SELECT "gender", avg(age) FROM release WHERE "occupation" <> \'cook\' GROUP BY 1',
 ]  # fmt: skip
 
@@ -34,7 +34,7 @@ def printed(python: str) -> dict[str, Any]:
     """What is known after the Python ran."""
     names: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        exec(compile(python, "beside", "exec"), names)  # noqa: S102 - our own text is what is tested
+        exec(compile(python, "beside", "exec"), names)
     return {**names, "printed": out.getvalue()}
 
 
@@ -60,7 +60,7 @@ def test_a_place_with_blanks_and_quotes_is_quoted(
 ) -> None:
     import shutil
 
-    place = tmp_path / "it's $HOME \"x\" release"
+    place = tmp_path / 'it\'s $HOME "x" release'
     shutil.copytree(published, place)
     client, sessions = start_app(release=place, root=tmp_path)
     client.enter(sessions.token)

@@ -43,7 +43,10 @@ class Browser:
 
     def _send(self, method: str, path: str, body: str) -> tuple[int, str, str]:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
-        headers = {"Host": self.host, "Cookie": "; ".join(f"{k}={v}" for k, v in self._cookies.items())}
+        headers = {
+            "Host": self.host,
+            "Cookie": "; ".join(f"{k}={v}" for k, v in self._cookies.items()),
+        }
         if method == "POST":
             headers |= {
                 "Origin": f"http://{self.host}",
@@ -65,8 +68,10 @@ def process(published: Path, tmp_path: Path) -> Iterator[Any]:
     """The real command; every module that it loads is written to a file."""
     with (tmp_path / "imports").open("w") as imports:
         started = subprocess.Popen(
-            [sys.executable, "-X", "importtime", "-m", "countveil", "app", str(published)]
-            + ["--no-browser"],
+            [
+                *(sys.executable, "-X", "importtime", "-m", "countveil"),
+                *("app", str(published), "--no-browser"),
+            ],
             stdout=subprocess.PIPE, stderr=imports, text=True,
         )  # fmt: skip
         assert started.stdout is not None

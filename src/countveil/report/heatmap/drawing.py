@@ -18,7 +18,7 @@ from countveil.report.bars import Picture
 from countveil.report.chart import CHART_STYLE
 from countveil.report.look.colours import DARK, LIGHT
 
-_ROW, _LEAST, _MOST = 24, 46, 92
+_ROW, _LEAST, _MOST = 24, 46, 84
 _LETTER, _TITLE, _EDGE, _LEGEND = 6.4, 30, 8, 44
 _LONGEST = 24
 _DARKEST, _PALEST = 0.5, 0.1
@@ -68,7 +68,8 @@ def _drawn(chart: HeatMap, *, alone: bool) -> str:
     rows, columns = chart.rows[:MOST_ROWS], chart.columns[:MOST_COLUMNS]
     cells = [line[:MOST_COLUMNS] for line in chart.cells[:MOST_ROWS]]
     frame = _Frame(chart, rows, columns)
-    most = max((abs(c.estimate or 0.0) for line in cells for c in line if _is_filled(c)), default=0)
+    filled = [cell for line in cells for cell in line if cell is not None and _is_filled(cell)]
+    most = max((abs(cell.estimate or 0.0) for cell in filled), default=0.0)
     parts = frame.labels()
     for place, line in enumerate(cells):
         for across, cell in enumerate(line):
@@ -103,7 +104,7 @@ class _Frame:
         self.bottom = self._top + _ROW * len(rows)
         # Turned labels lean over the last column.
         lean = room if self._turned else 0
-        self.across = max(420, math.ceil(self._left + self.width * len(columns) + _EDGE + lean))
+        self.across = max(376, math.ceil(self._left + self.width * len(columns) + _EDGE + lean))
         self.height = self.bottom + _LEGEND
 
     def corner(self, row: int, column: int) -> tuple[float, float]:
@@ -171,7 +172,7 @@ def _legend(top: float) -> list[str]:
     for verdict, word in words:
         parts += _ground(HeatCell(1.0, 1.0, 1.0, verdict), x, top - 4, 34, 1.0)
         parts.append(_text(x + 40, top + 12, word, "start"))
-        x += 130
+        x += 116
     return parts
 
 

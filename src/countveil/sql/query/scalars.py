@@ -65,7 +65,7 @@ def reads_node(
     """For what reads a node: its refusals say where in the text that node is."""
 
     @wraps(read)
-    def reading(self: Any, node: exp.Expr, *rest: Rest.args, **named: Rest.kwargs) -> Result:
+    def reading(self: Any, node: exp.Expr, /, *rest: Rest.args, **named: Rest.kwargs) -> Result:
         try:
             return read(self, node, *rest, **named)
         except QueryError as error:

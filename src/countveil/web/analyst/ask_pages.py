@@ -18,7 +18,7 @@ from countveil.web.analyst.builder.written import sql_of
 from countveil.web.analyst.exports import exported
 from countveil.web.analyst.handling import state_of, to, with_form
 from countveil.web.analyst.question_page import kinds_of, options_of, question_page
-from countveil.web.analyst.questions import Asked, View
+from countveil.web.analyst.questions import Asked, Outcome, View
 from countveil.web.analyst.state import first_question
 from countveil.web.forms import Form
 from countveil.web.rendering import Pages
@@ -74,8 +74,13 @@ class _AskPages:
             before = state.latest(opened, view)
             before.draft = sql
             return question_page(self._pages, request, before, problem=str(error), status=400)
+        return self._to_answer(asked)
+
+    def _to_answer(self, asked: Asked) -> Response:
+        """To the page of a question that has just begun; to its answer, if that is there."""
         asked.wait(_PATIENCE)
-        return to(f"/ask/answer/{asked.id}")
+        there = "#answer" if asked.outcome is Outcome.ANSWERED else ""
+        return to(f"/ask/answer/{asked.id}{there}")
 
     def cross(self, request: Request, form: Form) -> Response:
         """Ask a cross-tab."""
@@ -91,8 +96,7 @@ class _AskPages:
                 problem = str(error)
             else:
                 before.draft, before.building = before.sql, None
-                asked.wait(_PATIENCE)
-                return to(f"/ask/answer/{asked.id}")
+                return self._to_answer(asked)
         return question_page(self._pages, request, before, problem=problem, status=400)
 
     def draft(self, request: Request, form: Form) -> Response:

@@ -132,13 +132,13 @@ def _counted(opened: OpenRelease, column: ColumnFacts) -> ColumnFacts:
     """With the counts of the whole table."""
     name = name_text(column.name)
     if not column.is_sensitive:
-        (number,) = opened.sql(f"SELECT count(DISTINCT {name}) AS n FROM release", {}).estimates
+        (number,) = opened.sql_later(f"SELECT count(DISTINCT {name}) AS n FROM release").estimates
         column = _with(column, distinct=int(number.estimate or 0))
         if column.is_number:
             column = _with_ends(opened, column, name)
         if (column.distinct or 0) > MOST_VALUES:
             return column
-    answer = opened.sql(f"SELECT {name}, count(*) FROM release GROUP BY {name}", {})
+    answer = opened.sql_later(f"SELECT {name}, count(*) FROM release GROUP BY {name}")
     values = [
         ValueCount(value, _label(opened, column.name, value), count)
         for (value,), count in zip(answer.groups, answer.estimates, strict=True)
@@ -148,7 +148,7 @@ def _counted(opened: OpenRelease, column: ColumnFacts) -> ColumnFacts:
 
 def _with_ends(opened: OpenRelease, column: ColumnFacts, name: str) -> ColumnFacts:
     query = f"SELECT min({name}) AS low, max({name}) AS high FROM release"
-    low, high = (block.estimates[0].estimate for block in opened.sql(query, {}).blocks)
+    low, high = (block.estimates[0].estimate for block in opened.sql_later(query).blocks)
     return _with(column, low=low, high=high)
 
 

@@ -91,7 +91,7 @@ class _OpenPages:
         key = checked.key if checked else None
         response = framed(
             self._pages, request, "release.html",
-            title=opened.title, step="open", opened=opened,
+            title="Release", step="open", opened=opened,
             lines=open_lines(opened.typed, str(key) if key else ""),
             problem=problem, picking=known is not None, listing=listing, checked=checked,
             key=state.places.shown(key) if key else "", missing=not opened.is_unchanged(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ from countveil.errors import CountveilError, ReleaseError
 from countveil.randomness import fresh_key
 from countveil.release import MANIFEST_NAME, Discrepancy, Manifest, verify_release
 from countveil.release.manifest import SIGNATURE_NAME, file_sha256
+
+# How long what nobody waits for gives way to questions, in seconds.
+_PATIENCE = 30.0
 
 
 def fresh_id() -> str:
@@ -53,6 +56,24 @@ class _Session:
 
     release: Release
     lock: threading.Lock = field(default_factory=threading.Lock)
+    idle: threading.Event = field(default_factory=threading.Event)
+    _asking: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Nobody asks yet."""
+        self.idle.set()
+
+    @contextlib.contextmanager
+    def asking(self) -> Iterator[None]:
+        """While somebody asks, nothing else begins."""
+        self.idle.clear()
+        self._asking.add(threading.get_ident())
+        try:
+            yield
+        finally:
+            self._asking.discard(threading.get_ident())
+            if not self._asking:
+                self.idle.set()
 
 
 class OpenRelease:
@@ -98,9 +119,17 @@ class OpenRelease:
     def sql(self, query: str, options: Mapping[str, Any]) -> Answer:
         """The answer to a question, from the release as it was opened."""
         session = self._session
-        with session.lock:
+        with session.asking(), session.lock:
             self.check()
             return session.release.sql(query, **options)
+
+    def sql_later(self, query: str) -> Answer:
+        """The same for what nobody waits for: questions of people come first."""
+        session = self._session
+        session.idle.wait(_PATIENCE)
+        with session.lock:
+            self.check()
+            return session.release.sql(query)
 
     def plain_sql(self, query: str, dialect: str, *, weighted: bool) -> str:
         """The question as SQL for a database."""

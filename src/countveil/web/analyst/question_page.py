@@ -37,9 +37,7 @@ def question_page(
     problem: str = "",
     status: int = 200,
 ) -> Response:
-    """A question; `changed` is the form of it that a person has just changed, of which only the
-    other one is sent.
-    """
+    """A question; `changed` is the form of it that has just been changed: the other one is sent."""
     state, opened = state_of(request), asked.opened
     facts, built = state.facts(opened), building_of(asked)
     crossed = asked.view is View.CROSSTAB

@@ -46,7 +46,8 @@ class Asked:
     """One question. `draft` is its text as it is being changed, before it is asked again.
 
     `building` is what the builder shows while it is being changed, `unfinished` what it lacks.
-    `offers` are coarser questions, once they were looked for. `place` is where in the text a refusal is about, if that is known.
+    `offers` are coarser questions, once they were looked for. `place` is where in the text a
+    refusal is about, if that is known.
     """
 
     opened: OpenRelease

@@ -125,7 +125,10 @@ def matrix(answer: Answer) -> Matrix | None:
         return None
     rows, columns = table.row_values[:HEAT_ROWS], table.column_values[:HEAT_COLUMNS]
     lines = [
-        (group_text(row), [None if (c := table.cell(row, col)) is None else _cell(c) for col in columns])
+        (
+            group_text(row),
+            [None if (c := table.cell(row, col)) is None else _cell(c) for col in columns],
+        )
         for row in rows
     ]
     side, top = answer.group_columns

@@ -16,7 +16,10 @@ MEASURES = {
 NUMBERS = {AVERAGE: "avg", SUM: "sum", MEDIAN: "median"}
 
 # Comparisons with one value, with two, with several, with none.
-ONE = {"=": "is", "<>": "is not", "<": "is below", "<=": "is at most", ">": "is above", ">=": "is at least"}  # fmt: skip
+ONE = {
+    "=": "is", "<>": "is not", "<": "is below", "<=": "is at most", ">": "is above",
+    ">=": "is at least",
+}  # fmt: skip
 TWO = {"between": "is from … to"}
 SEVERAL = {"in": "is one of", "not in": "is none of"}
 NONE = {"is null": "is missing", "is not null": "is not missing"}
