@@ -48,10 +48,7 @@ _CASES = (
     "alike: counts of values are those of cases here; errors by size are of counts of rows. "
     "Exposure is measured for one row of each person."
 )
-_KEPT = (
-    "These columns stopped the publication until somebody decided to publish them. The reasons are "
-    "the publisher's own words; no part of the release has them."
-)
+_KEPT, _WHY = "Kept on purpose, and why", "In the publisher's words, which no release has."
 _SHARE = 0.01
 # A value that is not common, in the place of one.
 _ANY = object()
@@ -170,8 +167,7 @@ def private_page(
     for column in columns:
         sections += [_true_counts(rows, column), _measured(column)]
     if reasons:
-        kept = list(reasons.items())
-        sections.append(Section("Kept on purpose, and why", [_KEPT], ("column", "reason"), kept))
+        sections.append(Section(_KEPT, [_WHY], ("column", "reason"), list(reasons.items())))
     total = sum(seconds.values())
     timings = [(stage, f"{taken:.3f}") for stage, taken in seconds.items()]
     said = [f"{total:.2f} seconds, up to the writing of this page."]

@@ -16,10 +16,14 @@ from playwright.sync_api import Page, expect
 from countveil.web.app import AppSettings, make_app
 from countveil.web.play.steps import STEPS
 from countveil.web.serve import _bound
+from tests.web.browser.conftest import PATIENCE
 from tests.web.browser.looking import no_serious_issues, screenshot
 from tests.web.browser.recording import Opening, Recorder
 
-BROKEN = {"again": "anew=1&times=4&ell=2", "giveaway": "code=1", "twins": "apart=1&ell=2"}
+# The app is there before any browser, and still there when the last one has gone.
+pytestmark = pytest.mark.usefixtures("link")
+expect.set_options(timeout=PATIENCE)
+BROKEN = {"again": "anew=1&times=4&ell=2", "giveaway": "grade=1", "twins": "apart=1&ell=2"}
 
 
 @pytest.fixture

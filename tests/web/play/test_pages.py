@@ -146,7 +146,8 @@ def test_switches_break_it(client: Client) -> None:
     assert "each drawn anew" in says("/play/again?ell=2&times=2&anew=1")
     assert "about 1 in 2" in says("/play/twins?ell=2")
     assert "show the same occupation" in says("/play/twins?ell=2&apart=1")
-    assert "Without the code" in says("/play/giveaway")
+    assert "Without the grade" in says("/play/giveaway")
+    assert "reads the grade" in says("/play/giveaway?grade=1")
 
 
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)

@@ -63,7 +63,7 @@ class Twins:
 @lru_cache(maxsize=64)
 def known_after(seed: int, ell: int, releases: int) -> Known:
     """What so many independent releases of the same people give away together."""
-    values, n_values = occupations_of(seed)
+    values, n_values = values_of(seed)
     prior = np.bincount(values, minlength=n_values) / values.size
     evidence = [release_of(seed, ell, number) for number in range(1, releases + 1)]
     beliefs = beliefs_after(prior, evidence)
@@ -72,17 +72,17 @@ def known_after(seed: int, ell: int, releases: int) -> Known:
 
 
 @lru_cache(maxsize=32)
-def giveaway(seed: int, ell: int, *, with_code: bool) -> Beliefs:
-    """What an adversary believes who learnt from others; perhaps a plain code says it all."""
+def giveaway(seed: int, ell: int, *, with_grade: bool) -> Beliefs:
+    """What an adversary believes who learnt from others; perhaps a plain number says it all."""
     randomness = Randomness(seed)
-    table, (values, n_values) = _people(seed), occupations_of(seed)
-    chances, published = release_of(seed, ell, 1)
+    table, (values, n_values) = _people(seed), values_of(seed, "salary")
+    chances, published = release_of(seed, ell, 1, "salary")
     some = slice(0, LEARNT_FROM)
     columns = [KnownColumn.of(name, table[name][0][some]) for name in ("gender", "education")]
-    if with_code:
-        # A number for every occupation: as good as its name to whoever has seen a few.
+    if with_grade:
+        # A number for every salary: as good as the salary to whoever has seen a few.
         codes = randomness.stream("play", "codes").permutation(n_values)
-        columns.append(KnownColumn("code", codes[values[some]], n_values))
+        columns.append(KnownColumn("grade", codes[values[some]], n_values))
     rows = np.arange(LEARNT_FROM)
     linked = Linked(values[some], rows, published[some], rows)
     stream = randomness.stream("play", "adversary")
@@ -93,7 +93,7 @@ def giveaway(seed: int, ell: int, *, with_code: bool) -> Beliefs:
 @lru_cache(maxsize=32)
 def twins(seed: int, ell: int, *, apart: bool) -> Twins:
     """Persons who have two rows each, drawn row by row or person by person."""
-    values, n_values = occupations_of(seed)
+    values, n_values = values_of(seed)
     label = ("play", "twins", str(ell))
     randomness, settings = Randomness(seed), ColumnSettings(ell)
     streams = randomness.stream(*label, "groups"), randomness.stream(*label, "draw")
@@ -113,18 +113,20 @@ def _people(seed: int) -> dict[str, tuple[Codes, tuple[str, ...] | None]]:
     return people(Randomness(seed).stream("play", "break"), ROWS)
 
 
-def occupations_of(seed: int) -> tuple[Codes, int]:
-    """The true occupations, and how many there are."""
-    values, names = _people(seed)["occupation"]
-    assert names is not None  # noqa: S101 - occupations have names
+def values_of(seed: int, column: str = "occupation") -> tuple[Codes, int]:
+    """The true values, and how many different ones there are."""
+    values, names = _people(seed)[column]
+    assert names is not None  # noqa: S101 - occupations and salaries have names
     return values, len(names)
 
 
 @lru_cache(maxsize=48)
-def release_of(seed: int, ell: int, number: int) -> tuple[Floats, Codes]:
+def release_of(
+    seed: int, ell: int, number: int, column: str = "occupation"
+) -> tuple[Floats, Codes]:
     """P(published | true) as anybody works it out, and what every row publishes."""
-    values, n_values = occupations_of(seed)
-    label = ("play", "release", str(ell), str(number))
+    values, n_values = values_of(seed, column)
+    label = ("play", "release", column, str(ell), str(number))
     randomness = Randomness(seed)
     streams = randomness.stream(*label, "groups"), randomness.stream(*label, "draw")
     drawn = draw_column(np.bincount(values, minlength=n_values), ColumnSettings(ell), streams)

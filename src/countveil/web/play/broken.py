@@ -15,6 +15,7 @@ from countveil.report.chart import Axis, Chart, Line, draw
 from countveil.web.play.breaking import RELEASES, SURE, giveaway, known_after, twins
 from countveil.web.play.pictures.bars import Bar, bars
 from countveil.web.play.pictures.hundred import Kind, hundred
+from countveil.web.play.stages import belief_text
 
 Numbers = Mapping[str, int]
 
@@ -52,14 +53,14 @@ def again_stage(numbers: Numbers) -> dict[str, Any]:
 
 def giveaway_stage(numbers: Numbers) -> dict[str, Any]:
     """A plain column that gives the protected one away, left in or dropped."""
-    with_code = bool(numbers["code"])
-    beliefs = giveaway(numbers["seed"], numbers["ell"], with_code=with_code)
+    beliefs = giveaway(numbers["seed"], numbers["ell"], with_grade=bool(numbers["grade"]))
+    before, after = belief_text(beliefs.before), belief_text(beliefs.after)
     items = [
-        Bar("before the release", beliefs.before, f"{beliefs.before:.0%}"),
-        Bar("with the release", beliefs.after, f"{beliefs.after:.0%}", strong=True),
+        Bar("before the release", beliefs.before, before.replace("over", ">")),
+        Bar("with the release", beliefs.after, after.replace("over", ">"), strong=True),
     ]
-    title = "How strongly an adversary believes people's true occupations, on average"
-    return {"beliefs": beliefs, "picture": bars(title, items, 1.0, None)}
+    title = "How strongly an adversary believes people's true salaries, on average"
+    return {"before": before, "after": after, "picture": bars(title, items, 1.0, None)}
 
 
 def twins_stage(numbers: Numbers) -> dict[str, Any]:

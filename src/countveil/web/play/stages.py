@@ -16,7 +16,7 @@ from countveil.web.play.group import DRAWS, group_of, many_draws, one_draw, onlo
 from countveil.web.play.guessing import ELLS, GUESSES, OCCUPATIONS, curve, guess_at
 from countveil.web.play.pictures.bars import Against, Bar, bars, intervals
 from countveil.web.play.pictures.groups import group_picture
-from countveil.web.play.sizes import FEW, SIZES, answers
+from countveil.web.play.sizes import SIZES, answers
 
 Numbers = Mapping[str, int]
 
@@ -67,11 +67,12 @@ def adversary_stage(numbers: Numbers) -> dict[str, Any]:
     before = [100 * one for one in GUESSES]
     lines = [
         Line(f"ell = {each}", before, [100 * one for one in curve(job, each)],
-             hue=place, dash=("solid", "dashed", "dotted", "mixed")[place])
-        for place, each in enumerate(sorted({*ELLS, ell}))
+             hue=place, dash=("solid", "dashed", "dotted")[place])
+        for place, each in enumerate(ELLS)
     ]  # fmt: skip
     lines.append(Line("without the release", [0.0, 100.0], [0.0, 100.0], hue=5, dash="mixed"))
-    lines.append(Line("his guess", [100 * guess.before], [100 * guess.shown], hue=5, joined=False))
+    dot = [100 * guess.before], [100 * guess.shown]
+    lines.append(Line(f"his guess, ell = {ell}", *dot, hue=5, joined=False))
     chart = Chart(
         f"A guess at {guess.occupation}, before and after it is published",
         "belief before, in %", "belief after her row shows it, in %", lines,
@@ -101,7 +102,7 @@ def counts_stage(numbers: Numbers) -> dict[str, Any]:
     title = f"Three counts among {result.rows:,} people, as shares of the truth"
     return {
         "result": result,
-        "few": FEW,
+        "few": result.questions[-1].truth,
         "sizes": [f"{size:,}" for size in SIZES],
         "picture": intervals(title, items),
     }

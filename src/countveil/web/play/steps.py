@@ -31,8 +31,10 @@ class Step:
         return _HOME + self.name
 
     def link(self, values: Mapping[str, int]) -> str:
-        """A link to it, which carries on the numbers that it knows."""
-        known = {one.name: values[one.name] for one in self.numbers if one.name in values}
+        """A link to it, which carries on the numbers that it knows, as far as it can."""
+        known = {
+            one.name: min(values[one.name], one.high) for one in self.numbers if one.name in values
+        }
         return link(self.path, known)
 
 
@@ -77,7 +79,7 @@ STEPS = (
         "Giveaway",
         "Break it: a giveaway",
         "Leave one harmless-looking column in, and nothing is hidden any more.",
-        (SEED, ELL, Number("code", 0, 1, 0)),
+        (SEED, Number("ell", 2, 5, 5), Number("grade", 0, 1, 0)),
     ),
     Step(
         "twins",

@@ -14,17 +14,17 @@ from starlette.routing import BaseRoute, Route
 
 from countveil.web.forms import Form
 from countveil.web.places import Places
-from countveil.web.publisher.amount_screen import amount_routes
-from countveil.web.publisher.columns_screen import columns_routes
-from countveil.web.publisher.dangers_screen import dangers_routes
-from countveil.web.publisher.handing_screen import handing_routes
 from countveil.web.publisher.lines import CommandWriter
-from countveil.web.publisher.publish_screen import publish_routes
-from countveil.web.publisher.rehearsal_screen import rehearsal_routes
-from countveil.web.publisher.screens import HOME, Screens, after_form, state_of, with_form
+from countveil.web.publisher.screens.amount import amount_routes
+from countveil.web.publisher.screens.columns import columns_routes
+from countveil.web.publisher.screens.dangers import dangers_routes
+from countveil.web.publisher.screens.frame import HOME, Screens, after_form, state_of, with_form
+from countveil.web.publisher.screens.handing import handing_routes
+from countveil.web.publisher.screens.publish import publish_routes
+from countveil.web.publisher.screens.rehearsal import rehearsal_routes
+from countveil.web.publisher.screens.table import table_routes
 from countveil.web.publisher.state import PublisherState
 from countveil.web.publisher.steps import HEADLINES, stop_outdated
-from countveil.web.publisher.table_screen import table_routes
 from countveil.web.rendering import Pages
 
 

@@ -14,7 +14,7 @@ from countveil.display import readable
 from countveil.maths.estimate import Estimate
 from countveil.web.play.pictures.marks import WIDTH, mark, picture, text, words
 
-_STEP, _LEFT, _RIGHT = 38, 142, 46
+_STEP, _LEFT, _RIGHT = 38, 134, 72
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from countveil.release.manifest import REPORT_NAME
 from countveil.report.chart import draw
 from countveil.web.forms import Form
 from countveil.web.publisher.lines import handing_over, lines_of
-from countveil.web.publisher.screens import Asked, Screens, state_of
+from countveil.web.publisher.screens.frame import Asked, Screens, state_of
 from countveil.web.publisher.state import Publication, PublisherState
 from countveil.web.publisher.steps import audit_arguments, result_of
 

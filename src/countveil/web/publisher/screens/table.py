@@ -18,7 +18,7 @@ from countveil.tables import input_files, table_options
 from countveil.web.forms import Form
 from countveil.web.places import Places
 from countveil.web.publisher.draft import Draft
-from countveil.web.publisher.screens import Asked, Screens, lines_for
+from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
 from countveil.web.publisher.state import PublisherState, shown_path
 from countveil.web.publisher.steps import facts_arguments
 

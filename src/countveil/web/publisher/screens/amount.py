@@ -21,7 +21,7 @@ from countveil.publishing.advise.recommend import Goal
 from countveil.web.forms import Form
 from countveil.web.publisher.draft import Draft
 from countveil.web.publisher.measured import ColumnView, line_at, plain_method, views_of
-from countveil.web.publisher.screens import Asked, Screens, lines_for
+from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
 from countveil.web.publisher.state import PublisherState
 from countveil.web.publisher.steps import advice_arguments, result_of
 

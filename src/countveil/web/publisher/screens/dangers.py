@@ -14,10 +14,10 @@ from starlette.routing import BaseRoute
 from countveil.errors import InputError, SettingsError
 from countveil.publishing.advise.inspecting.inspection import Inspection
 from countveil.web.forms import Form
-from countveil.web.publisher.columns_screen import latest_facts
 from countveil.web.publisher.draft import Draft
 from countveil.web.publisher.findings import Danger, dangers_of
-from countveil.web.publisher.screens import Asked, Screens, lines_for
+from countveil.web.publisher.screens.columns import latest_facts
+from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
 from countveil.web.publisher.state import PublisherState
 from countveil.web.publisher.steps import dangers_arguments, result_of
 

@@ -20,7 +20,7 @@ from countveil.web.forms import Form
 from countveil.web.jobs import Job
 from countveil.web.publisher.draft import Draft
 from countveil.web.publisher.lines import lines_of
-from countveil.web.publisher.screens import Asked, Screens, lines_for
+from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
 from countveil.web.publisher.state import PublisherState
 from countveil.web.publisher.steps import rehearsal_arguments, result_of
 

@@ -18,10 +18,10 @@ from countveil.tables import table_options
 from countveil.web.forms import Form
 from countveil.web.jobs import Job
 from countveil.web.publisher.draft import BY_COLUMN, Draft
-from countveil.web.publisher.screens import Asked, Screens, lines_for
+from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
+from countveil.web.publisher.screens.table import checked_address
 from countveil.web.publisher.state import PublisherState
 from countveil.web.publisher.steps import facts_arguments, result_of
-from countveil.web.publisher.table_screen import checked_address
 
 ROLES = ("protect", "publish", "drop", "person")
 _BARS = "▁▂▃▄▅▆▇█"

@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute
 from countveil.errors import SettingsError
 from countveil.web.forms import Form
 from countveil.web.places import Places
-from countveil.web.publisher.screens import Asked, Screens, lines_for
+from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
 from countveil.web.publisher.state import PublisherState, shown_path
 from countveil.web.publisher.steps import Results, result_of
 
