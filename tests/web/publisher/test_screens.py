@@ -462,3 +462,19 @@ def test_a_closed_screen_takes_no_form(desk: Desk) -> None:
 def test_an_unknown_page_or_job_is_not_there(desk: Desk) -> None:
     assert desk.client.get("/publish/nothing").status == 404
     assert desk.client.get("/publish/job/0123456789abcdef", htmx=True).status == 404
+
+
+@pytest.mark.slow
+def test_random_groups_are_chosen_for_all_columns_or_for_none(desk: Desk) -> None:
+    desk.protect_job()
+    desk.role(3, "protect")
+    desk.get("dangers")
+    desk.done("amount/wishes", {"subject": "wishes", "share": "5", "error": "20", "hide": ""})
+    desk.done("amount/take", {"subject": "0", "pick": "mixed:7"})
+    desk.done("amount/take", {"subject": "1", "pick": "mixed:3"})
+    assert desk.state.draft.sensitive == {"job": 7, "region": 3}
+    page = desk.done("amount/take", {"subject": "1", "pick": "random:5"})
+    # With random groups, 7 was not tried for the other one.
+    assert desk.state.draft.sensitive == {"job": None, "region": 5}
+    assert "for all columns of a release" in page
+    assert "not open yet" in desk.get("rehearsal")
