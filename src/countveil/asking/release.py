@@ -314,7 +314,14 @@ class Release(Counting, FurtherMethods, Modelled):
         return self._opened.open_table()
 
     def interrupt(self) -> None:
-        """End early what another thread asks: there it raises KeyboardInterrupt, soon."""
+        """End early what another thread asks.
+
+        Raises:
+            KeyboardInterrupt: Soon, in the thread that asks.
+
+        Example:
+            >>> release.interrupt()
+        """
         interrupt = getattr(self.__dict__.get("table"), "interrupt", None)
         if interrupt is not None:
             interrupt()
