@@ -51,7 +51,9 @@ class Places:
         """The root itself has an id from the start."""
         self.root = Path(os.path.realpath(self.root))
         if not self.root.is_dir():
-            raise InputError(f"There is no folder {self.root} to pick files from ({option('root')}).")
+            raise InputError(
+                f"There is no folder {self.root} to pick files from ({option('root')})."
+            )
         self.id_of(self.root)
 
     def id_of(self, path: Path) -> str:

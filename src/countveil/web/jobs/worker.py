@@ -64,8 +64,8 @@ def run(connection: Connection, task: str, arguments: Mapping[str, Any]) -> None
     threading.Thread(target=_listen, args=(connection, reporter), daemon=True).start()
     kind, content = _outcome(task, arguments, reporter)
     reporter.send(kind, content)
-    # As with the command: all that was to be done is done, so nothing is unloaded. The connection is
-    # left open: closing it would look like the end of the app to the thread that listens.
+    # As with the command: all that was to be done is done, so nothing is unloaded. The connection
+    # is left open: closing it would look like the end of the app to the thread that listens.
     os._exit(0)
 
 
