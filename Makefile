@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install setup demo test test-slow lint format docs site bench bench-spark bench-large walks study study-quick wheelhouse release-check lock clean
+.PHONY: help install setup demo app test test-slow test-browser lint format docs site bench bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
 # Two targets must not install into one environment at the same time.
 .NOTPARALLEL:
 
@@ -31,8 +31,8 @@ endif
 # requirements/NAME.txt is what it adds to runtime.txt, requirements/dev.txt is everything together,
 # and $(VENV)/.NAME is the stamp of what was installed. For a new set: the group in pyproject.toml, its
 # name here, `make lock`, and `target: $(VENV)/.NAME`.
-EXTRA_SETS := excel models pandas polars postgres spark stat study
-GROUP_SETS := build format lint site bench bench-spark
+EXTRA_SETS := app excel models pandas polars postgres spark stat study
+GROUP_SETS := build format lint site browser bench bench-spark
 RUNTIME := $(VENV)/.runtime
 
 setup: $(VENV)/.dev  ## create .venv with everything for development (quick when nothing changed)
@@ -69,6 +69,10 @@ $(VENV)/.%: requirements/%.txt $(RUNTIME)
 demo: $(RUNTIME)  ## publish a made-up census and query it
 	$(BIN)/countveil demo
 
+app: $(VENV)/.app  ## the web app, with a made-up census to publish and a release to ask
+	test -f countveil-demo/census.parquet || $(BIN)/countveil demo
+	$(BIN)/countveil app --root countveil-demo
+
 # Compiled modules are kept (hundreds of commands are started), workers do not fight for cores with
 # the threads of BLAS; neighbouring tests, which share what they set up, stay together.
 # WORKERS is their number (that of the cores), SLOWEST=10 lists the ten slowest tests.
@@ -77,10 +81,14 @@ PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytes
   $(if $(SLOWEST),--durations=$(SLOWEST))
 
 test: $(VENV)/.dev  ## the fast tests, with their coverage (WORKERS=, SLOWEST=)
-	$(PYTEST) --dist worksteal -m "not slow" --cov --cov-report=
+	$(PYTEST) --dist worksteal -m "not slow and not browser" --cov --cov-report=
 
 test-slow: $(VENV)/.dev  ## the tests that take longer, and property tests with all of their examples
-	COUNTVEIL_THOROUGH=1 $(PYTEST) --dist loadgroup -m "slow or hypothesis"
+	COUNTVEIL_THOROUGH=1 $(PYTEST) --dist loadgroup -m "(slow or hypothesis) and not browser"
+
+test-browser: $(VENV)/.browser  ## the web app in a real browser (Chromium; installed where it may be)
+	$(BIN)/python -m tools.browser
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m browser tests/web/browser
 
 lint: $(VENV)/.lint  ## ruff and mypy
 	$(BIN)/ruff check .
@@ -132,6 +140,9 @@ wheelhouse: $(RUNTIME)  ## a folder to install from without an index (EXTRAS=pos
 
 release-check: $(RUNTIME)  ## is this checkout ready to become a version? (DATED=1: the changelog has its day; TO=dist)
 	$(BIN)/python -m tools.release_check $(if $(DATED),--dated) $(if $(TO),--to $(TO))
+
+assets: $(RUNTIME)  ## build the web app's scripts from tools/assets (needs node; the results are committed)
+	$(BIN)/python -m tools.web_assets
 
 # One version of every package: dev.txt is resolved first and binds the others. No address is written.
 COMPILE := uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \

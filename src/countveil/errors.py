@@ -29,7 +29,9 @@ from typing import Any, Literal
 # Who reads messages, in this process: the command line says so as soon as it starts.
 reader: Literal["Python", "command line"] = "Python"
 # Options that are not written --name COL=VALUE on a command line.
-_FLAGS = {"sensitive": "-s", "params": "--param", "tables": "--table"}
+_FLAGS = {
+    "sensitive": "-s", "params": "--param", "tables": "--table", "reasons": "--reason",
+}  # fmt: skip
 _MARKS = {"sensitive": ":"}
 
 
@@ -97,7 +99,16 @@ class ReleaseError(CountveilError):
 
 
 class QueryError(CountveilError):
-    """A query that is not supported, or that names what the release does not have."""
+    """A query that is not supported, or that names what the release does not have.
+
+    Attributes:
+        place: Where in the text of the query it is about, if that is known: the number of its first
+            character, and of the one after its last.
+        word: What stands there, as far as it was read.
+    """
+
+    place: tuple[int, int] | None = None
+    word: str = ""
 
 
 class EngineError(CountveilError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from countveil.report import Chart, picture
+from countveil.report.chart import Chart, picture
 from study.charts import beyond, costs, errors, sensitive_alone, versus
 from study.results import Results
 

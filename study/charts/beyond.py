@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from countveil.report import Axis, Chart, Line
+from countveil.report.chart import Axis, Chart, Line
 from study.charts.lines import NAMES, half_width, line, mean
 from study.results import Results
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from countveil.report import Axis, Chart
+from countveil.report.chart import Axis, Chart
 from study.charts.lines import NAMES, line, shown_band
 from study.results import Results
 

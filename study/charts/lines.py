@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from countveil.report import Line
+from countveil.report.chart import Line
 from study.results import Results
 
 NAMES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from countveil.report import Axis, Chart, Line
+from countveil.report.chart import Axis, Chart, Line
 from study.charts.lines import NAMES, half_width, line, mean
 from study.results import Results
 

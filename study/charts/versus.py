@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from countveil.report import Axis, Chart, Line
+from countveil.report.chart import Axis, Chart, Line
 from study.charts.lines import NAMES, half_width, line, mean, shown_band
 from study.results import Results
 

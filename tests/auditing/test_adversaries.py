@@ -37,7 +37,7 @@ from countveil.maths.adversary import KnownColumn, cross_fitted
 from countveil.maths.channel import channel_matrix, design_channel, greedy_templates
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.randomness import Randomness, Stream
-from countveil.report import Chart, Line
+from countveil.report.chart import Chart, Line
 
 ROWS, VALUES, ELL = 4_000, 12, 4
 

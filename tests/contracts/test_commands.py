@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 def test_the_commands_are_pinned() -> None:
     assert COMMANDS == (
         "demo", "generate", "inspect", "advise", "publish", "show", "verify", "query", "sql",
-        "export", "audit", "compare",
+        "export", "audit", "compare", "app",
         "recipe new", "ledger init", "ledger show", "ledger verify", "guarantee utility",
         "guarantee privacy",
     )  # fmt: skip

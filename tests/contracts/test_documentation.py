@@ -37,6 +37,7 @@ PACKAGE = Path(cv.__file__).parent
 CONTRIBUTING_PAGES = [
     "docs/contributing/extending.md",
     "docs/contributing/site.md",
+    "docs/contributing/web-assets.md",
     "docs/releasing.md",
 ]
 

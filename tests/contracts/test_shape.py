@@ -19,7 +19,7 @@ SOURCE = Path(countveil.__file__).parent
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(SOURCE.rglob("*.py"))
 
-MOST_NAMES_AT_THE_TOP = 16
+MOST_NAMES_AT_THE_TOP = 17
 MOST_MODULES_OF_A_PACKAGE = 15
 MOST_LINES, MOST_BRANCHES = 60, 15
 MOST_MODULES_OF_A_WALK = {"publish": 58, "query": 28}

@@ -25,6 +25,7 @@ from tests.robustness.tools import ROOT, Outcome, assert_refused, names_in
 pytestmark = pytest.mark.slow
 
 EXTRAS = {
+    "app": "starlette",
     "excel": "python_calamine",
     "models": "formulaic",
     "pandas": "pandas",
@@ -145,6 +146,12 @@ def test_a_cluster(python: Path, release: Path, tmp_path: Path) -> None:
     outcome = command(python, *words)
     assert outcome.code == 1
     assert hint("spark") in outcome.err
+
+
+def test_the_app(python: Path, release: Path) -> None:
+    outcome = command(python, "app", release, "--no-browser")
+    assert outcome.code == 1
+    assert hint("app") in outcome.err
 
 
 def test_releases_in_a_server(python: Path, release: Path) -> None:

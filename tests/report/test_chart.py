@@ -11,9 +11,9 @@ import pytest
 
 from countveil.errors import TargetError
 from countveil.maths.guarantees import chance_off
-from countveil.report import Axis, Chart, Line, Section, draw, page, picture
-from countveil.report.chart import around, tick_text
+from countveil.report.chart import Axis, Chart, Line, around, draw, picture, tick_text
 from countveil.report.guarantee_figures import privacy_figure, utility_figure
+from countveil.report.page import Section, page
 from countveil.report.whole_file import check_file, pending_file, write_file
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -22,9 +22,10 @@ from countveil.comparing.outcome import Compared, Comparison
 from countveil.comparing.pictures import _dash as dash_of
 from countveil.comparing.pictures import comparison_page
 from countveil.maths.adversary import Exposure
-from countveil.report import Chart, Line, Section, page
 from countveil.report.board import Board, Figure
+from countveil.report.chart import Chart, Line
 from countveil.report.look.colours import LIGHT
+from countveil.report.page import Section, page
 
 SVG = "{http://www.w3.org/2000/svg}"
 LONG = "a column whose name somebody took word by word from a questionnaire"

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 
 import countveil as cv
-from countveil.cli.commands.ledger import init
+from countveil.cli.commands.groups.ledger import init
 from countveil.cli.output import Format, print_rows
 from countveil.engines.local import publish_rows
 from countveil.publishing.publications.record import RECORD_NAME

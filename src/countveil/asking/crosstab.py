@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from countveil.report.bars import Picture
+    from countveil.report.heatmap import HeatMap
 
 _WIDEST, _MOST_ACROSS = 6, 15
 
@@ -150,3 +151,37 @@ class Crosstab:
             A picture that a notebook shows; `.save("figure.svg")` keeps it.
         """
         return self.answer.plot()
+
+    def heatmap(self) -> Picture:
+        """A heat map as a picture: indicative cells are hatched, hidden ones blank.
+
+        It is drawn here: nothing is loaded from anywhere.
+
+        Returns:
+            A picture that a notebook shows; `.save("figure.svg")` keeps it.
+
+        Example:
+            >>> release.crosstab("occupation", "gender").heatmap().save("heat.svg")
+        """
+        from countveil.report.heatmap import heat_picture
+
+        return heat_picture(self.heat())
+
+    def heat(self) -> HeatMap:
+        """What the heat map shows."""
+        from countveil.report.heatmap import HeatCell, HeatMap
+
+        side, top = self.answer.group_columns
+        cells = [
+            [
+                HeatCell(cell.estimate, cell.low, cell.high, cell.verdict) if cell else None
+                for column in self.column_values
+                for cell in (self.cell(row, column),)
+            ]
+            for row in self.row_values
+        ]
+        rows, columns = (
+            ["missing" if value is None else str(value) for value in values]
+            for values in (self.row_values, self.column_values)
+        )
+        return HeatMap(f"{side} by {top}", side, top, rows, columns, cells)

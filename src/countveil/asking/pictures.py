@@ -18,6 +18,11 @@ MOST_BARS, MOST_PANELS = 60, 12
 
 
 def answer_picture(answer: Answer) -> Picture:
+    """The chart as a picture, complete in itself."""
+    return bar_picture(answer_chart(answer))
+
+
+def answer_chart(answer: Answer, *, dots: bool = False) -> BarChart:
     """A panel per measure; of one measure by two columns, a panel per value of the second."""
     if not answer.blocks:
         raise QueryError("The answer has no estimates to draw. Ask for count(*), sum(x) or avg(x).")
@@ -26,7 +31,7 @@ def answer_picture(answer: Answer) -> Picture:
     shown = {name: bars[:MOST_BARS] for name, bars in list(panels.items())[:MOST_PANELS]}
     title = _title(answer, sum(map(len, shown.values())), sum(map(len, panels.values())))
     panels_of = answer.group_columns[1] if two else ""
-    return bar_picture(BarChart(title, panels_of, shown, one_scale=two))
+    return BarChart(title, panels_of, shown, one_scale=two, dots=dots)
 
 
 def _by_second_column(answer: Answer) -> dict[str, list[Bar]]:

@@ -35,7 +35,7 @@ from countveil.asking.result import Answer
 from countveil.display import Part, html_of, text_of
 from countveil.engines.choice import EMBEDDED, open_release
 from countveil.engines.contract import OpenedRelease, ReleaseTable
-from countveil.errors import ReleaseError
+from countveil.errors import QueryError, ReleaseError
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.estimate import Estimator
 from countveil.release import Manifest, PublishedColumn
@@ -198,21 +198,28 @@ class Release(Counting, FurtherMethods, Modelled):
              accountant   hidden     -             0   59.9   hidden
              actuary      hidden     -             0    7.4   hidden
         """
-        if query.lstrip()[:4].lower() in ("desc", "show"):
-            from countveil.asking.questions.describing import described, describes
+        try:
+            if query.lstrip()[:4].lower() in ("desc", "show"):
+                from countveil.asking.questions.describing import described, describes
 
-            if describes(query):
-                return described(self)
-        settings = EstimationSettings(method, channel, level, within)
-        inputs = Inputs(params, self._lookups(tables), self._exactly)
-        if MOMENTS.search(query):
-            from countveil.sql.query.forms.rewriting import flat_text
+                if describes(query):
+                    return described(self)
+            settings = EstimationSettings(method, channel, level, within)
+            inputs = Inputs(params, self._lookups(tables), self._exactly)
+            if MOMENTS.search(query):
+                from countveil.sql.query.forms.rewriting import flat_text
 
-            ask = partial(self._question, weighted=weighted)
-            answer = self._moments(flat_text(query, self._columns, inputs), ask, settings, weighted)
-            if answer:
-                return answer[0]
-        return self._answer(self._question(query, weighted, inputs), settings)
+                ask = partial(self._question, weighted=weighted)
+                answer = self._moments(
+                    flat_text(query, self._columns, inputs), ask, settings, weighted
+                )
+                if answer:
+                    return answer[0]
+            return self._answer(self._question(query, weighted, inputs), settings)
+        except QueryError as error:
+            from countveil.sql.query.places import located
+
+            raise located(error, query) from error.__cause__
 
     def values(self, column: str) -> list[Any]:
         """The values of a column: those that occur, or of a sensitive one those that are listed.

@@ -16,7 +16,6 @@ from countveil.auditing.findings import (
     KNOWN_LIMIT,
     NOT_RUN,
 )
-from countveil.report import Section
 from countveil.report.board import Figure, codebook_table
 from countveil.report.exposure import (
     MeasuredExposure,
@@ -26,6 +25,7 @@ from countveil.report.exposure import (
     most_exposed_first,
     not_measured,
 )
+from countveil.report.page import Section
 
 if TYPE_CHECKING:
     from countveil.auditing.summary import Audit
@@ -99,7 +99,10 @@ def points_left(audit: Audit) -> list[str]:
     limits = sum(finding.verdict == KNOWN_LIMIT for finding in audit.findings)
     if limits:
         points.append(
-            f"{limits:,} figures below are known limits: ways to harm that the promise names "
+            "One figure below is a known limit: a way to harm that the promise names and nothing "
+            "stops."
+            if limits == 1
+            else f"{limits:,} figures below are known limits: ways to harm that the promise names "
             f"and nothing stops."
         )
     return points

@@ -25,12 +25,13 @@ from countveil.display import Part, html_of, text_of
 from countveil.maths.adversary import Exposure
 from countveil.release import About
 from countveil.release.manifest import OddsBound
-from countveil.report import Chart, page
 from countveil.report.board import Board, CodebookEntry, other_columns
+from countveil.report.chart import Chart
 from countveil.report.exposure import (
     exposure_sentences,
     not_measured,
 )
+from countveil.report.page import page
 from countveil.tables.recode import value_text
 
 _CONFIDENTIAL = (

@@ -19,16 +19,15 @@ from countveil.cli.commands import (
     demo,
     export,
     generate,
-    guarantee,
     inspect,
-    ledger,
     publish,
     query,
-    recipe,
     show,
     sql,
     verify,
 )
+from countveil.cli.commands import app as web_app
+from countveil.cli.commands.groups import guarantee, ledger, recipe
 from countveil.cli.options import ALL_TOGETHER
 
 app = typer.Typer(
@@ -45,6 +44,7 @@ for module in (
     demo, generate, inspect, advise, publish, show, verify, query, sql, export, audit, compare,
 ):  # fmt: skip
     app.command(name=module.__name__.rsplit(".", 1)[-1])(module.command)
+app.command(name="app")(web_app.command)
 app.add_typer(recipe.app, name="recipe")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(guarantee.app, name="guarantee")

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 
 from countveil.comparing.baselines.measure import ASKED_ROWS, QUANTILES, Mean
 from countveil.comparing.outcome import Compared, Comparison, bin_text
-from countveil.report import Chart, Line, Section, page
 from countveil.report.board import Board, Figure
+from countveil.report.chart import Chart, Line
 from countveil.report.frontier_figure import Bound, Placed, frontier_chart
+from countveil.report.page import Section, page
 
 # A larger error is useless, and would flatten all other lines.
 _MOST_DRAWN = 1.0

@@ -32,6 +32,7 @@ from countveil.publishing.measuring import (
     measured_columns,
 )
 from countveil.publishing.prepare import LocalPreparedTable
+from countveil.publishing.settings import Writing
 from countveil.randomness import Randomness
 from countveil.release import Manifest
 from countveil.release.draft import WrittenFile
@@ -48,9 +49,14 @@ Codes = NDArray[np.int64]
 
 
 def private_report(
-    of: Drawing, written: Sequence[WrittenFile], manifest: Manifest, *, trial: bool = False
+    of: Drawing,
+    written: Sequence[WrittenFile],
+    manifest: Manifest,
+    reasons: Mapping[str, str],
+    *,
+    trial: bool = False,
 ) -> str:
-    """The page; a `trial` was not published."""
+    """The page; a `trial` was not published. `reasons` say why columns are kept."""
     # Measuring reads the table once more, which is not part of the other stages.
     of.stages("measuring", 0, 0)
     seconds, started = of.stages.seconds(), time.perf_counter()
@@ -71,23 +77,29 @@ def private_report(
     codebook = codebook_of(manifest, local.source.value_ranges(local.roles.plain))
     dropped = int(counted.left_out.size)
     return private_page(
-        counted.rows, dropped, columns, seconds, manifest.about, codebook, trial=trial
+        counted.rows, dropped, columns, seconds, manifest.about, codebook, reasons, trial=trial
     )
 
 
 def pending_report(
-    of: Drawing, written: Sequence[WrittenFile], manifest: Manifest, path: Path
+    of: Drawing, written: Sequence[WrittenFile], manifest: Manifest, writing: Writing
 ) -> contextlib.AbstractContextManager[PendingFile]:
     """The report, written but not yet in its place: it appears with the release."""
-    page = private_report(of, written, manifest)
-    return pending_file(path, page, PRIVATE_REPORT, private=True)
+    page = private_report(of, written, manifest, writing.reasons)
+    return pending_file(place_of(writing), page, PRIVATE_REPORT, private=True)
 
 
-def write_trial(of: Drawing, manifest: Manifest, path: Path, spill: Path | None) -> None:
+def write_trial(of: Drawing, manifest: Manifest, writing: Writing, spill: Path | None) -> None:
     """The report of a release that was tried out and not published."""
     with tempfile.TemporaryDirectory(prefix="trial-", dir=spill) as folder:
-        page = private_report(of, of.publish(folder), manifest, trial=True)
-    write_file(path, page, PRIVATE_REPORT, private=True)
+        page = private_report(of, of.publish(folder), manifest, writing.reasons, trial=True)
+    write_file(place_of(writing), page, PRIVATE_REPORT, private=True)
+
+
+def place_of(writing: Writing) -> Path:
+    """The file of the report, which is wanted."""
+    assert writing.private_report is not None  # noqa: S101 - asked for only where it is
+    return writing.private_report
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ def publish(
     ell: int | None = None,
     drop: Sequence[str] | str = (),
     keep: Sequence[str] | str = (),
+    reasons: Mapping[str, str] | None = None,
     person: str | None = None,
     weight: str | None = None,
     bins: Mapping[str, object] | None = None,
@@ -85,6 +86,7 @@ def publish(
         ell: The ell of the columns that `sensitive` only lists.
         drop: Columns that are not published.
         keep: Columns that are published although they look unsafe.
+        reasons: Why, by column of `keep`; for the private report alone, never for the release.
         person: The column that identifies the person of a row. It is never published; all rows
             of a person with one value publish alike.
         weight: The plain column with the survey weight of each row; questions can be weighted.
@@ -166,8 +168,9 @@ def publish(
         to, force=force, again=again, dry_run=dry_run, output_format=output_format,
         rows_per_file=rows_per_file, sign=sign, private_report=private_report,
         title=title, contact=contact, recipe=recipe, ledger=ledger, ledger_key=ledger_key,
-        hold=hold, record=record, metadata=metadata,
+        hold=hold, record=record, metadata=metadata, reasons=reasons,
     )  # fmt: skip
+    writing.check_reasons(shaping.keep)
     shaping = shaping.seeded(seed)
     with progress_shown(progress) as shown:
         reading = replace(reading, progress=shown)

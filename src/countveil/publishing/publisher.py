@@ -133,7 +133,7 @@ def run_publish(
         elif writing.private_report is not None:
             from countveil.publishing.private_report import write_trial
 
-            write_trial(drawing, manifest, writing.private_report, reading.spill)
+            write_trial(drawing, manifest, writing, reading.spill)
     said = [*prepared.warnings, *associated]
     if drawing.drawn.cases:
         from countveil.publishing.cases import about_crowded
@@ -229,7 +229,7 @@ def _private_page(
     # Loaded only where a private report is wanted.
     from countveil.publishing.private_report import pending_report
 
-    return pending_report(drawing, written, manifest, writing.private_report)
+    return pending_report(drawing, written, manifest, writing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,6 +148,7 @@ class Writing:
     the release is called and whom to ask, for its readers. With a `ledger`, the release continues
     those that the ledger knows. With `record`, the private record beside the release is read and
     gets one more entry. `metadata` are the formats of descriptions for archives and catalogues.
+    `reasons` say why columns are kept, and stand in the private report alone.
     """
 
     to: str
@@ -163,6 +164,7 @@ class Writing:
     ledger: LedgerFiles | None = None
     record: bool = True
     metadata: tuple[str, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.rows_per_file is not None and self.rows_per_file < 1:
@@ -194,6 +196,7 @@ class Writing:
         hold: bool = False,
         record: bool = True,
         metadata: str | Sequence[str] = (),
+        reasons: Mapping[str, str] | None = None,
     ) -> Writing:
         """From what a caller may write; the file with the key is read here."""
         files = LedgerFiles.of(ledger, ledger_key, hold=hold)
@@ -212,7 +215,22 @@ class Writing:
             files,
             record,
             _formats(metadata) if metadata else (),
+            dict(reasons or {}),
         )
+
+    def check_reasons(self, keep: Sequence[str]) -> None:
+        """Refuse a reason that would be read nowhere, or that is about nothing."""
+        for name in self.reasons:
+            if name not in keep:
+                raise SettingsError(
+                    f"There is a reason for {name!r}, which is not kept on purpose: name it with "
+                    f"{option('keep', name)}, or leave its {option('reasons')} out."
+                )
+        if self.reasons and self.private_report is None:
+            raise SettingsError(
+                f"Reasons are kept in the private report, and nowhere else: name its file with "
+                f"{option('private_report')}, or leave {option('reasons')} out."
+            )
 
     def check_elsewhere(self, **others: object) -> None:
         """Refuse what is for tables on this machine; `others` are options of reading."""

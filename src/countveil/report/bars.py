@@ -22,11 +22,15 @@ _WIDTH, _LABEL, _GAP, _MOST_ACROSS = 760, 140, 30, 3
 _ROW, _HEAD, _FOOT, _TITLE = 18, 24, 30, 30
 _LETTER = 6.4
 _SHADES = {"reliable": "hue0", "indicative": "soft", "hidden": "none"}
-_STYLE = (
+BARS_STYLE = (
     f".chart .soft{{color:{LIGHT.pale}}}.chart .range{{stroke:currentColor;stroke-width:1.5}}"
     f".chart .unsure{{stroke-dasharray:2 3}}.chart .ink{{color:{LIGHT.ink}}}"
     f"@media screen and (prefers-color-scheme:dark){{.chart .soft{{color:{DARK.pale}}}"
     f".chart .ink{{color:{DARK.ink}}}}}"
+)
+DOTS_STYLE = (
+    f".chart .ring{{fill:{LIGHT.paper};stroke:currentColor;stroke-width:1.5}}"
+    f"@media screen and (prefers-color-scheme:dark){{.chart .ring{{fill:{DARK.paper}}}}}"
 )
 
 
@@ -45,13 +49,16 @@ class Bar:
 class BarChart:
     """Bars by panel; `panels_of` is what the panels are the values of, if they are values.
 
-    All panels have the same scale, unless they show different things (`one_scale` is false).
+    All panels have the same scale, unless they show different things (`one_scale` is false). With
+    `dots` an estimate is a dot on its interval in place of a bar: filled if it is reliable, half
+    filled if it is indicative.
     """
 
     title: str
     panels_of: str
     panels: Mapping[str, Sequence[Bar]]
     one_scale: bool = True
+    dots: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,16 @@ class Picture:
 
 
 def bar_picture(chart: BarChart) -> Picture:
+    """A picture that is complete in itself."""
+    return Picture(_drawn(chart, alone=True))
+
+
+def bar_element(chart: BarChart) -> str:
+    """The same as an element of a page with `CHART_STYLE`, `BARS_STYLE` and `DOTS_STYLE`."""
+    return _drawn(chart, alone=False)
+
+
+def _drawn(chart: BarChart, *, alone: bool) -> str:
     """Panels side by side, as many as fit."""
     across = max(1, min(_MOST_ACROSS, len(chart.panels)))
     width = (_WIDTH - _LABEL - _GAP * (across + 1)) / across
@@ -106,30 +123,40 @@ def bar_picture(chart: BarChart) -> Picture:
         for place, (name, bars) in enumerate(line):
             left = _LABEL + _GAP + place * (width + _GAP)
             axis = _axis(shared if chart.one_scale else bars)
-            panel = _Panel(left, top, width, labels, axis)
+            panel = _Panel(left, top, width, labels, axis, dots=chart.dots)
             parts += panel.drawn(f"{chart.panels_of}: {name}" if chart.panels_of else name, bars)
         top += _HEAD + _ROW * len(labels) + _FOOT
     height = math.ceil(top + _HEAD)
     shown = [
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" '
-            f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
-            f'style="max-width:100%;height:auto">'
+            f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
+            + (' style="max-width:100%;height:auto">' if alone else ">")
         ),
         f"<title>{_escaped(chart.title)}</title><desc>{_escaped(_described(chart))}</desc>",
-        f"<style>{CHART_STYLE}{_STYLE}</style>",
+        f"<style>{CHART_STYLE}{BARS_STYLE}{DOTS_STYLE if chart.dots else ''}</style>"
+        if alone
+        else "",
         f'<rect class="paper" width="{_WIDTH}" height="{height}"/>',
         f'<text class="head" x="8" y="20">{_escaped(chart.title, 90)}</text>',
     ]
-    return Picture("".join([*shown, *parts, *_legend(top), "</svg>"]))
+    return "".join([*shown, *parts, *_legend(top, dots=chart.dots), "</svg>"])
 
 
 class _Panel:
     """One panel: where numbers and labels lie in it."""
 
     def __init__(
-        self, left: float, top: float, width: float, labels: Sequence[str], axis: Axis
+        self,
+        left: float,
+        top: float,
+        width: float,
+        labels: Sequence[str],
+        axis: Axis,
+        *,
+        dots: bool,
     ) -> None:
+        self._dots = dots
         self._left, self._top, self._width, self._axis = left, top + _HEAD, width, axis
         self._bottom = self._top + _ROW * len(labels)
         self._y = {label: self._top + _ROW * place for place, label in enumerate(labels)}
@@ -153,8 +180,9 @@ class _Panel:
     def _bar(self, bar: Bar) -> list[str]:
         y, parts = self._y[bar.label], [f"<g><title>{_escaped(_said(bar))}</title>"]
         shade = _SHADES.get(bar.verdict or "", "soft")
-        if shade != "none" and bar.estimate is not None:
-            first, last = sorted([self._x(0.0), self._x(bar.estimate)])
+        drawn = shade != "none" and bar.estimate is not None
+        if drawn and not self._dots:
+            first, last = sorted([self._x(0.0), self._x(bar.estimate or 0.0)])
             parts.append(
                 f'<rect class="dot {shade}" x="{first:.1f}" y="{y + 3}" '
                 f'width="{last - first:.1f}" height="{_ROW - 6}"/>'
@@ -165,7 +193,18 @@ class _Panel:
                 f'<path class="range ink{unsure}" '
                 f'd="M{self._x(bar.low):.1f} {y + _ROW / 2}H{self._x(bar.high):.1f}"/>'
             )
+        if drawn and self._dots:
+            parts.append(_dot(self._x(bar.estimate or 0.0), y + _ROW / 2, bar.verdict))
         return [*parts, "</g>"]
+
+
+def _dot(x: float, y: float, verdict: str | None) -> str:
+    """A dot: its shape says how sure it is."""
+    filled = f"M{x:.1f} {y:.1f}m-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z"
+    if verdict == "reliable":
+        return f'<path class="dot hue0" d="{filled}"/>'
+    half = f"M{x:.1f} {y - 5:.1f}a5 5 0 0 0 0 10z"
+    return f'<g class="hue0"><path class="ring" d="{filled}"/><path class="dot" d="{half}"/></g>'
 
 
 def _labels(labels: Sequence[str], top: float) -> list[str]:
@@ -176,13 +215,15 @@ def _labels(labels: Sequence[str], top: float) -> list[str]:
     ]
 
 
-def _legend(top: float) -> list[str]:
+def _legend(top: float, *, dots: bool) -> list[str]:
     parts, x = [], float(_LABEL + _GAP)
-    for word, text in (("reliable", "reliable"), ("indicative", "indicative")):
+    for word in ("reliable", "indicative"):
         parts.append(
-            f'<rect class="dot {_SHADES[word]}" x="{x}" y="{top - 2}" width="22" height="12"/>'
+            _dot(x + 11, top + 4, word)
+            if dots
+            else f'<rect class="dot {_SHADES[word]}" x="{x}" y="{top - 2}" width="22" height="12"/>'
         )
-        parts.append(_text(x + 28, top + 8, text, "start", 20))
+        parts.append(_text(x + 28, top + 8, word, "start", 20))
         x += 110
     parts.append(f'<path class="range ink unsure" d="M{x} {top + 4}H{x + 22}"/>')
     parts.append(

@@ -14,7 +14,7 @@ from countveil.maths.paper.curves import (
     privacy_curves,
     utility_curves,
 )
-from countveil.report import Axis, Chart, Line
+from countveil.report.chart import Axis, Chart, Line
 
 _DASHES = {
     "exact": "solid",

@@ -48,6 +48,7 @@ _CASES = (
     "alike: counts of values are those of cases here; errors by size are of counts of rows. "
     "Exposure is measured for one row of each person."
 )
+_KEPT, _WHY = "Kept on purpose, and why", "In the publisher's words, which no release has."
 _SHARE = 0.01
 # A value that is not common, in the place of one.
 _ANY = object()
@@ -153,10 +154,11 @@ def private_page(
     seconds: Mapping[str, float],
     about: About | None = None,
     codebook: Sequence[CodebookEntry] = (),
+    reasons: Mapping[str, str] | None = None,
     *,
     trial: bool = False,
 ) -> str:
-    """The whole page; of a `trial`, nothing was published."""
+    """The whole page; of a `trial`, nothing was published. `reasons` say why columns are kept."""
     together = {name: column.name for column in columns for name in column.columns}
     sections = []
     for column in columns:
@@ -164,6 +166,8 @@ def private_page(
     sections.append(_eligibility(rows, dropped, columns))
     for column in columns:
         sections += [_true_counts(rows, column), _measured(column)]
+    if reasons:
+        sections.append(Section(_KEPT, [_WHY], ("column", "reason"), list(reasons.items())))
     total = sum(seconds.values())
     timings = [(stage, f"{taken:.3f}") for stage, taken in seconds.items()]
     said = [f"{total:.2f} seconds, up to the writing of this page."]

@@ -32,6 +32,7 @@ from countveil.system.address import POSTGRES, parse_address, relative_path
 # What is decided anew for every run, or cannot be written in a file.
 OF_A_RUN = frozenset(
     {"force", "again", "dry_run", "style", "progress", "recipe", "write_recipe", "options"}
+    | {"measured"}
 )
 # The same word for different things, so each command has its own.
 _OF_EACH_COMMAND = frozenset({"seed", "report"})

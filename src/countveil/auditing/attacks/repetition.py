@@ -18,7 +18,7 @@ from countveil.auditing.chance import interval
 from countveil.auditing.findings import KNOWN_LIMIT, Finding, Outcome, not_run, tried_text
 from countveil.auditing.promised import kept_text
 from countveil.auditing.target import AttackedColumn, Codes, Floats, Target
-from countveil.maths.adversary import published_chances
+from countveil.maths.adversary import log_evidence, published_chances
 from countveil.maths.channel import view_of_release
 from countveil.maths.groups import ColumnSettings, largest_ell
 from countveil.maths.mechanism import Dealer, draw_column
@@ -101,7 +101,7 @@ def _evidence(released: Codes, settings: ColumnSettings, column: AttackedColumn)
     whole = view.whole if column.noise is None else published_chances(view, published)
     if whole is None:
         whole = np.tile(published / released.size, (n_values, 1))
-    return np.log(np.maximum(whole, 1e-9))[:, released].T
+    return log_evidence(whole, released)
 
 
 def _repeat(column: AttackedColumn, stream: Stream) -> Outcome:

@@ -40,6 +40,7 @@ from countveil.cli.options import (
     reading_and_shaping,
     with_common,
     with_ell,
+    with_reasons,
     with_table_options,
     with_together,
 )
@@ -81,6 +82,15 @@ def command(
     ],
     ell: EllOption = None,
     shaping: Given = NOTHING_GIVEN,
+    reasons: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reason",
+            metavar="COL=TEXT",
+            help="Why a column of --keep is published, for the private report alone. May be "
+            "repeated.",
+        ),
+    ] = None,
     groups: GroupsOption = Groups.MIXED,
     common: CommonOption = None,
     odds: OddsOption = None,
@@ -229,8 +239,9 @@ def command(
             to, force=force, again=again, dry_run=dry_run, output_format=output_format,
             rows_per_file=rows_per_file, sign=sign, private_report=private_report,
             title=title, contact=contact, ledger=ledger, ledger_key=ledger_key, hold=hold,
-            record=record, metadata=metadata or (),
+            record=record, metadata=metadata or (), reasons=with_reasons(reasons, shape.keep),
         )  # fmt: skip
+        writing.check_reasons(shape.keep)
         done = run_publish(
             table, protecting, writing, reading=reading, shaping=shape.seeded(seed), engine=chosen,
             before_commit=ignore_interrupts, k=k,

@@ -39,6 +39,7 @@ from countveil.cli.options.given import (
     reading_and_shaping,
     with_common,
     with_ell,
+    with_reasons,
     with_table_options,
     with_together,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "reading_and_shaping",
     "with_common",
     "with_ell",
+    "with_reasons",
     "with_table_options",
     "with_together",
 ]

@@ -16,7 +16,7 @@ import functools
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -254,6 +254,23 @@ def with_common(given: list[str] | None) -> dict[str, object] | str | None:
             )
         chosen.setdefault(name, []).append(value or None)
     return {name: "auto" if values == ["auto"] else values for name, values in chosen.items()}
+
+
+def with_reasons(given: list[str] | None, keep: Sequence[str] = ()) -> dict[str, str]:
+    """COL=TEXT by the first equals sign, unless a column that is kept has one in its name."""
+    reasons: dict[str, str] = {}
+    for text in given or ():
+        kept = [name for name in keep if text.startswith(f"{name}=")]
+        name, _, reason = text.partition("=")
+        if kept:
+            name = max(kept, key=len)
+            reason = text.removeprefix(f"{name}=")
+        if not name or not reason.strip():
+            raise typer.BadParameter(
+                f"write COL=TEXT, with a column of --keep; got {text!r}", param_hint="--reason"
+            )
+        reasons[name] = reason.strip()
+    return reasons
 
 
 # What `--together` without columns stands for.

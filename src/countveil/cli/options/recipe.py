@@ -30,6 +30,7 @@ from countveil.cli.options.given import (
     pairs,
     with_common,
     with_ell,
+    with_reasons,
 )
 from countveil.cli.options.table_options import GROUPS
 from countveil.report.whole_file import check_file, write_file
@@ -87,10 +88,10 @@ def _recipe_option(name: str, parameter: inspect.Parameter) -> RecipeOption:
 def defaults_from(path: Path, command: str) -> dict[str, Any]:
     """What a recipe says about a command, as if it had been typed."""
     chosen = read_recipe(path, command, known_options())
-    return {name: _as_typed(name, value, command) for name, value in chosen.items()}
+    return {name: as_typed_choice(name, value, command) for name, value in chosen.items()}
 
 
-def _as_typed(name: str, value: Any, command: str) -> Any:
+def as_typed_choice(name: str, value: Any, command: str) -> Any:
     """A choice of a recipe as the command line would have it."""
     kind, declared = get_args(PARAMETERS[command][name].annotation)[:2]
     metavar = declared.metavar or ""
@@ -107,7 +108,7 @@ def _columns_as_typed(name: str, value: Mapping[str, Any], metavar: str) -> list
     """What a recipe says about columns."""
     if name == "sensitive":
         return [f"{c}:{ell}" if "ELL" in metavar else c for c, ell in value.items()]
-    if "COL=VALUE" in metavar:
+    if "COL=VALUE" in metavar or "COL=TEXT" in metavar:
         return [f"{c}={each}" for c, values in value.items() for each in _listed(values)]
     return [EXACT + json.dumps([c, _joined(each)]) for c, each in value.items()]
 
@@ -215,8 +216,8 @@ def _for_recipe(name: str, value: Any, option: RecipeOption, ell: int | None) ->
         return listed(value)
     if name == "sensitive" and "ELL" in option.metavar:
         return with_ell(value, ell)
-    if value == [ALL_TOGETHER]:
-        return True
+    if "COL=TEXT" in option.metavar or value == [ALL_TOGETHER]:
+        return value == [ALL_TOGETHER] or with_reasons(value)
     if "COL=VALUE" in option.metavar:
         common = with_common(value)
         return (

@@ -1,7 +1,7 @@
 """The command line as it was typed, with some options changed.
 
-Enters: a command, what it was given, and options that would work instead. Leaves: a whole command,
-to copy. Must not know: what any option does.
+Enters: a command, and what it was given with options that would work instead, or choices as Python
+has them. Leaves: a whole command, to copy. Must not know: what any option does.
 """
 
 from __future__ import annotations
@@ -23,6 +23,25 @@ def retyped(command: str, typed: Mapping[str, Any], changes: Mapping[str, Any]) 
     """A command with everything that it was given, but for these options."""
     kept = {name: value for name, value in typed.items() if name not in _of_recipe(command, typed)}
     chosen = {**kept, **changes, **_adapted(typed, changes)}
+    return _line(command, chosen)
+
+
+def command_line(command: str, choices: Mapping[str, Any]) -> str:
+    """A command that makes these choices, which are those of Python and of recipes."""
+    from countveil.cli.options.recipe import as_typed_choice
+
+    typed = {
+        name: value
+        if isinstance(value, Mapping) and (name in GROUPS["source"] or name in GROUPS["shaping"])
+        else as_typed_choice(name, value, command)
+        for name, value in choices.items()
+        if name in PARAMETERS[command] and value not in (None, False, "", (), [], {})
+    }
+    return _line(command, typed)
+
+
+def _line(command: str, chosen: Mapping[str, Any]) -> str:
+    """The words of a command with these options, as a shell takes them."""
     words = [*command_name().split(), command]
     for name, parameter in PARAMETERS[command].items():
         value = chosen.get(name)

@@ -64,6 +64,7 @@ class LocalRelease:
         paths = [(folder / file).resolve() for file in files]
         self._folder = folder
         self._connection = connect(sorted({path.parent for path in paths}))
+        self._cursor: duckdb.DuckDBPyConnection | None = None
         self._parquet = paths if rows is None else []
         if rows is not None:
             self._load(rows)
@@ -118,6 +119,12 @@ class LocalRelease:
         names = ", ".join(self._internal[name] for name in columns)
         return self._run(f"SELECT {names} FROM release", ())
 
+    def interrupt(self) -> None:
+        """End what DuckDB computes for another thread; what is in memory ends by itself, soon."""
+        for connection in (self._connection, self._cursor):
+            if connection is not None:
+                connection.interrupt()
+
     def _in_memory(self, questions: int) -> InMemoryRelease | None:
         """The release in memory, once there are so many questions that reading it pays.
 
@@ -140,7 +147,7 @@ class LocalRelease:
         from countveil.engines.local.in_memory.release import InMemoryRelease
 
         # A cursor of its own: two threads do not share one.
-        connection = self._connection.cursor()
+        connection = self._cursor = self._connection.cursor()
         from_files = self._batches()
         batches = from_files or partial(batches_of, connection)
 

@@ -51,6 +51,7 @@ class ColumnAdvice:
         costs: What several bounds on the odds would cost.
         odds: The bound that was asked for.
         unit: What its `rows` are: rows or cases.
+        impossible: Why methods that were asked for are not possible at any ell, by method.
     """
 
     column: str
@@ -69,6 +70,7 @@ class ColumnAdvice:
     costs: Sequence[OddsCost] = ()
     odds: float | None = None
     unit: str = "rows"
+    impossible: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values."""

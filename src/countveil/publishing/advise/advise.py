@@ -12,7 +12,7 @@ from typing import Unpack
 
 from countveil.display import progress_shown
 from countveil.publishing.advise.advice import Advice
-from countveil.publishing.advise.adviser import run_advise
+from countveil.publishing.advise.adviser import Measured, run_advise
 from countveil.publishing.advise.methods import chosen_methods
 from countveil.publishing.advise.recommend import Goal
 from countveil.tables import SourceOptions, table_options
@@ -40,6 +40,7 @@ def advise(
     merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
     seed: int | None = None,
     progress: Progress | bool | None = None,
+    measured: Measured | None = None,
     **options: Unpack[SourceOptions],
 ) -> Advice:
     """Which method and ell for a table: they are tried out on it.
@@ -68,6 +69,8 @@ def advise(
         seed: For experiments: the same seed gives the same figures.
         progress: Called with the stage, the rows done and the rows in all. By
             default a bar is shown in a terminal and in a notebook; with False, nowhere.
+        measured: Called with a column and the `MethodFigures` of a method and ell, as soon as they
+            are known.
         **options: How the table is read and prepared: see `SourceOptions`.
 
     Returns:
@@ -100,4 +103,5 @@ def advise(
             methods=chosen_methods(groups, common),
             odds=odds,
             together=together,
+            measured=measured,
         )

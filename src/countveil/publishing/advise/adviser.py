@@ -9,8 +9,9 @@ reads, how groups are formed. Nothing is written.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from countveil.publishing.advise.methods import (
     MIXED,
     RANDOM,
     Bound,
+    MethodFigures,
     compared,
     groups_of,
     repeating,
@@ -40,6 +42,7 @@ from countveil.publishing.advise.recommend import Goal, Recommendation, usual_go
 from countveil.publishing.advise.remedies import (
     about_frequent_values,
     about_rare_values,
+    why_impossible,
     why_not_larger,
 )
 from countveil.publishing.advise.trials import Task, Trial, try_out
@@ -62,6 +65,8 @@ from countveil.tables.progress import Progress
 if TYPE_CHECKING:
     from countveil.publishing.advise.questions import QuestionAdvice
 
+# The name of a column, and what was measured of a method and ell.
+Measured = Callable[[str, MethodFigures], None]
 _MOST_ROWS = 200_000
 # Every ell to 20 is tried, then some of these and the largest: neighbours differ little there. Of
 # columns with many values, whose groups take seconds to form, only these are.
@@ -86,8 +91,9 @@ def run_advise(
     methods: Sequence[str] = METHODS,
     odds: float | None = None,
     together: Together = False,
+    measured: Measured | None = None,
 ) -> Advice:
-    """Try every method and ell."""
+    """Try every method and ell; `measured` gets the figures of each as soon as they are known."""
     reading, shaping = reading or Reading(), (shaping or Shaping()).seeded(seed)
     progress: Progress = reading.progress or (lambda _stage, _done, _total: None)
     if not sensitive:
@@ -116,7 +122,8 @@ def run_advise(
             histogram, coded, others = cases.histogram, cases.coded, cases.plain
         task = _task(histogram, coded, others, randomness)
         bound = None if odds is None else _bound(name, odds, prepared, histogram, shaping)
-        columns[name] = _advise(name, histogram, task, goal, randomness, progress, methods, bound)
+        trials = (randomness, progress, measured or (lambda _column, _figures: None))
+        columns[name] = _advise(name, histogram, task, goal, trials, methods, bound)
         columns[name] = replace(columns[name], asked_about=tuple(plain))
         if person is not None:
             noted = [cases.note, *columns[name].notes]
@@ -208,19 +215,26 @@ def _advise(
     histogram: Histogram,
     task: Task | None,
     goal: Goal,
-    randomness: Randomness,
-    progress: Progress,
+    trials: tuple[Randomness, Progress, Measured],
     methods: Sequence[str],
     bound: Bound | None,
 ) -> ColumnAdvice:
+    randomness, progress, measured = trials
     counts, name_value = histogram.counts, value_namer(histogram)
     shares = sorted({*SHARES, *(goal.accuracy[:1] if goal.accuracy else ())})
     attempt = _Attempts(name, task, shares, randomness, progress, bound)
     ells = feasible_ells(largest_ell(counts), counts.size) if MIXED in methods else []
-    tried = [(ell, attempt(MIXED, ell)) for ell in ells]
-    lines = [figures_of(counts, ell, trial, shares) for ell, trial in tried]
+    tried: list[tuple[int, Trial | None]] = []
+
+    def mixed() -> Iterator[tuple[int, Trial | None]]:
+        # One after the other, so that the figures of each are known before the next is tried.
+        for ell in ells:
+            tried.append((ell, attempt(MIXED, ell)))
+            yield tried[-1]
+
     others = [method for method in methods if method != MIXED]
-    by_method = compared(counts, tried, others, attempt, shares, bound)
+    by_method = compared(counts, mixed(), others, attempt, shares, bound, partial(measured, name))
+    lines = [figures_of(counts, ell, trial, shares) for ell, trial in tried]
     choices = per_method(by_method, goal)
     chosen = choose(by_method, choices, goal)
     notes = about_frequent_values(counts, name_value) + about_waste(by_method, counts, name_value)
@@ -242,6 +256,7 @@ def _advise(
         agreement=float(((counts / counts.sum()) ** 2).sum()),
         costs=() if bound is None else _costs(bound, chosen),
         odds=None if bound is None else bound.odds,
+        impossible=why_impossible(counts, methods, by_method),
     )
 
 

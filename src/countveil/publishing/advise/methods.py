@@ -7,7 +7,7 @@ docs/theory/frontier.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -141,26 +141,34 @@ def tried_ells(counts: Counts) -> list[int]:
 
 def compared(
     counts: Counts,
-    mixed: Sequence[tuple[int, Trial | None]],
+    mixed: Iterable[tuple[int, Trial | None]],
     others: Sequence[str],
     attempt: Callable[[str, int], Trial | None],
     shares: Sequence[float],
     bound: Bound | None = None,
+    measured: Callable[[MethodFigures], None] = lambda _figures: None,
 ) -> list[MethodFigures]:
     """All methods, ell by ell: mixed groups as they were tried, the `others` tried out now.
 
-    With a `bound` on the odds they are tried with noise too.
+    With a `bound` on the odds they are tried with noise too. Each is `measured` when it is known.
     """
-    lines = [method_figures(MIXED, counts, ell, trial, shares) for ell, trial in mixed]
+    lines: list[MethodFigures] = []
+
+    def add(line: MethodFigures) -> None:
+        lines.append(line)
+        measured(line)
+
+    for ell, trial in mixed:
+        add(method_figures(MIXED, counts, ell, trial, shares))
     for method in others:
         for ell in tried_ells(counts):
             if is_possible(method, counts, ell):
-                trial = attempt(method, ell)
-                lines.append(method_figures(method, counts, ell, trial, shares))
+                add(method_figures(method, counts, ell, attempt(method, ell), shares))
     for method in BOUNDED if bound is not None else ():
         for ell in tried_ells(counts):
             bounded = None if bound is None else bound.figures(method, counts, ell, attempt, shares)
-            lines += [] if bounded is None else [bounded]
+            if bounded is not None:
+                add(bounded)
     order = (*METHODS, *BOUNDED)
     return sorted(lines, key=lambda line: (line.ell, order.index(line.method)))
 

@@ -7,6 +7,7 @@ were made.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 
 from countveil.publishing.advise.advice import Advice, ColumnAdvice
 from countveil.publishing.advise.figures import share_text
@@ -35,9 +36,10 @@ from countveil.publishing.advise.tables import (
     question_table,
     recommended,
 )
-from countveil.report import Chart, Section, page
 from countveil.report.board import Board, Figure
+from countveil.report.chart import Chart, Line
 from countveil.report.frontier_figure import Bound, Placed, frontier_chart
+from countveil.report.page import Section, page
 
 # How points look: circles, squares, diamonds.
 _SHAPES = ("solid", "dashed", "dotted")
@@ -189,3 +191,54 @@ def pair_chart(pair: PairAdvice) -> Chart:
     bound = Bound(pair.agreement, pair.values, ASKED_ROWS)
     more = "Every point is an ell, the smallest at the right; the errors are of unbiased counts."
     return frontier_chart(placed, bound, more)
+
+
+def error_chart(lines: Sequence[MethodFigures], share: float) -> Chart:
+    """How far counts of this share of the table are off, by ell, a line per method."""
+    drawn = [
+        _curve(
+            method,
+            hue,
+            [
+                (line.ell, 100 * error)
+                for line in measured
+                if (error := line.errors.get(share)) is not None
+            ],
+        )
+        for method, hue, measured in _by_method(lines)
+    ]
+    title = f"Mean error of counts of {share_text(share)} of the table, by ell"
+    return Chart(title, "ell", "percent", [line for line in drawn if line.x])
+
+
+def belief_chart(lines: Sequence[MethodFigures]) -> Chart:
+    """How strongly the true value is believed on average, by ell, a line per method."""
+    drawn = [
+        _curve(
+            method,
+            hue,
+            [
+                (line.ell, 100 * line.mean_belief)
+                for line in measured
+                if line.mean_belief is not None
+            ],
+        )
+        for method, hue, measured in _by_method(lines)
+    ]
+    title = "Mean belief in the true value of a row, by ell"
+    return Chart(title, "ell", "percent", [line for line in drawn if line.x])
+
+
+def _by_method(
+    lines: Sequence[MethodFigures],
+) -> Iterator[tuple[str, int, list[MethodFigures]]]:
+    for hue, method in enumerate((*METHODS, *BOUNDED)):
+        measured = [line for line in lines if line.method == method]
+        yield method, hue, sorted(measured, key=lambda line: line.ell)
+
+
+def _curve(method: str, hue: int, points: Sequence[tuple[float, float]]) -> Line:
+    """A line with a mark at every ell that was tried."""
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    dash = _SHAPES[hue % 3]
+    return Line(IN_WORDS[method], xs, ys, hue=hue, dash=dash, joined=len(points) > 1)

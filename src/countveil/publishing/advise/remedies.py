@@ -18,6 +18,7 @@ from countveil.maths.channel.common import eligible_with, frequent_values
 from countveil.maths.groups import ColumnSettings, largest_ell, obstacle
 from countveil.maths.groups.feasible import MERGING, to_leave_out
 from countveil.maths.guarantees import chance_off, odds_factor
+from countveil.publishing.advise.methods import COMMON, MIXED, MethodFigures
 from countveil.publishing.safety import fineness_of
 from countveil.tables.encoded.survey import Histogram
 
@@ -49,6 +50,35 @@ def why_not_larger(counts: Counts, name: Namer) -> str:
         f"{'it' if len(limit.too_frequent) == 1 else 'these'} would allow it, and so would values "
         f"that are finer there; {MERGING}."
     )
+
+
+def why_impossible(
+    counts: Counts, methods: Sequence[str], lines: Sequence[MethodFigures]
+) -> dict[str, str]:
+    """Why methods have no figures, and what would help; no value is named."""
+    known = {line.method for line in lines}
+    values, total = int(np.count_nonzero(counts)), int(counts.sum())
+    reasons = {}
+    for method in (each for each in methods if each not in known):
+        if values < 2:
+            reasons[method] = "All rows have the same value, so that there is nothing to hide."
+        elif total < 2 * 2:
+            reasons[method] = f"{total:,} rows are too few for two groups."
+        elif method == MIXED:
+            share = int(counts.max()) / total
+            reasons[method] = (
+                f"Groups of different values do not exist: the most frequent value has {share:.1%} "
+                f"of the rows, and at most half may have it. Finer values, common values or random "
+                f"groups help."
+            )
+        elif method == COMMON:
+            reasons[method] = (
+                "No value is so frequent that it has to repeat at an ell that was tried: mixed "
+                "groups do without."
+            )
+        else:
+            reasons[method] = "The table has too few rows for the ells that were tried."
+    return reasons
 
 
 def about_frequent_values(counts: Counts, name: Namer) -> list[str]:

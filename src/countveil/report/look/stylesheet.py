@@ -147,4 +147,6 @@ _PRINT = """
   .charts { display: block; } figure { max-width: 13cm; }
   details:not([open])::details-content { content-visibility: visible; height: auto; } }
 """
+# What the pages of the app share with these: colours, tables and figures.
+SHARED_STYLE = _THEMES + _TABLES + _FIGURES
 PAGE_STYLE = _THEMES + _TEXT + _CONTENTS + _BOARD + _TABLES + _FIGURES + _PRINT

@@ -63,3 +63,14 @@ DATED = (
     "Extract", "TimestampTrunc", "DateTrunc", "TimeToStr", "DateDiff", "Quarter", "Monthname",
     "Dayname",
 )  # fmt: skip
+# The method of the reader that reads a node; everything else is refused.
+READERS = {
+    "Column": "_plain_column", "Literal": "_literal", "Boolean": "_literal", "Null": "_literal",
+    "Neg": "_literal", "And": "_joined", "Or": "_joined", "Not": "_negated", "Is": "_predicate",
+    "In": "_predicate", "Between": "_predicate", "Like": "_predicate", "ILike": "_predicate",
+    "Case": "_case", "If": "_case", "Cast": "_cast", "TryCast": "_cast", "Anonymous": "_special",
+    "NullSafeEQ": "_special", "NullSafeNEQ": "_special",
+    **dict.fromkeys(AFFIXES, "_special"), **dict.fromkeys(DATED, "_dated"),
+    **dict.fromkeys(COMPARISONS, "_compared"), **dict.fromkeys(ARITHMETIC, "_calculated"),
+    **dict.fromkeys(CALLS, "_called"), **dict.fromkeys(ALIKE, "_chosen"),
+}  # fmt: skip

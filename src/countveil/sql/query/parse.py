@@ -25,7 +25,7 @@ from countveil.sql.query.functions import FUNCTIONS, SUPPORTED
 from countveil.sql.query.plan import TallyPlan, plan_question
 from countveil.sql.query.question import GroupKey, Having, Ordering, Question, SelectedItem
 from countveil.sql.query.release_columns import ReleaseColumns
-from countveil.sql.query.scalars import ScalarReader, excerpt, refuse
+from countveil.sql.query.scalars import ScalarReader, excerpt, reads_node, refuse
 from countveil.sql.query.translate import MeasureReader, Translator
 
 if TYPE_CHECKING:
@@ -175,7 +175,12 @@ def parse_text(text: str) -> exp.Expr:
         logging.getLogger("sqlglot").disabled = True
         statements = [s for s in sqlglot.parse(text, read="duckdb") if s is not None]
     except (SqlglotError, UnicodeEncodeError) as error:
-        raise QueryError(f"The query is not readable SQL. {SUPPORTED}") from error
+        refusal = QueryError(f"The query is not readable SQL. {SUPPORTED}")
+        if isinstance(error, SqlglotError):
+            from countveil.sql.query.places import syntax_place
+
+            refusal.place = syntax_place(error, text)
+        raise refusal from error
     if len(statements) != 1:
         number = f"{len(statements)} statements" if statements else "no statement"
         refuse(f"The text holds {number}; one SELECT is needed.")
@@ -183,12 +188,16 @@ def parse_text(text: str) -> exp.Expr:
 
 
 def _check_table(select: exp.Expr) -> str | None:
-    from sqlglot import exp
-
     source = select.args.get("from_") or select.args.get("from")
     if source is None:
         refuse("The query names no table; the only one is called release.")
-    table = source.this
+    return _table_alias(select, source.this)
+
+
+@reads_node
+def _table_alias(_select: exp.Expr, table: exp.Expr) -> str | None:
+    from sqlglot import exp
+
     if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
         refuse("Only the table release can be queried.")
     if table.name.lower() != "release" or table.args.get("db") or table.args.get("catalog"):
@@ -258,6 +267,7 @@ class _Reader:
         check_listed(self._where, self._keys, chosen=bool(self._select.args.get("having")))
         self._measures.number(exp.Count(this=exp.Star()))
 
+    @reads_node
     def _output(self, item: exp.Expr) -> SelectedItem:
         inner = item.unalias()
         if self._measures.is_measure(inner):
@@ -271,6 +281,7 @@ class _Reader:
     def _label(self, node: exp.Expr) -> str:
         return self._translator.column(node).name if node.key == "column" else node.sql("duckdb")
 
+    @reads_node
     def _key(self, node: exp.Expr) -> GroupKey:
         sensitive = self._translator.sensitive_column(node)
         if sensitive is not None:

@@ -6,8 +6,9 @@ engines. Only the node types named here are supported; for every other one the e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 from countveil.errors import QueryError
 from countveil.release import PublishedColumn
@@ -20,15 +21,14 @@ from countveil.sql.query.expressions import (
     Operation,
 )
 from countveil.sql.query.functions import (
-    AFFIXES,
     ALIKE,
     ARITHMETIC,
     CALLS,
     CASTS,
     COMPARISONS,
-    DATED,
     FUNCTIONS,
     MISSING,
+    READERS,
     SUPPORTED,
     SWAPPED,
 )
@@ -37,23 +37,15 @@ from countveil.sql.query.release_columns import ReleaseColumns, as_kind, matchin
 if TYPE_CHECKING:
     from sqlglot import exp
 
+Rest = ParamSpec("Rest")
+Result = TypeVar("Result")
+
 _DEEPEST = 60
 NO = Constant(value=False, kind=BOOLEAN)
 _OPERANDS = (
     "this", "expression", "expressions", "start", "length", "decimals", "substr", "replacement",
     "delimiter", "part_index",
 )  # fmt: skip
-# node type -> the method that reads it; everything else is refused.
-_READERS = {
-    "Column": "_plain_column", "Literal": "_literal", "Boolean": "_literal", "Null": "_literal",
-    "Neg": "_literal", "And": "_joined", "Or": "_joined", "Not": "_negated", "Is": "_predicate",
-    "In": "_predicate", "Between": "_predicate", "Like": "_predicate", "ILike": "_predicate",
-    "Case": "_case", "If": "_case", "Cast": "_cast", "TryCast": "_cast", "Anonymous": "_special",
-    "NullSafeEQ": "_special", "NullSafeNEQ": "_special",
-    **dict.fromkeys(AFFIXES, "_special"), **dict.fromkeys(DATED, "_dated"),
-    **dict.fromkeys(COMPARISONS, "_compared"), **dict.fromkeys(ARITHMETIC, "_calculated"),
-    **dict.fromkeys(CALLS, "_called"), **dict.fromkeys(ALIKE, "_chosen"),
-}  # fmt: skip
 
 
 def refuse(what: str, hint: str = SUPPORTED) -> NoReturn:
@@ -67,6 +59,24 @@ def excerpt(node: exp.Expr) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
+def reads_node(
+    read: Callable[Concatenate[Any, exp.Expr, Rest], Result],
+) -> Callable[Concatenate[Any, exp.Expr, Rest], Result]:
+    """For what reads a node: its refusals say where in the text that node is."""
+
+    @wraps(read)
+    def reading(self: Any, node: exp.Expr, /, *rest: Rest.args, **named: Rest.kwargs) -> Result:
+        try:
+            return read(self, node, *rest, **named)
+        except QueryError as error:
+            from countveil.sql.query.places import note_place
+
+            note_place(error, node)
+            raise
+
+    return reading
+
+
 class ScalarReader:
     """Reads expressions of one query."""
 
@@ -74,6 +84,7 @@ class ScalarReader:
         self.columns, self.alias = columns, alias
         self._tables = {"release"} if alias is None else {alias.lower()}
 
+    @reads_node
     def column(self, node: exp.Expr) -> PublishedColumn:
         """The column that a node names."""
         table = node.text("table")
@@ -99,12 +110,13 @@ class ScalarReader:
         sensitive = {column.name for column in columns if column.role == "sensitive"}
         return sensitive, {column.name for column in columns} - sensitive
 
+    @reads_node
     def expression(self, node: exp.Expr, depth: int = 0) -> Expression:
         """A node over plain columns."""
         if depth > _DEEPEST:
             refuse(f"The query is nested more than {_DEEPEST} levels deep.")
         inner = node.unnest()
-        reader = _READERS.get(type(inner).__name__)
+        reader = READERS.get(type(inner).__name__)
         if reader is None:
             refuse_node(inner)
         expression: Expression = getattr(self, reader)(inner, depth)

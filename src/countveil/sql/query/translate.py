@@ -49,6 +49,7 @@ from countveil.sql.query.scalars import (
     ScalarReader,
     chain,
     excerpt,
+    reads_node,
     refuse,
 )
 
@@ -65,6 +66,7 @@ _AGGREGATES = (
 class Translator(ScalarReader):
     """Reads expressions and formulas of one query."""
 
+    @reads_node
     def formula(self, node: exp.Expr, depth: int = 0) -> Formula:
         """A boolean node, with tests of sensitive columns taken out."""
         from sqlglot import exp
@@ -223,6 +225,7 @@ class MeasureReader:
             self._measures.append(measure)
         return self._measures.index(measure)
 
+    @reads_node
     def having(self, node: exp.Expr, resolved: Callable[[exp.Expr], exp.Expr]) -> Having:
         """A condition on estimates."""
         from sqlglot import exp
@@ -258,6 +261,7 @@ class MeasureReader:
             refuse(f"{excerpt(node)} is used where a number is expected.", "")
         return float(constant.value)
 
+    @reads_node
     def measure(self, node: exp.Expr) -> Measure:
         """What a node with aggregates measures."""
         from sqlglot import exp

@@ -338,7 +338,7 @@ def _digits(number: float | None) -> str | None:
 
 def _draw(path: Path, what: str, error: float, ell: int, *, force: bool) -> None:
     from countveil.errors import SettingsError
-    from countveil.report import picture
+    from countveil.report.chart import picture
     from countveil.report.guarantee_figures import privacy_figure, utility_figure
     from countveil.report.whole_file import GENERATOR, check_file, write_file
 

@@ -1,0 +1,72 @@
+"""The command and the Python that do what a screen does.
+
+Enters: a function and what it is handed. Leaves: two texts to copy. Must not know: any screen. A
+shell takes the one and Python the other, and both make the same choices.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+CommandWriter = Callable[[str, Mapping[str, Any]], str]
+_RESULTS = {
+    "inspect": "inspection", "advise": "advice", "publish": "release", "audit": "audit",
+}  # fmt: skip
+_WIDTH = 68
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The same by command and in Python."""
+
+    command: str
+    python: str
+
+
+def lines_of(
+    write_command: CommandWriter, function: str, table: str, arguments: Mapping[str, Any]
+) -> Lines:
+    """The call of a public function, both ways."""
+    return Lines(
+        write_command(function, {"table": table, **_for_command(arguments)}),
+        python_call(function, table, arguments),
+    )
+
+
+def python_call(function: str, table: str, arguments: Mapping[str, Any]) -> str:
+    """The call in Python; what it gives is printed."""
+    result = _RESULTS[function]
+    parts = [repr(table), *(f"{name}={value!r}" for name, value in arguments.items())]
+    call = f"{result} = cv.{function}({', '.join(parts)})"
+    if len(call) > _WIDTH:
+        inside = "".join(f"    {part},\n" for part in parts)
+        call = f"{result} = cv.{function}(\n{inside})"
+    return f"import countveil as cv\n\n{call}\nprint({result})"
+
+
+def handing_over(release: str, question: str) -> Lines:
+    """What analysts type, wherever they are."""
+    command = "countveil"
+    folder = shlex.quote(release)
+    return Lines(
+        "\n".join(
+            [
+                f"{command} verify {folder}",
+                f"{command} query {folder} {shlex.quote(question)}",
+                f"{command} app {folder}",
+            ]
+        ),
+        f"import countveil as cv\n\nprint(cv.verify({release!r}))\n"
+        f"release = cv.open({release!r})\nprint(release.sql({question!r}))",
+    )
+
+
+def _for_command(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Sets of columns as a command takes them."""
+    together = arguments.get("together")
+    if not together:
+        return dict(arguments)
+    return {**arguments, "together": [",".join(names) for names in together]}

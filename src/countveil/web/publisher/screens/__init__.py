@@ -1,0 +1,1 @@
+"""The publisher's screens, one module each, and the frame around them."""

@@ -1,0 +1,199 @@
+"""The screen *Columns*: what each holds, what becomes of it, and what coarser values would do.
+
+Enters: roles by a click, options about values as texts. Leaves: a draft. Must not know: how
+anything is counted. A page names a column by its place in the table, because a name may be hostile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from markupsafe import Markup
+from starlette.routing import BaseRoute
+
+from countveil.errors import InputError
+from countveil.publishing.advise.inspecting.inspection import InspectedColumn, Inspection
+from countveil.tables import table_options
+from countveil.web.forms import Form
+from countveil.web.jobs import Job
+from countveil.web.publisher.draft import BY_COLUMN, Draft
+from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
+from countveil.web.publisher.screens.table import checked_address
+from countveil.web.publisher.state import PublisherState
+from countveil.web.publisher.steps import facts_arguments, result_of
+
+ROLES = ("protect", "publish", "drop", "person")
+_BARS = "▁▂▃▄▅▆▇█"
+_FILES = ("merge", "labels", "levels", "domain")
+_NAME = "columns"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRow:
+    """A column on the screen: what it is, and before its values were prepared."""
+
+    place: int
+    column: InspectedColumn
+    before: InspectedColumn | None
+    role: str
+    picture: Markup
+    texts: dict[str, str]
+    problem: str = ""
+
+    @property
+    def changed(self) -> bool:
+        """Whether preparing its values has an effect to be shown."""
+        return self.before is not None and bool(self.texts)
+
+
+def columns_routes(screens: Screens) -> list[BaseRoute]:
+    """The screen and its forms."""
+    return [
+        screens.page(_NAME, _content),
+        screens.form(_NAME, "role", _content, _role),
+        screens.form(_NAME, "values", _content, _values),
+        screens.form(_NAME, "suggested", _content, _suggested),
+        screens.form(_NAME, "missing", _content, _missing),
+    ]
+
+
+def latest_facts(state: PublisherState) -> tuple[Job, Inspection | None]:
+    """The job about the columns as they are prepared, and the best that is known of them yet."""
+    job = state.begin("facts", **facts_arguments(state.draft))
+    plain = state.job("facts", **facts_arguments(state.draft, prepared=False))
+    known = result_of(job)
+    return job, known if known is not None else result_of(plain)
+
+
+def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
+    draft = state.draft
+    job, facts = latest_facts(state)
+    before = result_of(state.job("facts", **facts_arguments(draft, prepared=False)))
+    rows = [] if facts is None else _rows(facts, before, draft, job, asked)
+    suggested = [] if facts is None else [c.name for c in facts.columns if c.role == "sensitive"]
+    return {
+        "job": job,
+        "facts": facts,
+        "rows": rows,
+        "suggested": [name for name in suggested if name not in draft.sensitive],
+        "marks": [] if facts is None else _marks(facts, draft),
+        "roles": ROLES,
+        "options": BY_COLUMN,
+        "lines": lines_for(state, "inspect"),
+    }
+
+
+def _marks(facts: Inspection, draft: Draft) -> list[str]:
+    named = draft.reading.get("missing", ())
+    return [mark for mark in facts.missing_marks if mark not in named]
+
+
+def _rows(
+    facts: Inspection, before: Inspection | None, draft: Draft, job: Job, asked: Asked
+) -> list[ColumnRow]:
+    known = {} if before is None else {column.name: column for column in before.columns}
+    return [
+        ColumnRow(
+            place,
+            column,
+            known.get(column.name),
+            draft.role(column.name),
+            histogram(column.histogram),
+            draft.texts(column.name),
+            _problem(column.name, place, job, asked),
+        )
+        for place, column in enumerate(facts.columns)
+    ]
+
+
+def _problem(name: str, place: int, job: Job, asked: Asked) -> str:
+    """What is wrong with what was typed about this column."""
+    if asked.problem and asked.subject == str(place):
+        return asked.problem
+    return job.error if job.error and repr(name) in job.error else ""
+
+
+def histogram(bars: str) -> Markup:
+    """The small histogram of an inspection, drawn."""
+    heights = [_BARS.index(bar) + 1 for bar in bars if bar in _BARS]
+    if not heights:
+        return Markup("")
+    rects = Markup("").join(
+        Markup('<rect x="{}" y="{}" width="7" height="{}"/>').format(
+            9 * place, 24 - 3 * height, 3 * height
+        )
+        for place, height in enumerate(heights)
+    )
+    return Markup(
+        '<svg class="histogram" viewBox="0 0 {} 24" width="{}" height="24" aria-hidden="true">'
+        "{}</svg>"
+    ).format(9 * len(heights), 9 * len(heights), rects)
+
+
+def column_at(state: PublisherState, form: Form) -> InspectedColumn:
+    """The column that a form is about."""
+    _, facts = latest_facts(state)
+    place = form.whole("subject", 0, 100_000)
+    if facts is None or place is None or place >= len(facts.columns):
+        raise InputError("That column is not known any more. Look at the table again.")
+    return facts.columns[place]
+
+
+def _role(state: PublisherState, form: Form) -> None:
+    column, role = column_at(state, form), form.text("role")
+    if role not in ROLES:
+        raise InputError(f"A column can be one of {', '.join(ROLES)}.")
+    state.change(lambda draft: _in_role(draft, column, role), f"{role}: {column.name}")
+
+
+def _in_role(draft: Draft, column: InspectedColumn, role: str) -> Draft:
+    """A column of many numbers is protected in classes; those that the inspection suggests."""
+    changed = draft.with_role(column.name, role)
+    if role == "protect" and column.bins and not draft.texts(column.name):
+        return changed.with_texts(column.name, {"bins": column.bins})
+    return changed
+
+
+def _suggested(state: PublisherState, _form: Form) -> None:
+    """Protect what sounds as if it should be."""
+    _, facts = latest_facts(state)
+
+    def as_suggested(draft: Draft) -> Draft:
+        for column in facts.columns if facts is not None else ():
+            if column.role == "sensitive" and draft.role(column.name) == "publish":
+                draft = _in_role(draft, column, "protect")
+        return draft
+
+    state.change(as_suggested, "the suggested roles")
+
+
+def _missing(state: PublisherState, _form: Form) -> None:
+    """Take the marks as missing that look like it."""
+    _, facts = latest_facts(state)
+
+    def with_marks(draft: Draft) -> Draft:
+        marks = [] if facts is None else _marks(facts, draft)
+        missing = [*draft.reading.get("missing", ()), *marks]
+        return replace(draft, reading={**draft.reading, "missing": missing})
+
+    state.change(with_marks, "marks of missing values")
+
+
+def _values(state: PublisherState, form: Form) -> None:
+    """Classes, merged values, labels: checked as the functions check them."""
+    column = column_at(state, form)
+    texts = {option: form.text(option) for option in BY_COLUMN}
+    texts = {option: _with_file(state, option, text) for option, text in texts.items()}
+    changed = state.draft.with_texts(column.name, texts)
+    table_options(**changed.reading_arguments())
+    state.change(lambda draft: draft.with_texts(column.name, texts), f"values of {column.name}")
+
+
+def _with_file(state: PublisherState, option: str, text: str) -> str:
+    """A file that an option names must lie below the root, and is named from this folder."""
+    rules = ("rare:", "prefix:", "public:")
+    if option not in _FILES or not text or text.lower().startswith(rules):
+        return text
+    file, mark, level = text.rpartition(":") if option == "levels" else (text, "", "")
+    return checked_address(state.places, file) + mark + level
