@@ -28,7 +28,7 @@ from countveil.system import address, exchange, files, offers, process
 from countveil.system.scratch import ScratchFile
 from countveil.tables.storage import memory
 from tests.publishing.again.hospital import Hospital, publish
-from tests.robustness.tools import ROOT, names_in
+from tests.robustness.tools import PATIENCE, ROOT, names_in
 from tests.system import other_systems
 from tests.system.other_systems import POSIX_CALLS, SYSTEMS, LocksOfWindows
 
@@ -279,7 +279,7 @@ def test_ctrl_c_on_windows_leaves_nothing(tmp_path: Path) -> None:
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     assert said == b"Interrupted. Nothing was left behind.\n"
     assert process.returncode == 128 + signal.SIGINT
     assert names_in(target.parent) == []
