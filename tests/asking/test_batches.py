@@ -82,7 +82,7 @@ def same(one: Answer, other: Answer, rtol: float = 1e-6) -> None:
             np.testing.assert_allclose(array, wanted, rtol=rtol, atol=1e-6)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", ["mixed", "random"])
 @pytest.mark.parametrize("method", ["shrunk", "unbiased"])
 def test_one_batch_answers_as_a_release_without_batches(groups: str, method: str) -> None:
@@ -173,7 +173,7 @@ def test_many_counts_are_the_same_as_one_by_one(release: cv.Release) -> None:
         assert (cell.low, cell.high) == pytest.approx((alone.low, alone.high), rel=1e-6)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_memory_and_files_answer_alike(
     release: cv.Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -141,6 +141,7 @@ def test_shrunk_counts_of_one_combination_are_near_the_truth(
     assert float(cell.low or 0) <= float(cell.estimate or 0) <= float(cell.high or 0)
 
 
+@pytest.mark.slow
 def test_many_counts_in_memory_are_those_of_the_files(
     release: cv.Release, few_cells: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,7 +58,7 @@ def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return cv.publish(workers(), {"job": 3, "grade": 3}, to, seed=1, **WAYS[request.param])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["duckdb", "postgresql"])
 def test_a_database_gives_the_answers_of_the_folder(
     place: str, release: cv.Release, tmp_path: Path, request: pytest.FixtureRequest
@@ -103,6 +103,7 @@ def test_a_crosstab_has_the_cells_of_its_query(
     assert matrix.plot()
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     ("ask", "message"),
     [

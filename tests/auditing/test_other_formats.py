@@ -28,7 +28,7 @@ def census() -> pa.Table:
     return table.append_column("person", [[f"{CANARY}-{row:05d}" for row in range(1_500)]])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("wished", FORMATS)
 def test_a_sound_release_passes(census: pa.Table, wished: str, tmp_path: Path) -> None:
     folder = tmp_path / "release"

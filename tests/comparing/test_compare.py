@@ -240,6 +240,7 @@ def test_the_command(quick: Quick, census: Path, tmp_path: Path) -> None:  # noq
     assert "the paper&#x27;s choices" in page
 
 
+@pytest.mark.slow
 def test_formats(quick: Quick, census: Path, found: Comparison) -> None:  # noqa: F811
     words = ("compare", census, "-s", "salary:4", "--releases", "2", "--seed", "3")
     told = json.loads(quick(*words, "--format", "json").out)

@@ -98,6 +98,7 @@ def test_modules_are_found_where_they_should_be() -> None:
     assert "pytest" in outside("benchmarks.database", set())
 
 
+@pytest.mark.slow
 def test_mypy_finds_every_library() -> None:
     """In an environment of `make lint` alone; what has no types is named in pyproject.toml."""
     untyped = {

@@ -61,6 +61,7 @@ INPUTS = [
 ]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("command", REPORTS)
 @pytest.mark.parametrize(("table", "victim", "options"), INPUTS)
 def test_a_report_never_replaces_an_input(

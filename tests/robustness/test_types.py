@@ -148,6 +148,7 @@ def assert_faithful(published: pa.Table, source: pa.Table) -> None:
     assert published[SENSITIVE].to_pylist() != source[SENSITIVE].to_pylist()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("make", FILES)
 def test_every_kind_of_file(quick: Quick, tmp_path: Path, make: Callable[[Path], Path]) -> None:
     source = make(tmp_path)
@@ -158,7 +159,7 @@ def test_every_kind_of_file(quick: Quick, tmp_path: Path, make: Callable[[Path],
     assert cv.verify(release) == []
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("make", FRAMES)
 def test_every_kind_of_frame(tmp_path: Path, make: Callable[[Path], Any]) -> None:
     release = tmp_path / "release"
@@ -296,7 +297,7 @@ def as_stored(array: pa.Array[Any]) -> list[Any]:
     return list((array.cast(pa.int64()) if "[ns" in str(array.type) else array).to_pylist())
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("column", ARROW_COLUMNS.values(), ids=ARROW_COLUMNS.keys())
 def test_every_arrow_type_passes_through(tmp_path: Path, column: pa.Array[Any]) -> None:
     table = pa.table({"x": column, "job": over(JOBS)})

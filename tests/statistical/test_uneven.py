@@ -94,7 +94,7 @@ def test_a_single_group_of_more_than_ell(blocks: list[int], seed: int) -> None:
     assert follows(counts, np.full(3125, 1 / 3125)) > FALSE_ALARM
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [[11], [2, 9], [1] * 11])
 def test_rows_of_two_groups_of_five_and_six(blocks: list[int], seed: int) -> None:
     """Eleven rows at ell = 4: every pair of rows follows its exact law."""

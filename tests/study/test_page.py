@@ -43,6 +43,7 @@ def test_the_figures_agree_with_the_results(results: Results, tmp_path: Path) ->
         assert (STUDY / "figures" / f"{name}.svg").read_text() == drawn
 
 
+@pytest.mark.slow
 def test_every_figure_has_a_heading_and_two_sentences(numbers: Numbers) -> None:
     assert list(FIGURES) == list(HEADINGS) == list(CAPTIONS)
     for caption in CAPTIONS.values():

@@ -144,6 +144,7 @@ def test_a_ledger_on_windows(tmp_path: Path) -> None:
     assert names_in(tmp_path) == [RECORD_NAME, "ledger", "ledger.key", "one", "two"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("system")
 def test_a_private_report(table: pa.Table, tmp_path: Path) -> None:
     own = tmp_path / "own.html"
@@ -248,6 +249,7 @@ def test_an_exchange_that_fails_half_way_is_undone(
     assert names_in(tmp_path) == ["old"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", sorted(SYSTEMS))
 def test_killed_between_the_two_steps_the_old_release_comes_back(
     name: str, table: pa.Table, tmp_path: Path
@@ -307,6 +309,7 @@ print(len(cv.open(sys.argv[1]).sql({QUESTION!r})), list(cv.verify(sys.argv[1])))
 """
 
 
+@pytest.mark.slow
 def test_an_analyst_needs_nothing_that_only_posix_has() -> None:
     golden = ROOT / "tests" / "release" / "golden-v1"
     done = subprocess.run(

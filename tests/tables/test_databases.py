@@ -131,7 +131,7 @@ def test_the_only_table_needs_no_name(sqlite_file: Path, tmp_path: Path) -> None
         table_of(f"sqlite:{plain}")
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 @pytest.mark.parametrize(
     ("query", "said"),

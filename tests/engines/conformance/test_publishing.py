@@ -97,7 +97,7 @@ def linked(release: cv.Release, choice: str, name: str) -> Counter[tuple[Any, An
     return Counter((true[row["row"]], row[name]) for row in rows_of(release))
 
 
-@pytest.mark.few
+@pytest.mark.few(16)
 @pytest.mark.parametrize(("source", "choice"), with_choices(CHOICES))
 def test_the_same_choices_publish_the_same(
     source: Source, choice: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -142,7 +142,7 @@ def test_the_same_is_refused_with_the_same_words(
         assert sorted(tmp_path.iterdir()) == before, name
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("source", parametrized(SOURCES))
 def test_the_same_dangers_are_found(
     source: Source, tmp_path: Path, request: pytest.FixtureRequest

@@ -171,7 +171,7 @@ def test_the_papers_second_example() -> None:
     assert found.printed == pytest.approx(1 / (10 * 0.09 * 25))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("ell", [2, 7, 1_000])
 @pytest.mark.parametrize("probability", [1e-300, 1e-9, 0.999])
 def test_every_third_number_is_found_soon_at_the_ends(ell: int, probability: float) -> None:

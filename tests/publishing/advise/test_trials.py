@@ -196,6 +196,7 @@ class Sample(Task):
         return True
 
 
+@pytest.mark.slow
 def test_a_sample_finds_the_errors_of_the_whole() -> None:
     table = cv.generate(20_000, seed=SEED)
     plain = ["age", "gender", "education", "marital", "race", "workclass"]

@@ -82,6 +82,7 @@ class TestLabels:
         assert {*rows["job"].to_list()} == {None, *map(float, JOBS)}
         assert cv.verify(release.folder) == []
 
+    @pytest.mark.few(2)
     @pytest.mark.parametrize("output_format", ["spss", "stata", "parquet", "csv"])
     def test_the_release_is_the_same_in_every_format(
         self, tmp_path: Path, output_format: str
