@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 # Lines are counted from the first import of the package on.
@@ -47,3 +48,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.relative_to(here).parts[0]
         if folder in KINDS:
             item.add_marker(folder)
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: it need not be looked through for garbage."""
+    gc.freeze()
