@@ -40,14 +40,20 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         session.config.pluginmanager.register(Limits())
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Divide the suites, mark the kinds."""
+    """Divide the suites, mark the kinds.
+
+    In the slow suite a file stays in one process: what its tests share takes long to set up.
+    """
     leave_few(items)
     here = Path(__file__).parent
     for item in items:
-        folder = item.path.relative_to(here).parts[0]
-        if folder in KINDS:
-            item.add_marker(folder)
+        file = item.path.relative_to(here)
+        if file.parts[0] in KINDS:
+            item.add_marker(file.parts[0])
+        if THOROUGH and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(file.as_posix()))
 
 
 def pytest_collection_finish() -> None:
