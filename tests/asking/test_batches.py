@@ -122,6 +122,7 @@ def release(request: pytest.FixtureRequest) -> cv.Release:
     return RELEASES[request.param]()
 
 
+@pytest.mark.few(2)
 def test_answers_lie_near_the_truth(release: cv.Release) -> None:
     """Within five standard errors, and at least 1: false alarms are a matter of 1e-6 each."""
     rows = STAYED if release.rows < ROWS else EVERYBODY
@@ -161,6 +162,7 @@ def test_batches_of_a_group_by_add_up(release: cv.Release) -> None:
     assert one.estimates[0].std_error < few.estimates[0].std_error / 2  # type: ignore[operator]
 
 
+@pytest.mark.few(2)
 def test_many_counts_are_the_same_as_one_by_one(release: cv.Release) -> None:
     conditions = [
         "age > 40 AND job = 'j001'", "job IN ('j001', 'j005')", "sex = 1 AND NOT job = 'j002'",

@@ -100,6 +100,7 @@ def _numbers(cell: cv.Estimate) -> list[float | None]:
     return [cell.estimate, cell.std_error, cell.low, cell.high]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["shrunk", "unbiased", "bayes"])
 def test_every_combination_that_occurs_is_listed_once(
     method: str, release: cv.Release, few_cells: Callable[[], None]

@@ -80,6 +80,7 @@ def test_a_database_gives_the_answers_of_the_folder(
                 ]
 
 
+@pytest.mark.few(1)
 def test_many_counts_at_once_are_those_of_each(release: cv.Release) -> None:
     for method in ("shrunk", "unbiased"):
         together = release.counts(CONDITIONS, method=method).estimates
@@ -89,6 +90,7 @@ def test_many_counts_at_once_are_those_of_each(release: cv.Release) -> None:
             assert cell.std_error == pytest.approx(alone.std_error)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("columns", [("job", "grade"), ("town", "job"), ("years // 4", "grade")])
 def test_a_crosstab_has_the_cells_of_its_query(
     columns: tuple[str, str], release: cv.Release

@@ -79,6 +79,7 @@ def arrow(path: Path, schema: Any) -> None:
         writer.write_table(pa.table([pa.array([1, 2])], schema=schema))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("ending", ["dta", "sav"])
 @pytest.mark.parametrize(
     "kind", ["label of the file", "labels of columns", "labels of values", "time of writing"]

@@ -59,6 +59,7 @@ def test_both_ways_print_the_same(
     assert capsys.readouterr() == quick
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(
     "words",
     [

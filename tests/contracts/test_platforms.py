@@ -80,6 +80,7 @@ def without_encoding(text: str) -> Iterator[str]:
             yield f"{name} in line {node.lineno}"
 
 
+@pytest.mark.slow
 def test_only_the_room_system_asks_the_system() -> None:
     assert OUTSIDE
     texts = {path.relative_to(SOURCE).as_posix(): path.read_text("utf-8") for path in OUTSIDE}

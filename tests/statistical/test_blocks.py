@@ -69,7 +69,7 @@ def dealer_s_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr("countveil.maths.mechanism.deal.VALUES_IN_USE", request.param[1])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [SIX, FIVE_UNEVEN])
 def test_the_textbook_follows_its_exact_law(values: Values, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -87,7 +87,7 @@ def test_vectors_follow_the_exact_law(
     assert vectors_follow(runs, _law(values, ell)) > FALSE_ALARM
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [[6], [2, 3, 1]])
 def test_vectors_have_the_law_of_the_textbook(blocks: list[int], seed: int) -> None:
     """Two samples, no formula between them: the project's runs and the textbook's."""

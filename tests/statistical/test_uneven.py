@@ -85,7 +85,7 @@ def test_kept_values_and_published_counts(histogram: tuple[int, ...], ell: int, 
     assert bernstein(too_many, copies * float(np.trace(variance)), 1.0) < FALSE_ALARM
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [[5], [1, 1, 1, 1, 1], [3, 2]])
 def test_a_single_group_of_more_than_ell(blocks: list[int], seed: int) -> None:
     """Five rows at ell = 3 are one group of five: all 3,125 vectors are equally likely."""

@@ -80,6 +80,7 @@ def test_our_errors_are_within_the_targets(numbers: Numbers) -> None:
         assert error <= target
 
 
+@pytest.mark.slow
 def test_we_are_below_anatomy_everywhere(numbers: Numbers) -> None:
     for rows in FULL.sizes:
         ours = numbers.bands("by_rows", method="ours", rows=rows)

@@ -67,6 +67,7 @@ def publish_replace_and_ask(table: pa.Table, folder: Path) -> None:
     assert names_in(folder) == [RECORD_NAME, "release"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("system")
 def test_publish_replace_and_ask(table: pa.Table, tmp_path: Path) -> None:
     publish_replace_and_ask(table, tmp_path)
@@ -105,6 +106,7 @@ def test_each_absence_alone(
     publish_replace_and_ask(table, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("windows")
 def test_rows_spilled_on_windows_are_gone_before_the_release_is_there(
     table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -131,6 +133,7 @@ def test_a_file_without_reads_at_places(tmp_path: Path, monkeypatch: pytest.Monk
     assert names_in(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("windows")
 def test_a_ledger_on_windows(tmp_path: Path) -> None:
     hospital = Hospital(range(120))
@@ -144,7 +147,7 @@ def test_a_ledger_on_windows(tmp_path: Path) -> None:
     assert names_in(tmp_path) == [RECORD_NAME, "ledger", "ledger.key", "one", "two"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.usefixtures("system")
 def test_a_private_report(table: pa.Table, tmp_path: Path) -> None:
     own = tmp_path / "own.html"
@@ -249,7 +252,7 @@ def test_an_exchange_that_fails_half_way_is_undone(
     assert names_in(tmp_path) == ["old"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SYSTEMS))
 def test_killed_between_the_two_steps_the_old_release_comes_back(
     name: str, table: pa.Table, tmp_path: Path

@@ -87,7 +87,7 @@ def test_every_row_is_read_with_its_types(
     assert list(zip(*found.to_pydict().values(), strict=True)) == expected
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_a_query_and_a_part_of_a_table(request: pytest.FixtureRequest, kind: str) -> None:
     path = request.getfixturevalue(f"{kind}_file")

@@ -68,6 +68,7 @@ def notes_of(release: cv.Release) -> tuple[Mapping[str, str], Mapping[str, Any],
 
 @pytest.mark.filterwarnings("ignore:Column 'hours' has values without a label:UserWarning")
 class TestLabels:
+    @pytest.mark.few(2)
     @pytest.mark.parametrize("ending", ["sav", "dta"])
     @pytest.mark.parametrize("output_format", ["spss", "stata"])
     def test_they_survive_to_the_files(
@@ -217,6 +218,7 @@ class TestLabels:
             cv.open(release.folder).sql("SELECT job, count(*) FROM release GROUP BY 1")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "codebook",
     [
