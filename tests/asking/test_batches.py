@@ -98,6 +98,7 @@ def test_one_batch_answers_as_a_release_without_batches(groups: str, method: str
         same(unmarked.sql(question, method=method), wanted)
 
 
+@pytest.mark.slow
 def test_columns_together_in_one_batch_answer_as_without_batches() -> None:
     column = together(np.ones(ROWS, np.int64))
     release = batched_release(PLAIN, [column])

@@ -143,7 +143,7 @@ def test_a_value_that_no_row_publishes_is_noted(release: cv.Release) -> None:
     assert float(cell.low or 0) == 0 < float(cell.high or 0)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_the_commands_answer(release: cv.Release, tmp_path: Path) -> None:
     def run(*words: str) -> str:
         done = CliRunner().invoke(app, [*words])

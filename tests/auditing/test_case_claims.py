@@ -112,6 +112,7 @@ def test_a_sound_plan_holds(options: dict[str, Any]) -> None:
     assert passes(lambda: audited(visits(), "linkage", "elimination", **options))
 
 
+@pytest.mark.slow
 def test_a_sound_release_holds(tmp_path: Path) -> None:
     table = visits()
     cv.publish(table, {"diagnosis": ELL}, tmp_path / "r", person="patient", keep="row")

@@ -81,6 +81,7 @@ def test_a_finished_release_is_as_exposed_as_its_rows_can_be_linked(tmp_path: Pa
     assert str(audit).startswith("1 in 100 people")
 
 
+@pytest.mark.slow
 def test_a_finished_release_is_attacked(quick: Quick, census: Path, tmp_path: Path) -> None:
     release = tmp_path / "release"
     cv.publish(census, {"occupation": 4}, release, seed=3)

@@ -137,6 +137,7 @@ def test_every_page_has_the_mark_in_its_first_bytes() -> None:
     assert '<meta name="generator" content="countveil">' in page("A", [Section("b")])[:200]
 
 
+@pytest.mark.slow
 def test_the_demo_replaces_what_it_made_and_nothing_else(place: Path, quick: Quick) -> None:
     makers: tuple[Callable[[], object], ...] = (
         (place / "release").mkdir,

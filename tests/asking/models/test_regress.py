@@ -98,6 +98,7 @@ def test_without_noise_it_is_the_fit_of_statsmodels(
     assert fitted.std_errors == pytest.approx(wanted, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_survey_weights_weigh(noiseless: cv.Release) -> None:
     import statsmodels.formula.api as smf
 
