@@ -376,6 +376,7 @@ def test_no_question_waits_while_a_large_release_is_read(
     assert table.tally(tally, [("cook", "nurse")]).moments.tolist() == expected
 
 
+@pytest.mark.slow
 def test_python_ends_while_a_release_is_read(tmp_path: Path) -> None:
     """The thread stops at the next batch: nothing hangs, nothing is printed."""
     jobs(tmp_path)
