@@ -478,3 +478,20 @@ def test_random_groups_are_chosen_for_all_columns_or_for_none(desk: Desk) -> Non
     assert desk.state.draft.sensitive == {"job": None, "region": 5}
     assert "for all columns of a release" in page
     assert "not open yet" in desk.get("rehearsal")
+
+
+def test_the_effect_is_known_after_reading_otherwise_too(desk: Desk) -> None:
+    desk.pick("people.csv")
+    desk.get("columns")
+    desk.done("columns/values", {"subject": "2", "bins": "30,50"})
+    desk.done("table/reading", {"header": "yes", "missing": "nurse"})
+    page = desk.get("columns")
+    assert "Values: 63" in page
+    assert desk.state.draft.texts("age") == {"bins": "30,50"}
+
+
+def test_a_rehearsal_is_not_disturbed_by_what_lies_there(desk: Desk) -> None:
+    (desk.root / "release").write_text("a file")
+    desk.published("jobs")
+    desk.done("amount/typed", {"subject": "0", "ell": "2", "method": "mixed"})
+    assert "Everything was done but publishing" in desk.get("rehearsal")

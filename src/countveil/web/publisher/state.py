@@ -25,6 +25,7 @@ _MOST_STEPS, _MOST_RESULTS = 200, 24
 # The kinds of work, and what they are called while they go on.
 TITLES = {
     "facts": "Reading the table",
+    "before": "Counting values as they were",
     "dangers": "Looking for dangers",
     "preview": "Reading a few rows",
     "advise": "Measuring what every method and ell would do",
@@ -184,3 +185,13 @@ def shown_path(path: Path) -> str:
     if text.startswith(os.pardir):
         text = os.fspath(path)
     return os.path.join(os.curdir, text) if text.startswith("-") else text  # noqa: PTH118
+
+
+def folder_of(state: PublisherState) -> str:
+    """Where the release goes: as was chosen, or a name after that of the table."""
+    draft = state.draft
+    if draft.to:
+        return draft.to
+    name = Path(draft.table.rpartition("#")[0] or draft.table).name.partition(".")[0]
+    stem = "".join(char if char.isalnum() or char in "-_" else "-" for char in name) or "table"
+    return shown_path(state.places.root / f"{stem}-release")

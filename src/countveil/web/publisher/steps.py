@@ -110,7 +110,13 @@ def rehearsal_arguments(draft: Draft) -> dict[str, Any]:
 
     Where it goes to, what it is called and what is noted in private changes nothing of that.
     """
-    aside = {"to": "release", "private_report": "", "reasons": {}, "title": "", "contact": ""}
+    aside = {
+        "to": "countveil-rehearsal",
+        "private_report": "",
+        "reasons": {},
+        "title": "",
+        "contact": "",
+    }
     return _of(draft, draft.arguments("publish", again=True, force=True, **aside))
 
 

@@ -32,6 +32,11 @@ def facts(reporter: Reporter, table: str, arguments: Arguments) -> Inspection:
     return cv.inspect(table, progress=reporter.progress, **arguments)
 
 
+def before(reporter: Reporter, table: str, arguments: Arguments) -> Inspection:
+    """The same of the values as they are in the table, to compare with."""
+    return facts(reporter, table, arguments)
+
+
 def dangers(reporter: Reporter, table: str, arguments: Arguments) -> Inspection:
     """What an inspection finds in the table as it would be published."""
     return cv.inspect(table, progress=reporter.progress, **arguments)
