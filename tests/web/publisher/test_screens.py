@@ -319,7 +319,10 @@ def test_a_changed_release_is_not_handed_over(desk: Desk) -> None:
 def test_an_existing_release_is_refused_in_the_words_of_publish(desk: Desk) -> None:
     desk.published()
     page = desk.done("publish/start", {"to": "release"})
-    assert "exists" in problem(page) or "again" in problem(page)
+    assert "exists and is not empty: it is a release" in problem(page)
+    assert "Try again" not in page
+    # What was published before can still be attacked.
+    assert "Attack it" in desk.get("audit")
     page = desk.done("publish/start", {"to": "release", "again": "yes", "force": "yes"})
     assert "Published 600 rows" in page
 

@@ -52,6 +52,7 @@ class PublisherState:
     write_command: CommandWriter
     jobs: Jobs = field(default_factory=Jobs)
     publication: Publication | None = None
+    _released: Publication | None = None
     previewing: bool = False
     force: bool = False
     again: bool = False
@@ -146,10 +147,17 @@ class PublisherState:
         with self.lock:
             if self.publication is not None and self.publication.job.running:
                 return
+            self._released = self.released
             job = self.jobs.start(
                 TITLES["publish"], f"{_TASKS}:publish", table=self.draft.table, arguments=arguments
             )
             self.publication = Publication(self.draft, job)
+
+    @property
+    def released(self) -> Publication | None:
+        """The last publication that was completed, whatever was tried since."""
+        last = self.publication
+        return last if last is not None and last.job.state == "done" else self._released
 
     def close(self) -> None:
         """Stop what is going on."""

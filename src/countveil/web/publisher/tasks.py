@@ -71,8 +71,8 @@ def publish(reporter: Reporter, table: str, arguments: Arguments) -> Manifest:
     return cv.publish(table, progress=reporter.progress, **arguments).manifest
 
 
-def audit(reporter: Reporter, table: str, arguments: Arguments) -> Audit:
-    """Attack a release."""
+def audit(reporter: Reporter, table: str, arguments: Arguments, made: str) -> Audit:  # noqa: ARG001
+    """Attack a release; `made` says which one it is, if several were made in one place."""
     return cv.audit(table, progress=reporter.progress, **arguments)
 
 
