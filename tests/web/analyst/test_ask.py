@@ -204,6 +204,22 @@ def test_a_long_question_blocks_no_other_page_and_can_be_given_up(
     assert "You gave this question up." in desk.client.get(f"/ask/answer/{known}").text
 
 
+def test_a_question_that_waits_and_is_given_up_disturbs_no_other(
+    desk: Desk, slow: threading.Event
+) -> None:
+    desk.ask(NURSES)
+    first = desk.client.post(
+        f"/ask/question/{desk.id}", {"sql": "SELECT count(*) FROM release WHERE age < 99"}
+    )
+    second = desk.client.post(f"/ask/question/{desk.id}", {"sql": NURSES})
+    known = second.headers["location"].rsplit("/", 1)[1]
+    assert 'id="running"' in desk.client.followed(second).text
+    desk.client.post(f"/ask/give-up/{known}")
+    slow.set()
+    assert len(cells(desk.settled(first))) == 1
+    assert "You gave this question up." in desk.client.get(f"/ask/answer/{known}").text
+
+
 def test_duckdb_is_interrupted_when_a_question_is_given_up(desk: Desk) -> None:
     """A question that DuckDB computes ends soon, and with the error of an interrupt."""
     release = cv.open(desk.folder)
