@@ -15,6 +15,8 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 class Browser:
     """Speaks HTTP to the process, with the cookies that it gave."""

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from countveil.maths.mechanism import draw
 from countveil.release import read_manifest
+from tests.auditing import broken
 from tests.web.client import Client
 from tests.web.publisher.conftest import Desk
 
@@ -201,6 +203,7 @@ def test_a_reason_is_in_the_private_report_and_nowhere_in_the_release(desk: Desk
         assert file.is_dir() or reason.encode() not in file.read_bytes()
 
 
+@pytest.mark.slow
 def test_everything_measured_is_shown_and_taken(desk: Desk) -> None:
     desk.protect_job()
     desk.done("amount/wishes", {"subject": "wishes", "share": "5", "error": "20", "hide": "3"})
@@ -281,6 +284,7 @@ def test_the_sheet_has_the_promise_and_what_does_not_leave(desk: Desk) -> None:
     assert [path.name for path in desk.root.iterdir()] == ["people.csv"]
 
 
+@pytest.mark.slow
 def test_a_release_is_published_attacked_and_handed_over(desk: Desk) -> None:
     desk.published()
     assert read_manifest(desk.root / "release").rows == 600
@@ -300,6 +304,7 @@ def test_a_release_is_published_attacked_and_handed_over(desk: Desk) -> None:
     assert desk.client.get("/publish/report/0123").status == 404
 
 
+@pytest.mark.slow
 def test_a_changed_release_is_not_handed_over(desk: Desk) -> None:
     desk.published()
     desk.done("audit/start")
@@ -396,3 +401,80 @@ def test_a_page_asked_by_itself_keeps_what_is_typed(desk: Desk) -> None:
     reply = desk.client.get("/publish/columns?keep=1", htmx=True)
     assert 'id="values-2" hx-preserve="true"' in reply.text
     assert "hx-preserve" not in desk.get("columns")
+
+
+@pytest.mark.slow
+def test_a_claim_that_does_not_hold_is_red_and_closes_the_way(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(draw, "draw_published", broken.draws_the_truth_too_often)
+        desk.published()
+    page = desk.done("audit/start")
+    assert "Do not hand over." in problem(page)
+    assert 'class="exceeds"' in page
+    assert "Next: hand over" not in page
+    assert "Do not hand over: a claim does not hold." in desk.get("handover")
+
+
+@pytest.mark.slow
+def test_a_bound_on_the_odds_needs_declared_values(desk: Desk) -> None:
+    desk.protect_job()
+    wishes = {"subject": "wishes", "share": "5", "error": "20", "hide": "", "odds": "50"}
+    page = desk.done("amount/wishes", wishes)
+    assert "domain" in problem(page)
+    page = desk.done("amount/wishes", {**wishes, "public": "0"})
+    assert "random groups after noise" in page
+    desk.done("amount/take", {"subject": "0", "pick": "random after noise:5"})
+    assert (desk.state.draft.odds, desk.state.draft.groups) == (50.0, "random")
+    page = desk.get("rehearsal")
+    assert "Odds at most<b>50</b>" in page
+
+
+def test_columns_that_reveal_each_other_are_published_together(desk: Desk) -> None:
+    desk.pick("people.csv")
+    desk.get("columns")
+    desk.role(0, "drop")
+    desk.role(1, "protect")
+    desk.role(4, "protect")
+    page = desk.get("dangers")
+    (both,) = danger_ids(page)
+    assert f'id="together-{both}"' in page
+    page = desk.done("dangers/decide", {"subject": both, "decision": "together"})
+    assert danger_ids(page) == []
+    assert desk.state.draft.together == (("code", "job"),)
+    for subject in ("0", "1"):
+        desk.done("amount/typed", {"subject": subject, "ell": "3", "method": "mixed"})
+    page = desk.get("rehearsal")
+    assert "Everything was done but publishing" in page
+    assert "--together code,job" in page
+
+
+def test_a_closed_screen_takes_no_form(desk: Desk) -> None:
+    assert "not open yet" in desk.get("publish")
+    for action in ("publish/start", "audit/start", "amount/measure", "rehearsal/way"):
+        reply = desk.post(action, {"to": "x"})
+        assert reply.status == 409, action
+        assert "not open yet" in reply.text
+    assert [path.name for path in desk.root.iterdir()] == ["people.csv"]
+
+
+def test_an_unknown_page_or_job_is_not_there(desk: Desk) -> None:
+    assert desk.client.get("/publish/nothing").status == 404
+    assert desk.client.get("/publish/job/0123456789abcdef", htmx=True).status == 404
+
+
+@pytest.mark.slow
+def test_random_groups_are_chosen_for_all_columns_or_for_none(desk: Desk) -> None:
+    desk.protect_job()
+    desk.role(3, "protect")
+    desk.get("dangers")
+    desk.done("amount/wishes", {"subject": "wishes", "share": "5", "error": "20", "hide": ""})
+    desk.done("amount/take", {"subject": "0", "pick": "mixed:7"})
+    desk.done("amount/take", {"subject": "1", "pick": "mixed:3"})
+    assert desk.state.draft.sensitive == {"job": 7, "region": 3}
+    page = desk.done("amount/take", {"subject": "1", "pick": "random:5"})
+    # With random groups, 7 was not tried for the other one.
+    assert desk.state.draft.sensitive == {"job": None, "region": 5}
+    assert "for all columns of a release" in page
+    assert "not open yet" in desk.get("rehearsal")

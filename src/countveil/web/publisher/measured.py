@@ -44,12 +44,18 @@ class ColumnView:
     methods: Sequence[MethodView]
     chosen: MethodFigures | None
     shares: Sequence[tuple[str, float]]
+    wished: float
     advised: str
     recommended_ell: int | None
     recommended_method: str
     larger: str
     notes: Sequence[str]
     charts: Sequence[Markup]
+
+    @property
+    def wished_text(self) -> str:
+        """The share of counts that the wish is about."""
+        return share_text(self.wished)
 
     @property
     def slider(self) -> Sequence[MethodFigures]:
@@ -90,7 +96,7 @@ def _view(
     advice: ColumnAdvice | None,
 ) -> ColumnView:
     lines = [figures for column, figures in parts if column == name]
-    ell, method = draft.sensitive[name], method_of(draft, name)
+    ell, method = draft.sensitive[name], _method_shown(draft, name, lines, advice)
     taken = [line for line in lines if line.ell == ell and line.method == method]
     share = _share(draft)
     best = None if advice is None else advice.recommendation
@@ -102,6 +108,7 @@ def _view(
         [_method(each, lines, advice, draft, chosen=each == method) for each in _shown(draft)],
         taken[0] if taken else None,
         [(share_text(one), one) for one in sorted(lines[0].errors)] if lines else [],
+        share,
         "" if advice is None else recommended(advice),
         None if best is None else best.ell,
         "" if best is None else best.method,
@@ -110,6 +117,19 @@ def _view(
         # Our own drawing, in which all text is escaped.
         [Markup(svg) for svg in drawn],  # noqa: S704
     )
+
+
+def _method_shown(
+    draft: Draft, name: str, lines: Sequence[MethodFigures], advice: ColumnAdvice | None
+) -> str:
+    """The method that was chosen; before that the one that is recommended, or the first."""
+    chosen = method_of(draft, name)
+    if draft.sensitive[name] is not None:
+        return chosen
+    if advice is not None and advice.recommendation.ell is not None:
+        return advice.recommendation.method
+    known = [line.method for line in lines]
+    return chosen if chosen in known or not known else known[0]
 
 
 def _shown(draft: Draft) -> Sequence[str]:

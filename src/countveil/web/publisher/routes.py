@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -76,6 +77,8 @@ def _job(pages: Pages) -> Callable[[Request], Response]:
 
     def show(request: Request) -> Response:
         job = state_of(request).jobs.get(request.path_params["known"])
+        if job is None:
+            raise HTTPException(404)
         screen = request.query_params.get("screen", "")
         screen = screen if screen in HEADLINES else "table"
         return pages.page(

@@ -27,6 +27,8 @@ SCREENS = (
     ("audit", "Audit", "Attack it before anybody else can"),
     ("handover", "Hand over", "Hand over"),
 )
+# What is declared of a column whose values are public knowledge.
+PUBLIC = "public:occurring"
 HEADLINES = {name: headline for name, _, headline in SCREENS}
 
 
@@ -81,13 +83,21 @@ def _of(draft: Draft, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def facts_arguments(draft: Draft, *, prepared: bool = True) -> dict[str, Any]:
     """All columns are looked at, whatever their role."""
-    return _of(draft, draft.reading_arguments(prepared=prepared))
+    return _of(draft, _undeclared(draft.reading_arguments(prepared=prepared)))
 
 
 def dangers_arguments(draft: Draft) -> dict[str, Any]:
     """Nothing is kept yet, so that every finding is named; what is kept is known here."""
-    arguments = draft.arguments("inspect")
+    arguments = _undeclared(draft.arguments("inspect"))
     return _of(draft, {name: value for name, value in arguments.items() if name != "keep"})
+
+
+def _undeclared(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Without the columns whose values are public as they are: that changes none of them."""
+    declared = arguments.get("domain", {})
+    files = {name: file for name, file in declared.items() if file != PUBLIC}
+    rest = {name: value for name, value in arguments.items() if name != "domain"}
+    return {**rest, "domain": files} if files else rest
 
 
 def advice_arguments(draft: Draft) -> dict[str, Any]:

@@ -7,6 +7,7 @@ was measured.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,13 +21,18 @@ from countveil.publishing.advise.pairs.advice import pair_head, pair_sentences
 from countveil.publishing.advise.recommend import Goal
 from countveil.web.forms import Form
 from countveil.web.publisher.draft import Draft
-from countveil.web.publisher.measured import ColumnView, line_at, plain_method, views_of
+from countveil.web.publisher.measured import (
+    ColumnView,
+    line_at,
+    method_of,
+    plain_method,
+    views_of,
+)
 from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
 from countveil.web.publisher.state import PublisherState
-from countveil.web.publisher.steps import advice_arguments, result_of
+from countveil.web.publisher.steps import PUBLIC, advice_arguments, result_of
 
 _NAME = "amount"
-_PUBLIC = "public:occurring"
 
 
 def amount_routes(screens: Screens) -> list[BaseRoute]:
@@ -103,9 +109,10 @@ def _wishes(state: PublisherState, form: Form) -> None:
         changed = replace(draft, accuracy=accuracy, hide=hide, wished_odds=odds)
         for place, name in enumerate(draft.sensitive):
             known = draft.texts(name).get("domain", "")
-            if place in public and not known:
-                changed = changed.with_texts(name, {"domain": _PUBLIC})
-            elif place not in public and known == _PUBLIC:
+            # Classes are declared by their edges.
+            if place in public and not known and "bins" not in draft.texts(name):
+                changed = changed.with_texts(name, {"domain": PUBLIC})
+            elif place not in public and known == PUBLIC:
                 changed = changed.with_texts(name, {"domain": ""})
         return changed if odds is not None else replace(changed, odds=None)
 
@@ -158,9 +165,24 @@ def _choose(state: PublisherState, view: ColumnView, line: MethodFigures) -> Non
         changed = draft.with_method(view.name, plain_method(line), line.ell, line.odds)
         joined = [names for names in draft.together if view.name in names]
         ells = {name: line.ell for names in joined for name in names}
-        return replace(changed, sensitive={**changed.sensitive, **ells})
+        changed = replace(changed, sensitive={**changed.sensitive, **ells})
+        same = (changed.groups, changed.odds) == (draft.groups, draft.odds)
+        return changed if same else _as_measured(changed, _views(state), kept={view.name, *ells})
 
     state.change(chosen, f"how much for {view.name}", joins=True)
+
+
+def _as_measured(draft: Draft, views: Sequence[ColumnView], kept: set[str]) -> Draft:
+    """Random groups and a bound are for all columns: others must be possible with them too."""
+    known = {
+        view.name: {(line.method, line.ell) for method in view.methods for line in method.lines}
+        for view in views
+    }
+    ells = {
+        name: ell if name in kept or (method_of(draft, name), ell) in known[name] else None
+        for name, ell in draft.sensitive.items()
+    }
+    return replace(draft, sensitive=ells)
 
 
 def _recommended(state: PublisherState, _form: Form) -> None:

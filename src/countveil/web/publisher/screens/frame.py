@@ -70,6 +70,8 @@ class Screens:
 
         def handle(request: Request, form: Form) -> Response:
             state = state_of(request)
+            if why_closed(state, name):
+                return self.show(request, name, content, Asked(), status=409)
             try:
                 asked = change(state, form)
                 stop_outdated(state)
