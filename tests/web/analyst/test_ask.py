@@ -110,6 +110,17 @@ def test_a_wrong_option_keeps_the_question(desk: Desk, field: str, value: str) -
     assert typed(page) == NURSES
 
 
+def test_a_share_is_read_in_percent(desk: Desk) -> None:
+    share = "count(*) FILTER (WHERE occupation = 'nurse') / count(*) AS share"
+    page = desk.ask(f"SELECT gender, {share} FROM release GROUP BY gender")
+    answer = cv.open(desk.folder).sql(f"SELECT gender, {share} FROM release GROUP BY gender")
+    first = answer.estimates[0]
+    assert first.low is not None
+    assert first.high is not None
+    assert first.high < 0.1
+    assert cells(page)[0][3] == f"{first.low:.2%} to {first.high:.2%}"
+
+
 def test_options_change_the_answer_and_stay_chosen(desk: Desk) -> None:
     page = desk.ask(NURSES, method="unbiased", level="0.8", within="0.2")
     answer = cv.open(desk.folder).sql(NURSES, method="unbiased", level=0.8, within=0.2)
