@@ -110,6 +110,17 @@ def test_a_wrong_option_keeps_the_question(desk: Desk, field: str, value: str) -
     assert typed(page) == NURSES
 
 
+def test_a_share_is_read_in_percent(desk: Desk) -> None:
+    share = "count(*) FILTER (WHERE occupation = 'nurse') / count(*) AS share"
+    page = desk.ask(f"SELECT gender, {share} FROM release GROUP BY gender")
+    answer = cv.open(desk.folder).sql(f"SELECT gender, {share} FROM release GROUP BY gender")
+    first = answer.estimates[0]
+    assert first.low is not None
+    assert first.high is not None
+    assert first.high < 0.1
+    assert cells(page)[0][3] == f"{first.low:.2%} to {first.high:.2%}"
+
+
 def test_options_change_the_answer_and_stay_chosen(desk: Desk) -> None:
     page = desk.ask(NURSES, method="unbiased", level="0.8", within="0.2")
     answer = cv.open(desk.folder).sql(NURSES, method="unbiased", level=0.8, within=0.2)
@@ -201,6 +212,22 @@ def test_a_long_question_blocks_no_other_page_and_can_be_given_up(
     assert not slow.is_set()
     slow.set()
     # What it would have answered is not heard any more.
+    assert "You gave this question up." in desk.client.get(f"/ask/answer/{known}").text
+
+
+def test_a_question_that_waits_and_is_given_up_disturbs_no_other(
+    desk: Desk, slow: threading.Event
+) -> None:
+    desk.ask(NURSES)
+    first = desk.client.post(
+        f"/ask/question/{desk.id}", {"sql": "SELECT count(*) FROM release WHERE age < 99"}
+    )
+    second = desk.client.post(f"/ask/question/{desk.id}", {"sql": NURSES})
+    known = second.headers["location"].rsplit("/", 1)[1]
+    assert 'id="running"' in desk.client.followed(second).text
+    desk.client.post(f"/ask/give-up/{known}")
+    slow.set()
+    assert len(cells(desk.settled(first))) == 1
     assert "You gave this question up." in desk.client.get(f"/ask/answer/{known}").text
 
 

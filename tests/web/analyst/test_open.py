@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import countveil as cv
+from countveil import errors
 from tests.web.analyst.conftest import Desk, problem
 from tests.web.client import Client, Reply
 
@@ -207,3 +208,21 @@ def test_a_release_that_is_replaced_meanwhile_has_to_be_opened_again(desk: Desk)
     reopened = desk.client.get("/ask/")
     assert reopened.headers["location"] != f"/ask/release/{desk.id}"
     assert "600" in desk.client.followed(reopened).text
+
+
+def test_damaged_data_are_said_on_every_screen_and_nothing_is_lost(
+    start_app: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(errors, "reader", "command line")
+    data = next((folder / "data").iterdir())
+    data.write_bytes(data.read_bytes()[: data.stat().st_size // 2])
+    client, sessions = start_app(release=folder, root=folder.parent)
+    client.enter(sessions.token)
+    desk = Desk(client, client.get("/ask/").headers["location"].rsplit("/", 1)[1], folder)
+    sql = "SELECT gender, count(*) FROM release GROUP BY gender"
+    page = desk.ask(sql)
+    assert "cannot be read. 'countveil verify' says what is wrong." in problem(page)
+    assert sql in page.text
+    assert "cannot be read" in problem(desk.first("columns"))
+    assert "truncated" in problem(verified(desk))
+    assert desk.first("crosstab").status == 200

@@ -224,6 +224,9 @@ def test_a_crosstab_is_a_heat_map_and_a_table_and_files(desktop: Page, link: str
         desktop.get_by_role("table").get_by_role("columnheader", name="doctorate")
     ).to_be_visible()
     no_serious_issues(desktop)
+    # What only screen readers read makes no page longer than what is shown.
+    footer = "document.querySelector('footer').getBoundingClientRect().bottom + scrollY"
+    assert desktop.evaluate(f"document.documentElement.scrollHeight - ({footer})") <= 1
     screenshot(desktop, "analyst-crosstab")
     for name, ending in (
         ("CSV", "csv"),

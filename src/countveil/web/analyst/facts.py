@@ -102,13 +102,17 @@ class Facts:
         for place, column in enumerate(self.columns):
             if self._stopped:
                 break
-            try:
-                self.columns[place] = _counted(self.opened, column)
-            except CountveilError as error:
-                self.columns[place] = _with(column, problem=str(error))
-            except (Exception, KeyboardInterrupt):  # noqa: BLE001 - the page says what is missing
-                self.columns[place] = _with(column, problem="Its values could not be counted.")
+            self.columns[place] = self._with_counts(column)
         self._over.set()
+
+    def _with_counts(self, column: ColumnFacts) -> ColumnFacts:
+        """A column with its counts, or with what stands in their way."""
+        try:
+            return _counted(self.opened, column)
+        except CountveilError as error:
+            return _with(column, problem=str(error))
+        except (Exception, KeyboardInterrupt) as fault:  # noqa: BLE001 - its text may quote data
+            return _with(column, problem=f"It could not be counted ({type(fault).__name__}).")
 
 
 def _uncounted(opened: OpenRelease, column: PublishedColumn) -> ColumnFacts:

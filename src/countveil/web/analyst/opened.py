@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,7 @@ class OpenRelease:
     def __init__(self, path: Path, shown: str) -> None:
         self.id, self.path, self.shown = fresh_id(), path, shown
         self._session = _Session(open_release(path))
+        self._computed: dict[str, _Session] = {}
         self._state = self._manifest_state()
         self.checksum = file_sha256(path / MANIFEST_NAME)
         self.verification: Verification | None = None
@@ -121,12 +122,23 @@ class OpenRelease:
         """Its place, as one would type it where the app was started."""
         return typed_place(self.path)
 
-    def sql(self, query: str, options: Mapping[str, Any]) -> Answer:
-        """The answer to a question, from the release as it was opened."""
+    def sql(
+        self, query: str, options: Mapping[str, Any], known: str, wanted: Callable[[], bool]
+    ) -> Answer:
+        """The answer to the question with an id, from the release as it was opened.
+
+        One that is not wanted any more when its turn comes raises KeyboardInterrupt.
+        """
         session = self._session
         with session.asking(), session.lock:
-            self.check()
-            return session.release.sql(query, **options)
+            if not wanted():
+                raise KeyboardInterrupt
+            self._computed[known] = session
+            try:
+                self.check()
+                return session.release.sql(query, **options)
+            finally:
+                del self._computed[known]
 
     def sql_later(self, query: str) -> Answer:
         """The same for what nobody waits for: questions of people come first."""
@@ -165,12 +177,18 @@ class OpenRelease:
                 f"again: its answers may be others now."
             )
 
-    def abandon(self) -> None:
-        """Interrupt what is being asked. What cannot be interrupted ends by itself, unheard."""
-        before = self._session
-        with contextlib.suppress(CountveilError):
-            self._session = _Session(open_release(self.path))
-        before.release.interrupt()
+    def abandon(self, known: str) -> None:
+        """Interrupt a question. What cannot be interrupted ends by itself, and nobody waits for it.
+
+        One whose turn has not come does not disturb the one that is being computed.
+        """
+        session = self._computed.get(known)
+        if session is None:
+            return
+        if session is self._session:
+            with contextlib.suppress(CountveilError):
+                self._session = _Session(open_release(self.path))
+        session.release.interrupt()
 
     def verify(self, key: Path | None) -> Verification:
         """Begin to compare every file with the manifest."""

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from countveil.errors import QueryError
 from countveil.release import kind_of
-from countveil.web.analyst.builder.built import Built
+from countveil.web.analyst.builder.built import SHARE, Built
 from countveil.web.analyst.builder.read_back import built_from
 from countveil.web.analyst.builder.vocabulary import VOCABULARY
 from countveil.web.analyst.builder.written import axes_sql, where_sql
@@ -52,7 +52,9 @@ def question_page(
     if not changed:
         content["history"] = _past(state.history(opened), asked)
         if asked.answer is not None:
-            content["answered"] = shown(asked.answer, charted=not crossed)
+            answered = built_from(asked.sql, kinds_of(asked))
+            shares = answered is not None and answered.measure == SHARE
+            content["answered"] = shown(asked.answer, charted=not crossed, shares=shares)
             content["matrix"] = matrix(asked.answer) if crossed else None
             content["offers"] = _offers(asked, facts)
     return framed(

@@ -70,6 +70,11 @@ class Asked:
         """What is shown first is what is asked."""
         self.draft = self.draft or self.sql
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody still waits for it."""
+        return self.outcome is Outcome.RUNNING
+
     def start(self) -> None:
         """Ask, in a thread of its own."""
         self.outcome = Outcome.RUNNING
@@ -84,13 +89,13 @@ class Asked:
         if self.outcome is Outcome.RUNNING:
             self.outcome = Outcome.GIVEN_UP
             self._over.set()
-            self.opened.abandon()
+            self.opened.abandon(self.id)
 
     def _run(self) -> None:
         began = time.perf_counter()
         answer, error, place = None, "", None
         try:
-            answer = self.opened.sql(self.sql, self.options)
+            answer = self.opened.sql(self.sql, self.options, self.id, lambda: self.is_wanted)
         except CountveilError as refusal:
             error = str(refusal)
             place = refusal.place if isinstance(refusal, QueryError) else None

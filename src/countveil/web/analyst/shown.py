@@ -6,7 +6,7 @@ interval and no number that could be taken for an answer.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -70,11 +70,12 @@ class Shown:
         return self.cells > 0 and self.hidden >= TOO_MUCH * self.cells
 
 
-def shown(answer: Answer, *, charted: bool = True) -> Shown:
-    """The answer for people; of very many rows the first ones."""
+def shown(answer: Answer, *, charted: bool = True, shares: bool = False) -> Shown:
+    """The answer for people; of very many rows the first ones. `shares` are read in percent."""
+    number = _percent if shares else readable
     blocks = [block.estimates[:MOST_ROWS] for block in answer.blocks]
     lines = [
-        Line(list(map(group_text, group)), list(map(_cell, cells)))
+        Line(list(map(group_text, group)), [_cell(cell, number) for cell in cells])
         for group, *cells in zip(answer.groups[:MOST_ROWS], *blocks, strict=True)
     ]
     verdicts = [verdict for block in answer.blocks for verdict in block.estimates.verdicts]
@@ -95,13 +96,17 @@ def group_text(value: Any) -> str:
     return str(value) if isinstance(value, int) or not isinstance(value, float) else f"{value:.12g}"
 
 
-def _cell(cell: Estimate) -> Cell:
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.2%}" if abs(share) < 0.1 else f"{share:.1%}"
+
+
+def _cell(cell: Estimate, number: Callable[[Any], str] = readable) -> Cell:
     hidden = cell.verdict == "hidden"
     return Cell(
-        "" if hidden else readable(cell.estimate),
-        "" if hidden else readable(cell.std_error),
-        readable(cell.low),
-        readable(cell.high),
+        "" if hidden else number(cell.estimate),
+        "" if hidden else number(cell.std_error),
+        number(cell.low),
+        number(cell.high),
         cell.verdict or "no verdict",
     )
 
