@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import countveil as cv
 from tools import browser as browsers
 
 FIGURES = Path(__file__).parent / "figures"
-ROWS, SEED, PATIENCE = 20_000, 1, 240_000
+ROWS, SEED, PATIENCE = 20_000, 1, 100_000
 _DESK, _PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 _ARGUMENTS = [
     "--disable-background-networking", "--disable-component-update", "--disable-gpu",
@@ -33,7 +33,7 @@ _ARGUMENTS = [
 def _app(root: Path) -> Iterator[str]:
     """The link of an app below a folder."""
     command = Path(sys.executable).with_name("countveil")
-    app = subprocess.Popen(
+    app = subprocess.Popen(  # noqa: S603 - our own command
         [command, "app", "--no-browser", "--root", root], stdout=subprocess.PIPE, text=True,
         # The command is shown as people call it.
         env={**os.environ, "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}"}, cwd=root,
@@ -62,23 +62,20 @@ def _publish(page: Page) -> None:
     """The publisher's screens, from a table to a release that was attacked."""
     page.get_by_role("button", name="Publish a table").click()
     page.get_by_text("census.csv").first.click()
-    page.locator("a.button.main").first.click()
+    page.get_by_role("link", name="Next: the columns").click()
     page.get_by_role("button", name="Protect them").wait_for()
     _keep(page, "columns")
-    occupation = page.locator("form, section, li, article").filter(has_text="occupation")
-    occupation.filter(has=page.locator("button[name=role]")).last.get_by_role(
-        "button", name="protect"
-    ).click()
+    page.locator("#role-8-protect").click()
     page.get_by_role("link", name="Next: dangers").click()
     page.get_by_role("link", name="Next: how much").wait_for()
     _keep(page, "dangers")
     page.get_by_role("link", name="Next: how much").click()
     page.locator("#measure").click()
     page.get_by_text("Recommended:").wait_for()
-    page.locator("button[name=pick][value='mixed:5']").first.click()
-    page.get_by_role("link", name="Next: rehearsal").wait_for()
+    page.locator("form[action='/publish/amount/recommended'] button").click()
+    page.get_by_role("link", name="Next: rehearse").wait_for()
     _keep(page, "amount", 1100)
-    page.get_by_role("link", name="Next: rehearsal").click()
+    page.get_by_role("link", name="Next: rehearse").click()
     page.get_by_role("link", name="Next: publish").wait_for()
     _keep(page, "rehearsal", 1000)
     page.get_by_role("link", name="Next: publish").click()
@@ -91,6 +88,31 @@ def _publish(page: Page) -> None:
     page.get_by_role("link", name="Next: hand over").click()
     page.get_by_role("heading", name="For analysts").wait_for()
     _keep(page, "handover", 900)
+
+
+def _ask(page: Page, link: str) -> None:
+    """The analyst's screens, with the release that was made."""
+    page.goto(link.partition("/enter")[0])
+    page.get_by_role("button", name="Ask a release").click()
+    page.get_by_role("button", name="census-release").click()
+    steps = page.get_by_role("navigation", name="Steps")
+    steps.get_by_role("link", name="Columns", exact=True).click()
+    expect(page.locator("#counting")).to_have_count(0)
+    _keep(page, "release-columns")
+    steps.get_by_role("link", name="Ask", exact=True).click()
+    page.get_by_label("Group by").select_option("education")
+    page.get_by_label("Another condition").last.select_option("occupation")
+    page.get_by_label("Value", exact=True).select_option("nurse")
+    expect(page.locator("#sql")).to_have_value(re.compile("occupation = 'nurse'"))
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("heading", name="Answer").wait_for()
+    _keep(page, "ask", 700)
+    page.get_by_role("heading", name="Answer").scroll_into_view_if_needed()
+    page.screenshot(path=FIGURES / "app-answer.png")
+    page.set_viewport_size(_PHONE)
+    page.get_by_role("heading", name="Answer").scroll_into_view_if_needed()
+    page.screenshot(path=FIGURES / "app-phone.png")
+    page.set_viewport_size(_DESK)
 
 
 def main() -> None:
@@ -112,6 +134,9 @@ def main() -> None:
             page.get_by_role("button", name="Publish a table").wait_for()
             _keep(page, "door", 500)
             _publish(page)
+            _ask(page, link)
+            page.goto(f"{link.partition('/enter')[0]}/play/group?seed=4")
+            _keep(page, "play", 900)
         browser.close()
 
 

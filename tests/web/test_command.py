@@ -46,6 +46,7 @@ def ask(link: re.Match[str], path: str, headers: dict[str, str]) -> tuple[int, A
     return result
 
 
+@pytest.mark.slow
 def test_one_link_leads_in_and_ctrl_c_ends_it(tmp_path: Path) -> None:
     with running("--root", str(tmp_path)) as (app, link):
         parts = urlsplit(link[0])
@@ -63,6 +64,7 @@ def test_one_link_leads_in_and_ctrl_c_ends_it(tmp_path: Path) -> None:
         assert (app.returncode, out.count("http"), errors) == (0, 0, "")
 
 
+@pytest.mark.slow
 def test_only_this_machine_reaches_it(tmp_path: Path) -> None:
     if not Path("/proc/net/tcp").exists():
         pytest.skip("this system does not list its sockets in /proc")
@@ -77,6 +79,7 @@ def test_only_this_machine_reaches_it(tmp_path: Path) -> None:
         assert listening == [f"0100007F{wanted}"]
 
 
+@pytest.mark.slow
 def test_a_busy_port_is_named(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -103,6 +106,7 @@ def test_a_root_that_is_no_folder_is_refused(tmp_path: Path, quick: Any) -> None
     assert "--root" in done.err
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path) -> None:
     script = (
         "import sys; sys.modules['uvicorn'] = None\n"

@@ -74,6 +74,7 @@ def test_jobs_end_with_their_session(tmp_path: Path) -> None:
     assert not (tmp_path / "draft").exists()
 
 
+@pytest.mark.slow
 def test_a_killed_app_takes_its_jobs_with_it(tmp_path: Path) -> None:
     """Nothing can be done by whoever is killed; the job notices that it is alone."""
     script = tmp_path / "script.py"

@@ -89,5 +89,5 @@ def test_special_files_are_not_listed(root: Path) -> None:
 
 
 def test_a_root_that_is_no_folder_is_refused(root: Path) -> None:
-    with pytest.raises(InputError, match="--root"):
+    with pytest.raises(InputError, match="root"):
         Places(root / "nowhere")

@@ -23,6 +23,18 @@ import { highlighting, sheet, theme } from "./editor/look.js";
 
 const silent = Annotation.define();
 
+/**
+ * What is typed over a selection. A browser would put it in with an inline style, to keep the colour of
+ * the words that were there, and the policy of the page refuses such styles.
+ */
+function typedOver(event, view) {
+  const plain = event.inputType === "insertText" && event.data !== null && !view.composing;
+  if (!plain || view.state.selection.main.empty || view.state.readOnly) return false;
+  event.preventDefault();
+  view.dispatch(view.state.replaceSelection(event.data), { userEvent: "input.type", scrollIntoView: true });
+  return true;
+}
+
 class SqlEditor extends HTMLElement {
   static observedAttributes = ["data-error-from", "data-error-to"];
 
@@ -136,6 +148,7 @@ class SqlEditor extends HTMLElement {
         EditorView.contentAttributes.of(this.#attributes(textarea)),
         EditorView.updateListener.of((update) => this.#updated(update)),
         EditorView.domEventHandlers({
+          beforeinput: typedOver,
           focus: () => void fetched(this.dataset.completions),
           blur: () => void this.#commit(),
         }),

@@ -166,6 +166,19 @@ class FurtherMethods:
         query = f"SELECT {column}, count(*) FROM release{condition} GROUP BY 1"
         return fit(column, self._cell_counts(query), shares)
 
+    def interrupt(self) -> None:
+        """End early what another thread asks.
+
+        Raises:
+            KeyboardInterrupt: Soon, in the thread that asks.
+
+        Example:
+            >>> release.interrupt()
+        """
+        interrupt = getattr(self.__dict__.get("table"), "interrupt", None)
+        if interrupt is not None:
+            interrupt()
+
     def _cell_counts(self, query: str) -> CellCounts:
         """Counts by group with their covariance."""
         from countveil.asking.comparisons.cells import cell_counts

@@ -313,12 +313,6 @@ class Release(Counting, FurtherMethods, Modelled):
         """The rows, which the first question opens."""
         return self._opened.open_table()
 
-    def interrupt(self) -> None:
-        """End early what another thread asks: there it raises KeyboardInterrupt, soon."""
-        interrupt = getattr(self.__dict__.get("table"), "interrupt", None)
-        if interrupt is not None:
-            interrupt()
-
     def _channels(self, plan: TallyPlan, estimator: Estimator | None = None) -> Channels:
         """The channels of the sensitive columns of a plan, and what else the estimator needs."""
         names, domains = plan.tally.sensitive, plan.domains

@@ -25,9 +25,12 @@ _SHADES = {"reliable": "hue0", "indicative": "soft", "hidden": "none"}
 BARS_STYLE = (
     f".chart .soft{{color:{LIGHT.pale}}}.chart .range{{stroke:currentColor;stroke-width:1.5}}"
     f".chart .unsure{{stroke-dasharray:2 3}}.chart .ink{{color:{LIGHT.ink}}}"
-    f".chart .ring{{fill:{LIGHT.paper};stroke:currentColor;stroke-width:1.5}}"
     f"@media screen and (prefers-color-scheme:dark){{.chart .soft{{color:{DARK.pale}}}"
-    f".chart .ink{{color:{DARK.ink}}}.chart .ring{{fill:{DARK.paper}}}}}"
+    f".chart .ink{{color:{DARK.ink}}}}}"
+)
+DOTS_STYLE = (
+    f".chart .ring{{fill:{LIGHT.paper};stroke:currentColor;stroke-width:1.5}}"
+    f"@media screen and (prefers-color-scheme:dark){{.chart .ring{{fill:{DARK.paper}}}}}"
 )
 
 
@@ -102,7 +105,7 @@ def bar_picture(chart: BarChart) -> Picture:
 
 
 def bar_element(chart: BarChart) -> str:
-    """The same as an element of a page that has `CHART_STYLE` and `BARS_STYLE`."""
+    """The same as an element of a page with `CHART_STYLE`, `BARS_STYLE` and `DOTS_STYLE`."""
     return _drawn(chart, alone=False)
 
 
@@ -131,7 +134,9 @@ def _drawn(chart: BarChart, *, alone: bool) -> str:
             + (' style="max-width:100%;height:auto">' if alone else ">")
         ),
         f"<title>{_escaped(chart.title)}</title><desc>{_escaped(_described(chart))}</desc>",
-        f"<style>{CHART_STYLE}{BARS_STYLE}</style>" if alone else "",
+        f"<style>{CHART_STYLE}{BARS_STYLE}{DOTS_STYLE if chart.dots else ''}</style>"
+        if alone
+        else "",
         f'<rect class="paper" width="{_WIDTH}" height="{height}"/>',
         f'<text class="head" x="8" y="20">{_escaped(chart.title, 90)}</text>',
     ]

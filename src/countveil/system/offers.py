@@ -38,6 +38,9 @@ PERMISSIONS = not _WINDOWS
 # Whether some names are those of devices, in every folder.
 DEVICE_NAMES = _WINDOWS
 
+# Whether a process can send itself a signal and go on; elsewhere that ends it.
+SENDS_SIGNALS = not _WINDOWS
+
 # Flags of `os.open`; 0 changes nothing.
 NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)

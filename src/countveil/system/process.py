@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -131,6 +132,16 @@ def _first(pending: deque[Future[Result]], tick: Callable[[], None] | None) -> R
     if tick is not None:
         tick()
     return first.result()
+
+
+def interrupt_this_process() -> None:
+    """What Ctrl-C does, from a thread of this process."""
+    if offers.SENDS_SIGNALS:
+        os.kill(os.getpid(), signal.SIGINT)
+        return
+    import _thread
+
+    _thread.interrupt_main()
 
 
 class Turns:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from countveil.errors import InputError
+from countveil.errors import InputError, option
 from countveil.randomness import fresh_key
 
 _MOST_ENTRIES = 2_000
@@ -51,7 +51,9 @@ class Places:
         """The root itself has an id from the start."""
         self.root = Path(os.path.realpath(self.root))
         if not self.root.is_dir():
-            raise InputError(f"There is no folder {self.root} to pick files from (--root).")
+            raise InputError(
+                f"There is no folder {self.root} to pick files from ({option('root')})."
+            )
         self.id_of(self.root)
 
     def id_of(self, path: Path) -> str:
@@ -114,5 +116,7 @@ class Places:
         real = os.path.realpath(path)
         root = os.fspath(self.root)
         if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
-            raise InputError("That file lies outside of the folder that the app may read (--root).")
+            raise InputError(
+                f"That file lies outside of the folder that the app may read ({option('root')})."
+            )
         return real

@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import uvicorn
 
-from countveil.errors import SettingsError
+from countveil.errors import SettingsError, option
 from countveil.system.offers import STOP_SIGNALS
 from countveil.web.app import AppSettings, make_app
 
@@ -60,21 +59,15 @@ class _Server(uvicorn.Server):
 
 def _bound(port: int) -> socket.socket:
     """A socket that nobody but this machine reaches."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    if sys.platform != "win32":
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listening.bind(("127.0.0.1", port))
-        # From here on a browser that is quicker than the server is kept on the line.
-        listening.listen(128)
+        # It listens from here on: a browser that is quicker than the server is kept on the line.
+        return socket.create_server(("127.0.0.1", port), backlog=128)
     except (OSError, OverflowError) as error:
-        listening.close()
         why = getattr(error, "strerror", None) or error
         raise SettingsError(
-            f"The app cannot listen on port {port}: {why}. Leave "
-            f"--port out, and a free one is taken."
+            f"The app cannot listen on port {port}: {why}. Without {option('port')}, a free one is "
+            f"taken."
         ) from None
-    return listening
 
 
 def _open(link: str) -> Any:

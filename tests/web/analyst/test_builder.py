@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
@@ -277,7 +278,7 @@ def test_too_much_hidden_offers_coarser_questions_and_asks_them_by_one_click(des
     assert "cells are hidden" in page.text
     offers = dict(
         zip(
-            re.findall(r"<button>([^<]*)</button></form>", page.text),
+            re.findall(r"<button>([^<]*)</button>\s*</form>", page.text),
             [s.replace("&#39;", "'") for s in re.findall(r'name="sql" value="([^"]*)"', page.text)],
             strict=True,
         )
@@ -297,3 +298,90 @@ def test_too_much_hidden_offers_coarser_questions_and_asks_them_by_one_click(des
 def test_an_answer_that_is_known_offers_nothing(desk: Desk) -> None:
     page = desk.ask("SELECT gender, count(*) FROM release GROUP BY gender")
     assert "cells are hidden" not in page.text
+
+
+class Fields(HTMLParser):
+    """What a browser without scripts sends from the form of a question."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[tuple[str, str]] = []
+        self._inside = False
+        self._select: tuple[str, bool] | None = None
+        self._options: list[tuple[str, bool]] = []
+        self._text: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = dict(attrs)
+        self._inside = self._inside or known.get("id") == "question"
+        name = known.get("name") or ""
+        if not self._inside:
+            return
+        if tag == "input" and name:
+            self.sent.append((name, known.get("value") or ""))
+        elif tag == "select":
+            self._select, self._options = (name, "multiple" in known), []
+        elif tag == "option":
+            self._options.append((known.get("value") or "", "selected" in known))
+        elif tag == "textarea":
+            self._text = name
+            self.sent.append((name, ""))
+
+    def handle_data(self, data: str) -> None:
+        if self._text is not None:
+            self.sent[-1] = (self._text, self.sent[-1][1] + data)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea":
+            self._text = None
+        elif tag == "form":
+            self._inside = False
+        elif tag == "select" and self._select is not None:
+            name, several = self._select
+            chosen = [value for value, is_chosen in self._options if is_chosen]
+            first = [] if several else [value for value, _ in self._options[:1]]
+            self.sent += [(name, value) for value in chosen or first]
+            self._select = None
+
+
+def fields_of(page: Reply) -> list[tuple[str, str]]:
+    parser = Fields()
+    parser.feed(page.text)
+    return [(name, value.replace("\n", "\r\n")) for name, value in parser.sent]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT gender, count(*) FROM release WHERE occupation IN ('nurse', 'cook') GROUP BY 1",
+        "SELECT count(*) FROM release WHERE occupation = ' nurse ' AND age BETWEEN 30 AND 40",
+        "SELECT count(*) FROM release WHERE occupation = 'a\nb' AND age IN (30, 31)",
+        "SELECT age // 7 * 7 AS age_from, count(*) FROM release WHERE age IN (31, 30) GROUP BY ALL",
+        "SELECT median(age) FROM release WHERE country IS NOT NULL",
+        "SELECT count(*) FILTER (WHERE occupation <> 'nurse') / count(*) AS share FROM release",
+        "SELECT count(*) FROM release WHERE occupation BETWEEN 'a' AND 'n'",
+        "SELECT occupation, occupation, count(*) FROM release GROUP BY ALL",
+    ],
+)
+def test_a_page_that_is_sent_back_unchanged_asks_the_same(desk: Desk, sql: str) -> None:
+    """Nothing that the builder shows may change the question behind somebody's back."""
+    page = desk.ask(sql)
+    fields = fields_of(page)
+    assert ("sql", sql.replace("\n", "\r\n")) in fields
+    again = desk.settled(desk.client.post(f"/ask/question/{desk.id}", fields))
+    assert ("sql", sql.replace("\n", "\r\n")) in fields_of(again)
+
+
+def test_a_builder_that_was_changed_and_not_written_yet_is_what_is_asked(desk: Desk) -> None:
+    """Without scripts, or when somebody clicks before the SQL has followed."""
+    fields = [f for f in fields_of(desk.first()) if f[0] != "group-0"]
+    reply = desk.client.post(f"/ask/question/{desk.id}", [*fields, ("group-0", "marital")])
+    assert "GROUP BY marital" in desk.settled(reply).text
+
+
+def test_what_is_half_chosen_is_not_asked_without_it(desk: Desk) -> None:
+    fields = [f for f in fields_of(desk.first()) if f[0] != "where-0-column"]
+    reply = desk.client.post(f"/ask/question/{desk.id}", [*fields, ("where-0-column", "age")])
+    assert reply.status == 400
+    assert "The condition on 'age' has no value yet." in problem(reply)
+    assert selected(reply, "where-0-column") == ["age"]

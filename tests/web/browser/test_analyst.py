@@ -90,7 +90,6 @@ def type_sql(page: Page, text: str) -> None:
     """Type a question in place of the one that is there."""
     page.locator("sql-editor .cm-content").click()
     page.keyboard.press("Control+a")
-    page.keyboard.press("Delete")
     page.keyboard.insert_text(text)
 
 

@@ -108,6 +108,19 @@ def test_what_is_typed_is_submitted(desktop: Page, site: Site) -> None:
     assert site.submitted.pop() == {"sql": f"{TEXT}\r\nWHERE 1 < 2 "}
 
 
+def test_what_is_typed_over_a_selection_is_put_in_without_a_style(
+    desktop: Page, site: Site
+) -> None:
+    """A browser would keep the colour of the selected words with an inline style."""
+    box = opened(desktop, site, editor(f"{TEXT}\nGROUP BY gender"))
+    box.click()
+    desktop.keyboard.press("ControlOrMeta+a")
+    desktop.keyboard.type("SELECT 1")
+    assert text_of(desktop) == "SELECT 1"
+    desktop.keyboard.press("ControlOrMeta+z")
+    assert text_of(desktop) == f"{TEXT}\nGROUP BY gender"
+
+
 def test_without_scripts_there_is_a_text_area(opening: Opening, site: Site) -> None:
     tab = opening(java_script_enabled=False)
     tab.goto(site.put("/editor", editor(TEXT)))

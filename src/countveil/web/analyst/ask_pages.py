@@ -13,11 +13,16 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from countveil.errors import CountveilError, QueryError
-from countveil.web.analyst.builder.fields import built_of_form
+from countveil.web.analyst.builder.fields import built_of_form, same_question
 from countveil.web.analyst.builder.written import sql_of
 from countveil.web.analyst.exports import exported
 from countveil.web.analyst.handling import state_of, to, with_form
-from countveil.web.analyst.question_page import kinds_of, options_of, question_page
+from countveil.web.analyst.question_page import (
+    building_of,
+    kinds_of,
+    options_of,
+    question_page,
+)
 from countveil.web.analyst.questions import Asked, Outcome, View
 from countveil.web.analyst.state import first_question
 from countveil.web.forms import Form
@@ -68,13 +73,29 @@ class _AskPages:
         opened = state.release(request.path_params["release"])
         sql = form.text("sql").replace("\r\n", "\n")
         view = View.CROSSTAB if form.text("view") == View.CROSSTAB else View.ASK
+        before = state.known(form.text("from")) or state.latest(opened, view)
         try:
+            sql = self._as_built(before, form, sql)
             asked = state.ask(opened, sql, options_of(form), view)
         except CountveilError as error:
-            before = state.latest(opened, view)
             before.draft = sql
             return question_page(self._pages, request, before, problem=str(error), status=400)
         return self._to_answer(asked)
+
+    def _as_built(self, before: Asked, form: Form, sql: str) -> str:
+        """The SQL; where the builder was changed since, and the text was not, that of the builder.
+
+        QueryError if the builder lacks something: asking without it would be another question.
+        """
+        if not form.text("measure") or sql != before.draft:
+            return sql
+        if same_question(built_of_form(form, kinds_of(before)), building_of(before)):
+            unfinished = before.unfinished
+        else:
+            unfinished = self._build(before, form)
+        if unfinished:
+            raise QueryError(unfinished)
+        return before.draft
 
     def _to_answer(self, asked: Asked) -> Response:
         """To the page of a question that has just begun; to its answer, if that is there."""

@@ -23,7 +23,7 @@ class Lines(NamedTuple):
 
 def open_lines(place: str, key: str = "") -> Lines:
     """Look at a release and verify it."""
-    signed = f" --signed-by {quoted(key)}" if key else ""
+    signed = f" {_flag('signed_by')} {quoted(key)}" if key else ""
     signed_by = f", signed_by={key!r}" if key else ""
     return Lines(
         f"countveil show {quoted(place)}\ncountveil verify {quoted(place)}{signed}",
@@ -48,7 +48,7 @@ def ask_lines(place: str, sql: str, options: Mapping[str, Any]) -> Lines:
     changed = {name: value for name, value in options.items() if value != DEFAULTS.get(name)}
     words = ["countveil", "query", quoted(place), quoted(sql)]
     for name, value in changed.items():
-        words += [f"--{name}"] if value is True else [f"--{name}", quoted(str(value))]
+        words += [_flag(name)] if value is True else [_flag(name), quoted(str(value))]
     return Lines(
         " ".join(words),
         f"import countveil as cv\n\nrelease = cv.open({place!r})\n"
@@ -85,6 +85,11 @@ def quoted(word: str) -> str:
     if "'" not in word or set('!$`\\"') & set(word):
         return shlex.quote(word)
     return f'"{word}"'
+
+
+def _flag(name: str) -> str:
+    """An option of Python as it is typed."""
+    return "--" + name.replace("_", "-")
 
 
 def _arguments(changed: Mapping[str, Any]) -> str:

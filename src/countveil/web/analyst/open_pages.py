@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from countveil.errors import CountveilError
 from countveil.web.analyst.handling import framed, state_of, to, with_form
 from countveil.web.analyst.lines import open_lines
-from countveil.web.analyst.opened import OpenRelease
+from countveil.web.analyst.opened import OpenRelease, typed_place
 from countveil.web.forms import Form
 from countveil.web.rendering import Pages
 
@@ -111,8 +111,10 @@ class _OpenPages:
             listing: Any = state.places.listing(known)
         except CountveilError as error:
             listing, problem, status = state.places.listing(), str(error), 400
+        first = next((entry for entry in listing.entries if entry.is_release), None)
+        lines = None if first is None else open_lines(typed_place(state.places.path(first.id)))
         return framed(
             self._pages, request, "pick.html",
-            title="Open a release", step="open", opened=None, lines=None, listing=listing,
+            title="Open a release", step="open", opened=None, lines=lines, listing=listing,
             releases=state.releases, problem=problem, root=str(state.places.root), status=status,
         )  # fmt: skip

@@ -32,6 +32,13 @@ def fresh_id() -> str:
     return fresh_key().hex()[:16]
 
 
+def typed_place(path: Path) -> str:
+    """A path as one would type it where the app was started."""
+    here = Path.cwd()
+    inside = path.is_relative_to(here) and path != here
+    return os.fspath(path.relative_to(here) if inside else path)
+
+
 @dataclass(slots=True)
 class Verification:
     """Whether the files are what was published; `key` is the public key that was picked for it."""
@@ -112,9 +119,7 @@ class OpenRelease:
     @property
     def typed(self) -> str:
         """Its place, as one would type it where the app was started."""
-        here = Path.cwd()
-        inside = self.path.is_relative_to(here) and self.path != here
-        return os.fspath(self.path.relative_to(here) if inside else self.path)
+        return typed_place(self.path)
 
     def sql(self, query: str, options: Mapping[str, Any]) -> Answer:
         """The answer to a question, from the release as it was opened."""

@@ -66,9 +66,13 @@ class AnalystState:
         """What is known of the columns of a release."""
         return self._facts[opened.id]
 
+    def known(self, known: str) -> Asked | None:
+        """The question with an id, if there is one."""
+        return self._questions.get(known)
+
     def question(self, known: str) -> Asked:
         """The question with an id."""
-        asked = self._questions.get(known)
+        asked = self.known(known)
         if asked is None:
             raise HTTPException(404)
         return asked

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import threading
 import warnings
 from collections.abc import Mapping
@@ -20,6 +19,9 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any, NoReturn
+
+from countveil.system.offers import STOP_SIGNALS
+from countveil.system.process import interrupt_this_process
 
 STOP = "stop"
 # Kinds of messages.
@@ -55,16 +57,15 @@ def run(connection: Connection, task: str, arguments: Mapping[str, Any]) -> None
     from countveil import errors
 
     # The app's own Ctrl-C reaches this process too, which is the same as being stopped.
-    signal.signal(signal.SIGINT, _interrupt)
-    signal.signal(signal.SIGTERM, _interrupt)
+    for number in STOP_SIGNALS:
+        signal.signal(number, _interrupt)
     errors.reader = "command line"
     reporter = Reporter(connection)
     threading.Thread(target=_listen, args=(connection, reporter), daemon=True).start()
     kind, content = _outcome(task, arguments, reporter)
     reporter.send(kind, content)
-    connection.close()
-    sys.stdout.flush()
-    # As with the command: all that was to be done is done, so nothing is unloaded.
+    # As with the command: all that was to be done is done, so nothing is unloaded. The connection
+    # is left open: closing it would look like the end of the app to the thread that listens.
     os._exit(0)
 
 
@@ -92,16 +93,11 @@ def _listen(connection: Connection, reporter: Reporter) -> None:
     with contextlib.suppress(EOFError, OSError):
         connection.recv()
     reporter.stopping.set()
-    if sys.platform == "win32":
-        import _thread
-
-        _thread.interrupt_main()
-    else:
-        os.kill(os.getpid(), signal.SIGINT)
+    interrupt_this_process()
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     # A second one must not disturb the clean-up after the first.
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

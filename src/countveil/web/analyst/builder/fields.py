@@ -7,6 +7,7 @@ not know: SQL, pages.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from countveil.release.values import BOOLEAN, NUMBER, TEXT
 from countveil.web.analyst.builder.built import (
@@ -50,8 +51,12 @@ def _group(form: Form, place: int, kinds: Kinds) -> Group | None:
         return None
     step = form.text(f"step-{place}")
     unchanged = form.text(f"group-{place}-was") == column
-    fits = step in (*WIDTHS, *PERIODS) or re.fullmatch(r"[1-9][0-9]{0,8}", step) is not None
-    return Group(column, step if fits and unchanged else "")
+    return Group(column, step if is_step(step) and unchanged else "")
+
+
+def is_step(step: str) -> bool:
+    """Whether classes can be so wide."""
+    return step in PERIODS or re.fullmatch(r"[1-9][0-9]{0,8}", step) is not None
 
 
 def _condition(form: Form, name: str, kinds: Kinds) -> Condition | None:
@@ -64,10 +69,30 @@ def _condition(form: Form, name: str, kinds: Kinds) -> Condition | None:
     if comparison in NONE or form.text(f"{name}-was") != column:
         # What was chosen of another column means nothing here.
         return Condition(column, comparison)
-    values = form.texts(f"{name}-value")
-    if comparison in SEVERAL and kinds[column] != TEXT and len(values) == 1:
-        values = [part.strip() for part in re.split(r"[,;]", values[0]) if part.strip()]
-    return Condition(column, comparison, tuple(values))
+    return Condition(column, comparison, tuple(_values(form, f"{name}-value", kinds[column])))
+
+
+def _values(form: Form, name: str, kind: str) -> list[str]:
+    """What was chosen or typed; blanks at the ends of a text are part of it."""
+    if kind == TEXT:
+        given = [value.replace("\r\n", "\n") for key, value in form if key == name]
+        return [value for value in given if value]
+    return [part for text in form.texts(name) for part in re.split(r"\s*[,;]\s*", text) if part]
+
+
+def same_question(first: Built | None, second: Built | None) -> bool:
+    """Whether two forms of a question ask the same; lists have no order."""
+    return first is not None and second is not None and _unordered(first) == _unordered(second)
+
+
+def _unordered(built: Built) -> Built:
+    def sorted_values(condition: Condition) -> Condition:
+        if condition.comparison not in SEVERAL:
+            return condition
+        return replace(condition, values=tuple(sorted(set(condition.values))))
+
+    part = built.part and sorted_values(built.part)
+    return replace(built, part=part, conditions=tuple(map(sorted_values, built.conditions)))
 
 
 def fits(comparison: str, kind: str) -> bool:

@@ -23,6 +23,7 @@ from countveil.web.analyst.builder.built import (
     Condition,
     Group,
 )
+from countveil.web.analyst.builder.fields import MOST_CONDITIONS, MOST_GROUPS, fits, is_step
 from countveil.web.analyst.builder.written import Kinds, class_name, sql_of
 
 if TYPE_CHECKING:
@@ -66,7 +67,15 @@ class _Reader:
         where = select.args.get("where")
         conditions = () if where is None else tuple(map(self._condition, _conjuncts(where.this)))
         measure, of, part = self._measure(last)
+        if len(set(groups)) < len(groups) or len(groups) > MOST_GROUPS:
+            return None
+        if len(conditions) > MOST_CONDITIONS or not all(map(self._has_fields, (*conditions, part))):
+            return None
         return Built(measure, of, part, groups, conditions)
+
+    def _has_fields(self, condition: Condition | None) -> bool:
+        """Whether the builder offers this comparison for this column."""
+        return condition is None or fits(condition.comparison, self._kinds[condition.column])
 
     def _column(self, node: exp.Expr) -> str:
         """The exact name of the column that a node is."""
@@ -95,7 +104,7 @@ class _Reader:
             return Group(self._column(inner))
         if isinstance(inner, exp.Mul) and isinstance(inner.this, exp.IntDiv):
             column, width = inner.this.this, _number(inner.this.expression)
-            if width is not None and width == _number(inner.expression):
+            if width is not None and is_step(width) and width == _number(inner.expression):
                 return self._named(item, Group(self._column(column), width))
         if isinstance(inner, exp.Year):
             return self._named(item, Group(self._column(inner.this), "year"))

@@ -20,7 +20,7 @@ from countveil.web.analyst.builder.built import (
     SEVERAL,
     TWO,
 )
-from countveil.web.analyst.builder.fields import fits, steps_of
+from countveil.web.analyst.builder.fields import MOST_CONDITIONS, MOST_GROUPS, fits, steps_of
 
 
 def source(text: str) -> Markup:
@@ -42,6 +42,8 @@ VOCABULARY: Mapping[str, Any] = {
     "comparisons_with_two": TWO,
     "comparisons_with_several": SEVERAL,
     "periods": PERIODS,
+    "most_groups": MOST_GROUPS,
+    "most_conditions": MOST_CONDITIONS,
     "fits": fits,
     "steps_of": steps_of,
     "source": source,

@@ -92,7 +92,7 @@ def _report(request: Request) -> Response:
     if made is None or made.job.id != request.path_params["known"]:
         raise HTTPException(404)
     try:
-        text = (Path(made.draft.to) / REPORT_NAME).read_text("utf-8")
+        text = (Path(made.draft.to) / REPORT_NAME).read_text(encoding="utf-8")
     except OSError:
         raise HTTPException(404) from None
     return HTMLResponse(text, headers={"content-security-policy": REPORT_POLICY})
