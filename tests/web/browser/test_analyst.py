@@ -73,6 +73,8 @@ def open_release(page: Page, link: str) -> None:
 def step(page: Page, name: str) -> None:
     page.get_by_role("navigation", name="Steps").get_by_role("link", name=name, exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    # Scripts follow what is clicked from here on.
+    page.wait_for_load_state("load")
 
 
 def counted(page: Page) -> None:
