@@ -81,7 +81,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytes
   $(if $(SLOWEST),--durations=$(SLOWEST))
 
 test: $(VENV)/.dev  ## the fast tests, with their coverage (WORKERS=, SLOWEST=)
-	$(PYTEST) --dist worksteal -m "not slow and not browser" --cov --cov-report=
+	COUNTVEIL_LINES=1 $(PYTEST) --dist worksteal -m "not slow and not browser" --cov --cov-report=
 
 test-slow: $(VENV)/.dev  ## the tests that take longer, and property tests with all of their examples
 	COUNTVEIL_THOROUGH=1 $(PYTEST) --dist loadgroup -m "(slow or hypothesis) and not browser"

@@ -3,8 +3,11 @@
 Repeated releases of tables whose truth is known. `--what`:
 
 sets          counts of 2 values, of 10, of half of all and of all but 3, in random predicates, in
-              half of the table and in all of it: how often the 95% interval holds the true count,
-              and the printed standard error over the true one
+              half of the table and in all of it: how often the 95% interval holds the true count
+              (with its standard error between releases), and the printed standard error over the
+              true one
+apart         the same for sets of two columns that have a draw each: 2 values and 2, 2 and half,
+              half and half, all but 3 and half
 differences   differences of shares of sets and single values in two groups (complementary,
               disjoint, nested)
 tests         how often tests reject at 0.05 what is true
@@ -16,8 +19,10 @@ Prints Markdown, as kept in RESULTS.md.
 from __future__ import annotations
 
 import argparse
+import math
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from statistics import NormalDist
 
 import duckdb
@@ -43,10 +48,12 @@ SHARES = (("below 2%", 0.0, 0.02), ("2-30%", 0.02, 0.3), ("30-99%", 0.3, 0.99), 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--what", default="sets")
+    what = ["sets", "apart", "differences", "tests", "empty"]
+    parser.add_argument("--what", choices=what, default="sets")
     parser.add_argument("--rows", type=int, default=30_000)
     parser.add_argument("--releases", type=int, default=100)
     parser.add_argument("--predicates", type=int, default=12)
+    parser.add_argument("--sets", type=int, default=1, help="of each size in a predicate")
     parser.add_argument("--groups", choices=["mixed", "random"], default="mixed")
     parser.add_argument("--ell", type=int, nargs="*", default=[2, 5, 10])
     parser.add_argument("--table", default="", help="only tables with this in their name")
@@ -56,38 +63,104 @@ def main() -> None:
         for ell in options.ell:
             public[options.what](options.rows, ell, options.releases)
         return
-    measure = {"sets": sets, "empty": empty}[options.what]
+    of_sets = {"sets": sets, "apart": apart}
+    measure = (
+        empty if options.what == "empty" else partial(of_sets[options.what], different=options.sets)
+    )
     for ell in options.ell:
         for table in tables(options.rows, options.predicates, more=True):
             if options.table in table.name and ell <= largest_ell(table.counts):
                 measure(table, ColumnSettings(ell, options.groups), options.releases)
 
 
-def sets(table: Table, settings: ColumnSettings, number: int) -> None:
-    """Counts of sets of values."""
+def sets(table: Table, settings: ColumnSettings, number: int, different: int) -> None:
+    """Counts of sets of values: `different` ones of each size in every predicate.
+
+    Intervals of one release depend on each other, so standard errors are those between releases.
+    """
     rng = np.random.default_rng(11)
     size, rows = table.counts.size, table.codes.size
     predicates = [*table.predicates, np.flatnonzero(rng.random(rows) < 0.5), np.arange(rows)]
-    chosen = [_sets(size, rng) for _ in predicates]
+    # By size, then by number.
+    chosen = [line for lines in zip(*(_sets(size, rng) for _ in range(different)), strict=True)
+              for line in lines]  # fmt: skip
     true = _of_sets(_tallied(table.codes, predicates, size), chosen)
-    held, error, estimate = 0 * true, 0 * true, []
-    for _, y, view in published(table, settings, number, predicates):
-        answers = [_answer(line, lines, view) for line, lines in zip(y, chosen, strict=True)]
-        low, high, told, unbiased = np.moveaxis(np.array(answers), 2, 0)
-        held += (low <= true) & (true <= high)
-        error += told
-        estimate.append(unbiased)
-    spread = np.std(estimate, axis=0, ddof=1)
-    ratio = error / number / np.maximum(spread, 1e-9)
+    held = np.zeros((number, *true.shape), bool)
+    error, estimate = np.zeros((2, number, *true.shape))
+    for place, (_, y, view) in enumerate(published(table, settings, number, predicates)):
+        low, high, error[place], estimate[place] = _answers(y, chosen, view)
+        held[place] = (low <= true) & (true <= high)
     shares = np.array([predicate.size / rows for predicate in predicates])
-    for name, least, most in SHARES:
+    _print(table.name, settings.ell, shares, held, error, estimate, len(SIZES))
+
+
+def _print(
+    name: str,
+    ell: int,
+    shares: Floats,
+    held: NDArray[np.bool_],
+    error: Floats,
+    estimate: Floats,
+    kinds: int,
+) -> None:
+    """By share of the table and kind of set: how often, and the printed error over the true one."""
+    ratio = np.sqrt((error**2).mean(axis=0)) / np.maximum(estimate.std(axis=0, ddof=1), 1e-9)
+    number = len(held)
+    held = held.reshape(number, shares.size, kinds, -1)
+    ratio = ratio.reshape(shares.size, kinds, -1)
+    for size, least, most in SHARES:
         here = (shares >= least) & (shares < most)
         if here.any():
+            by_release = held[:, here].mean(axis=(1, 3))
+            share, spread = by_release.mean(axis=0), by_release.std(axis=0, ddof=1) / number**0.5
             cells = [
-                f"{held[here, k].mean() / number:.3f} ({np.median(ratio[here, k]):.2f})"
-                for k in range(len(SIZES))
+                f"{share[k]:.3f} +- {spread[k]:.3f} ({np.median(ratio[here, k]):.2f})"
+                for k in range(kinds)
             ]
-            print(f"| {table.name} | {settings.ell} | {name} |", " | ".join(cells), "|", flush=True)
+            print(f"| {name} | {ell} | {size} |", " | ".join(cells), "|", flush=True)
+
+
+# Of both columns: how many values, and how the sets are called.
+BOTH = (("2", "2"), ("2", "half"), ("half", "half"), ("all but 3", "half"))
+
+
+def apart(table: Table, settings: ColumnSettings, number: int, different: int) -> None:
+    """Counts of sets of values of two columns with a draw each, the second one of age."""
+    rng = np.random.default_rng(12)
+    age = next(name for name in table.columns if name.lower().startswith("age"))
+    codes = (table.codes, table.columns[age])
+    sizes = [int(each.max()) + 1 for each in codes]
+    if settings.ell > largest_ell(np.bincount(codes[1])):
+        return
+    rows = codes[0].size
+    with_plain = zip(table.predicates, table.conditions, strict=True)
+    predicates = [met for met, condition in with_plain if age not in condition]
+    predicates += [np.flatnonzero(rng.random(rows) < 0.5), np.arange(rows)]
+    chosen = []
+    for pair in BOTH:
+        for _ in range(different):
+            lines = [
+                _sets(size, rng)[SIZES.index(of)] for size, of in zip(sizes, pair, strict=True)
+            ]
+            chosen.append(np.outer(*lines))
+    flat = codes[0] * sizes[1] + codes[1]
+    counts = _tallied(flat, predicates, math.prod(sizes))
+    true = _of_sets(counts, [values.ravel() for values in chosen])
+    held = np.zeros((number, *true.shape), bool)
+    error, estimate = np.zeros((2, number, *true.shape))
+    drawn = (releases(codes[0], settings, number), releases(codes[1], settings, number, 10**6))
+    for place, columns in enumerate(zip(*drawn, strict=True)):
+        views = [
+            view_of_release(np.bincount(each, minlength=size), rows, settings.ell, settings.groups)
+            for each, size in zip(columns, sizes, strict=True)
+        ]
+        y = _tallied(columns[0] * sizes[1] + columns[1], predicates, math.prod(sizes))
+        answers = _answers(y.reshape(-1, *sizes), chosen, *views)
+        low, high, error[place], estimate[place] = answers
+        held[place] = (low <= true) & (true <= high)
+    shares = np.array([predicate.size / rows for predicate in predicates])
+    name = f"{table.name} and {age}"
+    _print(name, settings.ell, shares, held, error, estimate, len(BOTH))
 
 
 CONDITIONS = (
@@ -230,26 +303,21 @@ def _tallied(codes: Codes, predicates: list[Codes], size: int) -> Floats:
     return np.array(found, np.float64)
 
 
-def _of_sets(counts: Floats, chosen: list[list[NDArray[np.bool_]]]) -> Floats:
-    return np.array([
-        [line[values].sum() for values in lines]
-        for line, lines in zip(counts, chosen, strict=True)
-    ])  # fmt: skip
+def _of_sets(counts: Floats, chosen: list[NDArray[np.bool_]]) -> Floats:
+    return np.stack([counts[:, values].sum(axis=1) for values in chosen], axis=1)
 
 
-def _answer(
-    y: Floats, chosen: list[NDArray[np.bool_]], view: ChannelView
-) -> list[tuple[float, float, float, float]]:
-    tallies = Tallies(np.zeros((1, 0), bool), y[None, None, None], np.zeros(0), [view], [False])
+def _answers(y: Floats, chosen: list[NDArray[np.bool_]], *views: ChannelView) -> Floats:
+    """Both ends, the error and the estimate, by predicate and set."""
+    by_value = [False] * len(views)
+    tallies = Tallies(np.zeros((1, 0), bool), y[None, :, None], np.zeros(0), views, by_value)
     estimator = make_estimator("unbiased", "exact", 0.95)
     answers = []
     for values in chosen:
         total = tallies.total(np.where(values, ALWAYS, NEVER), None)
         cells = estimator.total(tallies, total, is_count=True).flat()
-        arrays = (cells.low, cells.high, cells.std_error, cells.estimate)
-        low, high, error, estimate = (float(array[0]) for array in arrays)
-        answers.append((low, high, error, estimate))
-    return answers
+        answers.append([cells.low, cells.high, cells.std_error, cells.estimate])
+    return np.moveaxis(np.array(answers), 0, 2)
 
 
 if __name__ == "__main__":

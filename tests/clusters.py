@@ -24,9 +24,13 @@ import pytest
 
 from tests.robustness.tools import PATIENCE
 
+# Compiling with all that Java knows takes longer than these tests, and so do threads that clean up.
+_QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Small parts, so that small tables have many; no patience with workers that are gone; and tasks
 # that take a little longer than others are run a second time beside the first.
-_SETTINGS = """\
+_SETTINGS = f"""\
+spark.driver.extraJavaOptions     {_QUICK_JAVA}
+spark.executor.extraJavaOptions   {_QUICK_JAVA}
 spark.executor.memory             768m
 spark.driver.memory               1g
 spark.sql.files.maxPartitionBytes 256k
@@ -68,7 +72,11 @@ class Cluster:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
-                    env={**environment, "SPARK_LOCAL_IP": host},
+                    env={
+                        **environment,
+                        "SPARK_LOCAL_IP": host,
+                        "SPARK_DAEMON_JAVA_OPTS": _QUICK_JAVA,
+                    },
                 )
             )
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import gc
 from pathlib import Path
 
+# Lines are counted from the first import of the package on.
+from tests.line_counts import hand_over_lines
+
+# isort: split
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -14,7 +18,6 @@ from tests.fast_suite import Limits, leave_few
 from tests.robustness.conftest import quick as quick  # noqa: PLC0414
 from tests.servers import postgres as postgres  # noqa: PLC0414
 from tests.strategies import THOROUGH
-from tests.tracing import start_tracing
 
 # The machine may be busy: a slow example is no failure, nor is one that takes long to make up.
 settings.register_profile(
@@ -27,29 +30,33 @@ settings.load_profile("countveil")
 
 # Folders that are a kind of test, not a room; `pytest -m statistical` runs one of them.
 KINDS = ("contracts", "robustness", "statistical")
-# Of a fast test with many parameters, the lines of so many cases count: others pass the same.
-MEASURED = 4
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Once pytest-cov has started, count lines only where that tells something."""
-    start_tracing(session.config)
+    """Once pytest-cov has started, let its tracer rest; keep fast tests small."""
+    hand_over_lines(session.config)
     if not THOROUGH:
         session.config.pluginmanager.register(Limits())
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Divide the suites, mark the kinds; count no lines where many examples pass the same."""
+    """Divide the suites, mark the kinds.
+
+    In the slow suite a file stays in one process: what its tests share takes long to set up.
+    """
     leave_few(items)
     here = Path(__file__).parent
-    times: Counter[tuple[Path, str]] = Counter()
     for item in items:
-        test = (item.path, getattr(item, "originalname", item.name))
-        times[test] += item.get_closest_marker("slow") is None
-        folder = item.path.relative_to(here).parts[0]
-        if folder in KINDS:
-            item.add_marker(folder)
-        repeated = times[test] > MEASURED
-        if repeated or folder == "statistical" or item.get_closest_marker("hypothesis"):
-            item.add_marker("uncounted")
+        file = item.path.relative_to(here)
+        if file.parts[0] in KINDS:
+            item.add_marker(file.parts[0])
+        if THOROUGH and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(file.as_posix()))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays until the end: look for garbage elsewhere, and not as often."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)

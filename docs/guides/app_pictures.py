@@ -15,14 +15,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 import countveil as cv
 from tools import browser as browsers
 
 FIGURES = Path(__file__).parent / "figures"
 ROWS, SEED, PATIENCE = 20_000, 1, 100_000
-_DESK, _PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+_DESK: ViewportSize = {"width": 1280, "height": 800}
+_PHONE: ViewportSize = {"width": 390, "height": 844}
 _ARGUMENTS = [
     "--disable-background-networking", "--disable-component-update", "--disable-gpu",
     "--disable-quic", "--disable-sync", "--no-first-run",
@@ -117,6 +118,7 @@ def _ask(page: Page, link: str) -> None:
 
 def main() -> None:
     """Take all pictures."""
+    expect.set_options(timeout=PATIENCE)
     path = browsers.found()
     if path is None:
         sys.exit(browsers.HELP)

@@ -44,7 +44,7 @@ Part = str | Table
 
 def visible(text: str, most: int | None = None) -> str:
     """The text with everything that could control a terminal made visible; newlines stay."""
-    if text.isprintable():
+    if text.replace("\n", "").isprintable():
         # Characters of the kinds below are not printable.
         return text if most is None or len(text) <= most else text[: most - 1] + "…"
     escaped = "".join(

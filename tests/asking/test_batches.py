@@ -82,7 +82,7 @@ def same(one: Answer, other: Answer, rtol: float = 1e-6) -> None:
             np.testing.assert_allclose(array, wanted, rtol=rtol, atol=1e-6)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", ["mixed", "random"])
 @pytest.mark.parametrize("method", ["shrunk", "unbiased"])
 def test_one_batch_answers_as_a_release_without_batches(groups: str, method: str) -> None:
@@ -98,6 +98,7 @@ def test_one_batch_answers_as_a_release_without_batches(groups: str, method: str
         same(unmarked.sql(question, method=method), wanted)
 
 
+@pytest.mark.slow
 def test_columns_together_in_one_batch_answer_as_without_batches() -> None:
     column = together(np.ones(ROWS, np.int64))
     release = batched_release(PLAIN, [column])
@@ -122,6 +123,7 @@ def release(request: pytest.FixtureRequest) -> cv.Release:
     return RELEASES[request.param]()
 
 
+@pytest.mark.few(2)
 def test_answers_lie_near_the_truth(release: cv.Release) -> None:
     """Within five standard errors, and at least 1: false alarms are a matter of 1e-6 each."""
     rows = STAYED if release.rows < ROWS else EVERYBODY
@@ -161,6 +163,7 @@ def test_batches_of_a_group_by_add_up(release: cv.Release) -> None:
     assert one.estimates[0].std_error < few.estimates[0].std_error / 2  # type: ignore[operator]
 
 
+@pytest.mark.few(2)
 def test_many_counts_are_the_same_as_one_by_one(release: cv.Release) -> None:
     conditions = [
         "age > 40 AND job = 'j001'", "job IN ('j001', 'j005')", "sex = 1 AND NOT job = 'j002'",
@@ -173,7 +176,7 @@ def test_many_counts_are_the_same_as_one_by_one(release: cv.Release) -> None:
         assert (cell.low, cell.high) == pytest.approx((alone.low, alone.high), rel=1e-6)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_memory_and_files_answer_alike(
     release: cv.Release, monkeypatch: pytest.MonkeyPatch
 ) -> None:

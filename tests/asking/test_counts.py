@@ -120,6 +120,7 @@ def test_with_the_printed_channel(folder: Path) -> None:
     check(folder, asked, method="bayes", channel="printed")
 
 
+@pytest.mark.slow
 def test_in_pieces_and_in_the_order_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("countveil.asking.batch.NUMBERS_AT_ONCE", 20)
     asked = [

@@ -100,6 +100,7 @@ def _numbers(cell: cv.Estimate) -> list[float | None]:
     return [cell.estimate, cell.std_error, cell.low, cell.high]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["shrunk", "unbiased", "bayes"])
 def test_every_combination_that_occurs_is_listed_once(
     method: str, release: cv.Release, few_cells: Callable[[], None]
@@ -141,6 +142,7 @@ def test_shrunk_counts_of_one_combination_are_near_the_truth(
     assert float(cell.low or 0) <= float(cell.estimate or 0) <= float(cell.high or 0)
 
 
+@pytest.mark.slow
 def test_many_counts_in_memory_are_those_of_the_files(
     release: cv.Release, few_cells: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

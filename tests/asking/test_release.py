@@ -78,6 +78,7 @@ def test_ways_to_ask_the_same(release: cv.Release) -> None:
     assert one == two == three.estimates[0]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("what", ["count(*)", "sum(age)", "avg(age)"])
 @pytest.mark.parametrize("value", ["= 'nurse'", "IN ('nurse', 'lawyer', 'driver')"])
 def test_shrunk_and_unbiased_answers_have_the_same_interval(
@@ -203,6 +204,7 @@ HIDDEN_LAST = [
 ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("direction", ["ASC", "DESC"])
 @pytest.mark.parametrize("query", HIDDEN_LAST)
 def test_hidden_groups_come_last_in_either_order(

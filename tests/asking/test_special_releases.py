@@ -58,7 +58,7 @@ def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return cv.publish(workers(), {"job": 3, "grade": 3}, to, seed=1, **WAYS[request.param])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["duckdb", "postgresql"])
 def test_a_database_gives_the_answers_of_the_folder(
     place: str, release: cv.Release, tmp_path: Path, request: pytest.FixtureRequest
@@ -80,6 +80,7 @@ def test_a_database_gives_the_answers_of_the_folder(
                 ]
 
 
+@pytest.mark.few(1)
 def test_many_counts_at_once_are_those_of_each(release: cv.Release) -> None:
     for method in ("shrunk", "unbiased"):
         together = release.counts(CONDITIONS, method=method).estimates
@@ -89,6 +90,7 @@ def test_many_counts_at_once_are_those_of_each(release: cv.Release) -> None:
             assert cell.std_error == pytest.approx(alone.std_error)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("columns", [("job", "grade"), ("town", "job"), ("years // 4", "grade")])
 def test_a_crosstab_has_the_cells_of_its_query(
     columns: tuple[str, str], release: cv.Release
@@ -103,6 +105,7 @@ def test_a_crosstab_has_the_cells_of_its_query(
     assert matrix.plot()
 
 
+@pytest.mark.few(9)
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
@@ -140,7 +143,7 @@ def test_a_value_that_no_row_publishes_is_noted(release: cv.Release) -> None:
     assert float(cell.low or 0) == 0 < float(cell.high or 0)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_the_commands_answer(release: cv.Release, tmp_path: Path) -> None:
     def run(*words: str) -> str:
         done = CliRunner().invoke(app, [*words])

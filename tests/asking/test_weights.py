@@ -241,6 +241,7 @@ def test_what_cannot_be_a_weight_is_refused(
     assert not (tmp_path / "r").exists()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

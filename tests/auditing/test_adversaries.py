@@ -165,6 +165,7 @@ def test_differencing_sees_rows_that_publish_the_truth(seed: int) -> None:
     assert by_attack(found, "two queries").p_value > 1e-8  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_the_better_guess_of_a_small_count_is_reported_and_nothing_is_claimed(seed: int) -> None:
     found = small_counts.attack(make_target(seed), Randomness(seed).stream("d")).findings
     published = by_attack(found, "count a value")

@@ -131,6 +131,7 @@ def test_a_seed_that_is_not_confessed(table: pa.Table, monkeypatch: pytest.Monke
     assert "pass a seeded release off" in exceeded(audit(table, "implementation"))
 
 
+@pytest.mark.slow
 def test_a_finished_release_is_attacked(table: pa.Table, tmp_path: Path) -> None:
     for _ in range(2):
         cv.publish(table, {"job": ELL}, tmp_path / "release", drop="hobby", force=True, again=True)

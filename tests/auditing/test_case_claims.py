@@ -112,6 +112,7 @@ def test_a_sound_plan_holds(options: dict[str, Any]) -> None:
     assert passes(lambda: audited(visits(), "linkage", "elimination", **options))
 
 
+@pytest.mark.slow
 def test_a_sound_release_holds(tmp_path: Path) -> None:
     table = visits()
     cv.publish(table, {"diagnosis": ELL}, tmp_path / "r", person="patient", keep="row")
@@ -126,6 +127,7 @@ def test_a_sound_release_holds(tmp_path: Path) -> None:
     assert {f.verdict for f in audit.findings if "several values" in f.attack} == {KNOWN_LIMIT}
 
 
+@pytest.mark.slow
 def test_columns_apart_are_attacked_one_by_one() -> None:
     audit = audited(visits(), "linkage", sensitive={"diagnosis": 3, "ward": 3})
     assert set(audit.cases) == {"diagnosis", "ward"}

@@ -80,6 +80,7 @@ def test_bets_on_fair_events_win_rarely() -> None:
     assert bet(np.zeros(500, bool), chances, both_ways=True) < 1e-4
 
 
+@pytest.mark.slow
 def test_the_bet_on_dealt_values_is_fair_over_all_orders() -> None:
     """Over all orders of a small table, p-values are no smaller than they say."""
     rng = np.random.default_rng(4)

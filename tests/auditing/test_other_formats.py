@@ -28,7 +28,7 @@ def census() -> pa.Table:
     return table.append_column("person", [[f"{CANARY}-{row:05d}" for row in range(1_500)]])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("wished", FORMATS)
 def test_a_sound_release_passes(census: pa.Table, wished: str, tmp_path: Path) -> None:
     folder = tmp_path / "release"
@@ -79,6 +79,7 @@ def arrow(path: Path, schema: Any) -> None:
         writer.write_table(pa.table([pa.array([1, 2])], schema=schema))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("ending", ["dta", "sav"])
 @pytest.mark.parametrize(
     "kind", ["label of the file", "labels of columns", "labels of values", "time of writing"]

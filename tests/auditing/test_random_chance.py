@@ -42,6 +42,7 @@ def exact_upper(counts: tuple[int, int], ell: int, stayed: int) -> float:
     return total
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("stayed", [0, 2, 3, 4])
 def test_no_bound_is_below_the_exact_probability(stayed: int) -> None:
     counts = np.array([4, 5])

@@ -213,6 +213,7 @@ def test_every_attack_runs_on_every_shape(
     assert all(np.isfinite(own.measured) for own in (*planned.findings, *finished.findings))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* are associated:UserWarning")
 def test_two_columns_of_different_methods(tmp_path: Path) -> None:
     table = skewed(1_500)

@@ -38,6 +38,7 @@ def test_a_plan_is_attacked_and_reported(quick: Quick, census: Path, tmp_path: P
     assert "For the publisher" in page
 
 
+@pytest.mark.slow
 def test_exposure_comes_before_any_claim(quick: Quick, census: Path, tmp_path: Path) -> None:
     words = ("audit", census, "-s", "occupation", "--ell", "4", "--attacks", "elimination")
     about = ("--title", "Jobs <i>2026</i>", "--contact", "<script>x</script>")
@@ -80,6 +81,7 @@ def test_a_finished_release_is_as_exposed_as_its_rows_can_be_linked(tmp_path: Pa
     assert str(audit).startswith("1 in 100 people")
 
 
+@pytest.mark.slow
 def test_a_finished_release_is_attacked(quick: Quick, census: Path, tmp_path: Path) -> None:
     release = tmp_path / "release"
     cv.publish(census, {"occupation": 4}, release, seed=3)
@@ -126,6 +128,7 @@ def test_a_release_that_does_not_fit_is_refused(quick: Quick, census: Path, tmp_
     assert_refused(quick(*words), "not what was published", "longer", "verify")
 
 
+@pytest.mark.slow
 def test_tables_of_every_kind_can_be_audited(quick: Quick, tmp_path: Path) -> None:
     few = "age,sick,job\n" + "".join(
         f"{20 + row},{'yn'[row % 2]},{('', 'a', 'b')[row % 3]}\n" for row in range(20)

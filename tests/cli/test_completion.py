@@ -31,7 +31,7 @@ def completed(place: Path, *words: str) -> list[str]:
     return outcome.out.split("\n")[:-1]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("words", "offered"),
     [

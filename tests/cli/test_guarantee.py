@@ -88,6 +88,7 @@ def test_combinations(quick: Quick) -> None:  # noqa: F811
     )
 
 
+@pytest.mark.slow
 def test_pictures(quick: Quick, tmp_path: Path) -> None:  # noqa: F811
     for words in ((*UTILITY, "--probability", "0.02"), (*PRIVACY, "--count", "5")):
         target = tmp_path / "figure.svg"

@@ -59,6 +59,7 @@ def test_both_ways_print_the_same(
     assert capsys.readouterr() == quick
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(
     "words",
     [
@@ -89,6 +90,7 @@ def test_the_options_are_those_of_the_command() -> None:
     assert (defaults.level, defaults.within) == (analyst.DEFAULT_LEVEL, analyst.DEFAULT_WITHIN)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("style", ["table", "json"])
 def test_a_query_loads_nothing_that_it_does_not_need(folder: str, style: str) -> None:
     program = (

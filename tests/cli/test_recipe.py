@@ -115,6 +115,7 @@ def test_flags_go_before_and_the_run_is_written_back(place: Path, quick: Quick) 
     assert third.columns == second.columns
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("command", ["inspect", "advise", "audit", "compare"])
 def test_every_command_takes_it(command: str, place: Path, quick: Quick) -> None:
     (place / "r.toml").write_text(

@@ -71,7 +71,7 @@ def run(*words: str) -> str:
     return re.sub(r"\s+", " ", done.stdout)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_a_recipe_does_the_same_again(name: str) -> None:
     options, said, promises = METHODS[name]

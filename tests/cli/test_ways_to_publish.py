@@ -64,7 +64,7 @@ CASES: dict[str, tuple[list[str], int]] = {
 }  # fmt: skip
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_every_command_publishes(case: str) -> None:
     options, number = CASES[case]

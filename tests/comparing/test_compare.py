@@ -223,6 +223,7 @@ def test_what_is_refused(census: Path) -> None:
         cv.compare(many, {"value": 3})
 
 
+@pytest.mark.slow
 def test_the_command(quick: Quick, census: Path, tmp_path: Path) -> None:  # noqa: F811
     words = ("compare", census, "-s", "salary", "--ell", "4", "--releases", "2", "--seed", "3")
     report = tmp_path / "compare.html"
@@ -240,6 +241,7 @@ def test_the_command(quick: Quick, census: Path, tmp_path: Path) -> None:  # noq
     assert "the paper&#x27;s choices" in page
 
 
+@pytest.mark.slow
 def test_formats(quick: Quick, census: Path, found: Comparison) -> None:  # noqa: F811
     words = ("compare", census, "-s", "salary:4", "--releases", "2", "--seed", "3")
     told = json.loads(quick(*words, "--format", "json").out)

@@ -149,6 +149,7 @@ def test_what_is_refused(census: pa.Table) -> None:
         cv.compare(many, {"a": 3, "b": 3}, together=True)
 
 
+@pytest.mark.slow
 def test_the_command(quick: Quick, census: pa.Table, tmp_path: Path) -> None:  # noqa: F811
     table, values = tmp_path / "census.csv", tmp_path / "salaries.txt"
     pyarrow.csv.write_csv(census.slice(0, 2_000), table)

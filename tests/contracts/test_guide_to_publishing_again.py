@@ -156,6 +156,7 @@ def test_a_protected_column_may_come_and_may_be_left_out(series: Series) -> None
     assert again == series.first
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("options", "said"),
     [

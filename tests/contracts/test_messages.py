@@ -37,6 +37,7 @@ def messages(path: Path) -> Iterator[str]:
             yield str(node.value)
 
 
+@pytest.mark.slow
 def test_only_the_command_line_writes_flags() -> None:
     written = {
         f"{name}: {text}"

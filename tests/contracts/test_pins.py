@@ -137,6 +137,7 @@ def test_what_pyproject_asks_for_is_pinned(name: str) -> None:
             assert requirement.specifier.contains(pin.version), (requirement, pin)
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", SETS)
 def test_a_set_is_complete(name: str) -> None:
     """What its packages require, as their metadata say here, is pinned too."""
@@ -241,6 +242,7 @@ def test_a_python_that_cannot_start_is_an_error(clone: Path) -> None:
     assert not (clone / ".venv").exists()
 
 
+@pytest.mark.slow
 def test_the_guide_lists_every_extra_with_its_size() -> None:
     """Within a quarter, as installed here; wheels of other systems have other sizes."""
     page = (ROOT / "docs/guides/installing.md").read_text()

@@ -103,6 +103,7 @@ def test_there_is_something_to_check() -> None:
     assert len(CALLABLES) > 80
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", CALLABLES)
 def test_every_parameter_is_explained(name: str) -> None:
     function = CALLABLES[name]
@@ -114,6 +115,7 @@ def test_every_parameter_is_explained(name: str) -> None:
     assert list(entries(sections(function).get("Args", ""))) == taken
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", CALLABLES)
 def test_what_comes_back_is_said(name: str) -> None:
     function = CALLABLES[name]
@@ -125,6 +127,7 @@ def test_what_comes_back_is_said(name: str) -> None:
         assert said.get("Returns", "").strip().endswith(".")
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", OBJECTS)
 def test_errors_that_are_named_exist(name: str) -> None:
     value = OBJECTS[name]
@@ -139,6 +142,7 @@ def _raises(function: Callable[..., Any]) -> set[str]:
     return set(re.findall(r"^\s+raise (\w+Error)\(", inspect.getsource(function), re.MULTILINE))
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", CALLABLES)
 def test_an_error_that_is_raised_is_named(name: str) -> None:
     function = CALLABLES[name]
@@ -161,6 +165,7 @@ def test_the_verbs_of_a_release_and_of_a_guarantee_show_examples(owner: str) -> 
             assert entries(sections(method)["Raises"]), name
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_field_is_explained(name: str) -> None:
     owner = CLASSES[name]
@@ -206,6 +211,7 @@ def census(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
     return table, folder
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("test", list(_examples()))
 def test_an_example_shows_what_comes_out(
     test: doctest.DocTest, census: tuple[Any, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

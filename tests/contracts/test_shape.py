@@ -72,6 +72,7 @@ def test_names_are_words_of_the_field() -> None:
     assert not lost
 
 
+@pytest.mark.slow
 def test_local_names_are_the_nouns_they_hold() -> None:
     vague = {
         f"{path.relative_to(SOURCE)}: {function.name}"

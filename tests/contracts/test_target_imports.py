@@ -83,6 +83,7 @@ def pinned(*names: str) -> set[str]:
     return {name for text in texts for name in re.findall(r"^(\S+)==", text, re.MULTILINE)}
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("name", "module"), sorted(set(modules_of_targets())))
 def test_a_target_installs_what_its_modules_import(name: str, module: str) -> None:
     needed = outside(module, set())
@@ -98,6 +99,7 @@ def test_modules_are_found_where_they_should_be() -> None:
     assert "pytest" in outside("benchmarks.database", set())
 
 
+@pytest.mark.slow
 def test_mypy_finds_every_library() -> None:
     """In an environment of `make lint` alone; what has no types is named in pyproject.toml."""
     untyped = {

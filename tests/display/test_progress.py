@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import countveil as cv
+from tests.robustness.tools import PATIENCE
 
 TABLE = pa.table({"job": ["a", "b", "c", "d"] * 50, "town": ["x", "y"] * 100})
 WORK = """
@@ -86,7 +87,7 @@ def test_a_notebook_shows_a_bar_and_takes_it_away() -> None:
     pytest.importorskip("ipykernel")
     cells = [RECORD, WORK.format(wanted=""), "print('\\n'.join(drawings))"]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    nbclient.NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(book, timeout=PATIENCE, kernel_name="python3").execute()
     (shown,) = book.cells[1].outputs
     assert shown.output_type == "display_data"
     assert shown.data["text/html"] == ""

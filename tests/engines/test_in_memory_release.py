@@ -21,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.engines.local import release_table
-from countveil.engines.local.in_memory import many
+from countveil.engines.local.in_memory import boxes, many
 from countveil.engines.local.in_memory import release as in_memory
 from countveil.engines.local.in_memory.columns import NotInMemoryError, batches_of
 from countveil.engines.local.in_memory.release import InMemoryRelease
@@ -192,6 +192,14 @@ def test_memory_and_files_tell_the_same(
             np.testing.assert_array_equal(found.ranges, expected.ranges)
 
 
+def count_all_by_boxes(patched: pytest.MonkeyPatch) -> None:
+    """However few conditions share their columns, and in short pieces."""
+    patched.setattr(boxes, "_CUBE_ROW", 0.0)
+    patched.setattr(boxes, "_CUBE_STRETCH", 0.0)
+    patched.setattr(boxes, "_ROWS_PER_CELL", 1 / 1000)
+    patched.setattr(many, "_ROWS_AT_ONCE", 100)
+
+
 @pytest.mark.slow
 @examples(60)
 @given(
@@ -199,14 +207,17 @@ def test_memory_and_files_tell_the_same(
     asked=st.lists(conditions(), min_size=1, max_size=12),
     words=st.sampled_from([1, 2, 4096]),
     leaves=st.sampled_from([1, 1000]),
+    by_boxes=st.booleans(),
 )
 def test_many_conditions_are_tallied_as_each_alone(
-    table: pa.Table, asked: list[str], words: int, leaves: int
+    table: pa.Table, asked: list[str], words: int, leaves: int, by_boxes: bool
 ) -> None:
     """Also those that codes cannot decide, in blocks of any length, and errors are the same."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
         patched.setattr(many, "_BLOCK", words)
         patched.setattr(many, "_MOST_LEAVES", leaves)
+        if by_boxes:
+            count_all_by_boxes(patched)
         files = opened(table, folder)
         files._tried_memory = True
         files._coded = loaded(files, ["job", "grade"])
@@ -223,6 +234,65 @@ def test_many_conditions_are_tallied_as_each_alone(
             return
         found = files.tally_each(expressions, ["job"], domains)
         np.testing.assert_array_equal(found, np.stack(alone))
+
+
+def test_conjunctions_are_counted_in_boxes_as_by_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs of values, several runs, all values, none, a column twice; and no conjunction."""
+    rng = np.random.default_rng(4)
+    rows = 4_000
+    table = pa.table(
+        {
+            name: pa.array([values[i] for i in rng.integers(0, len(values), rows)], kind)
+            for name, (kind, values) in TYPES.items()
+        }
+    )
+    files = opened(table, str(tmp_path))
+    asked = [
+        "whole = 3", "whole BETWEEN 0 AND 40 AND text = 'a'", "flag AND text <> 'b' AND whole > 0",
+        "text IN ('', 'b', '10') AND flag", "whole > 5 AND whole < 2 AND flag", "text IS NOT NULL",
+        "whole > 0 AND flag AND whole < 41", "day > '2000-01-01' AND money > 0.25 AND flag",
+        "text = 'nobody' AND flag", "flag OR whole = 3", "NOT flag AND NOT whole = 3",
+    ]  # fmt: skip
+    conditions = [as_condition(parse_where(text, COLUMNS)) for text in asked]
+    by_bits = loaded(files, ["job"]).tally_each(conditions, ["job"], [DOMAINS["job"]])
+    count_all_by_boxes(monkeypatch)
+    in_boxes: list[int] = []
+    count = boxes.Cube.count
+
+    def counted_in(cube: boxes.Cube, columns: list[Any]) -> Any:
+        in_boxes.extend(cube.numbers.tolist())
+        return count(cube, columns)
+
+    monkeypatch.setattr(boxes.Cube, "count", counted_in)
+    by_boxes = loaded(files, ["job"]).tally_each(conditions, ["job"], [DOMAINS["job"]])
+    assert set(in_boxes) == set(range(len(asked))) - {asked.index("flag OR whole = 3")}
+    for condition, counted, expected in zip(conditions, by_boxes, by_bits, strict=True):
+        assert counted is not None
+        assert expected is not None
+        np.testing.assert_array_equal(counted, expected)
+        alone = files._tally_files(Tally(condition, (), (), ("job",), ()), [DOMAINS["job"]])
+        np.testing.assert_array_equal(counted, alone.moments[0, 0, 0])
+
+
+def test_a_cube_of_one_column() -> None:
+    """A run, all but one value, and nothing."""
+    wanted = np.array([[0, 1, 1, 0, 0], [1, 1, 0, 1, 1], [0, 0, 0, 0, 0]], bool)
+    asked = {number: {"a": wanted[number % 3]} for number in range(1_000)}
+    (cube,) = boxes.choose_cubes(asked, {"a": 5}, 10**6, 50)
+    codes = np.repeat(np.arange(5, dtype=np.uint8), [1, 10, 100, 1_000, 10_000])
+    expected = [[110, 11_011, 0][number % 3] for number in cube.numbers.tolist()]
+    assert cube.count([codes]).tolist() == expected
+
+
+def test_few_conditions_are_not_worth_a_cube() -> None:
+    wanted = {"a": np.array([True, False]), "b": np.array([False, True, True])}
+    lengths = {"a": 2, "b": 3}
+    asked_ten, asked_often = (dict.fromkeys(range(size), wanted) for size in (10, 1_000))
+    assert boxes.choose_cubes(asked_ten, lengths, 10**6, 50) == []
+    (cube,) = boxes.choose_cubes(asked_often, lengths, 10**6, 50)
+    assert (sorted(cube.names), cube.numbers.size) == (["a", "b"], 1_000)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +323,7 @@ def test_stretches_of_one_and_of_two_sensitive_columns(tmp_path: Path) -> None:
     )
     files = opened(table, str(tmp_path))
     memory = loaded(files, ["job", "grade"])
-    assert memory._ordered == ["job", "grade"]
+    assert memory._rows.columns == ["job", "grade"]
     expression = as_condition(parse_where("whole = 3 OR text = 'a'", COLUMNS))
     for names in (("job",), ("grade",), ("grade", "job"), ()):
         tally = Tally(expression, (), (), names, ())
@@ -306,6 +376,7 @@ def test_no_question_waits_while_a_large_release_is_read(
     assert table.tally(tally, [("cook", "nurse")]).moments.tolist() == expected
 
 
+@pytest.mark.slow
 def test_python_ends_while_a_release_is_read(tmp_path: Path) -> None:
     """The thread stops at the next batch: nothing hangs, nothing is printed."""
     jobs(tmp_path)

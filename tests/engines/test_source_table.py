@@ -159,6 +159,7 @@ def test_texts_that_mean_missing(make: Any, tmp_path: Path) -> None:
     assert kind == ("int64" if make is write_csv else "string")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kept", [0.3, 0.0])
 def test_text_that_stops_repeating(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: float

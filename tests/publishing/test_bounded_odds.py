@@ -102,7 +102,7 @@ def test_counts_are_seen_through_the_noise(release: cv.Release, method: str) -> 
     )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_plain_sql_says_the_same(release: cv.Release) -> None:
     import duckdb
 

@@ -134,7 +134,7 @@ def test_what_cases_do_not_go_with(
     assert not (tmp_path / "r").exists()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [False, True])
 def test_a_private_report_counts_cases(table: pa.Table, together: bool, tmp_path: Path) -> None:
     page = tmp_path / "private.html"

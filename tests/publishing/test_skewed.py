@@ -64,7 +64,7 @@ def test_the_common_value_is_estimated_in_a_part(release: cv.Release, method: st
     assert abs(cell.estimate - truth) < 6 * cell.std_error < 0.6 * truth
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_plain_sql_says_the_same(release: cv.Release) -> None:
     import duckdb
 

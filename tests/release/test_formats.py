@@ -252,6 +252,7 @@ def test_statistical_programs_keep_a_value_or_refuse_it(table: pa.Table, program
         assert all(same(*pair) for pair in pairs), column
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("program", ["stata", "spss"])
 @pytest.mark.parametrize(
     ("values", "what"),

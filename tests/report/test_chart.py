@@ -109,6 +109,7 @@ def test_the_figure_of_small_counts_is_the_papers_sum() -> None:
         assert 1 - y / height == pytest.approx(chance_off(count, 10, 0.3), abs=2e-3)
 
 
+@pytest.mark.slow
 def test_the_figure_of_large_counts_falls_and_lies_below_chebyshev() -> None:
     found = paths(utility_figure(0.2, 10))
     assert len(found) == 9

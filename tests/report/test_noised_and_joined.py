@@ -118,6 +118,7 @@ def test_the_published_estimates_are_those_of_a_query(noised: Path) -> None:
         assert f"{row['job']} {counts[row['job']]:,} {round(estimate):,} " in text
 
 
+@pytest.mark.slow
 def test_lines_to_copy(quick: Quick, noised: Path, joined: Path) -> None:  # noqa: F811
     for folder in (noised, joined):
         shell, _, more, *_ = blocks(folder)

@@ -206,6 +206,7 @@ def test_hostile_text_is_harmless_and_its_lines_still_work(tmp_path: Path) -> No
     assert not (folder / "here").exists()
 
 
+@pytest.mark.slow
 def test_odd_tables_have_a_page_too(tmp_path: Path) -> None:
     """Two rows; a value that fills half of them; declared classes; many values."""
     cv.publish(pa.table({"a": ["x", "y"]}), {"a": 2}, tmp_path / "two")

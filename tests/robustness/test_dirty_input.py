@@ -94,6 +94,7 @@ RIGHT: dict[str, tuple[str, bytes, list[str], pa.DataType, set[Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("name", RIGHT)
 def test_comes_out_right(quick: Quick, tmp_path: Path, name: str) -> None:
     file, content, options, kind, values = RIGHT[name]
@@ -146,9 +147,9 @@ def test_one_column(quick: Quick, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_columns(quick: Quick, tmp_path: Path) -> None:
-    names = [f"x{place}" for place in range(9_999)]
-    rows = [",".join([str(row * 7 % 5)] * 9_999 + [JOBS[row]]) for row in range(ROWS)]
+def test_thousands_of_columns(quick: Quick, tmp_path: Path) -> None:
+    names = [f"x{place}" for place in range(2_999)]
+    rows = [",".join([str(row * 7 % 5)] * 2_999 + [JOBS[row]]) for row in range(ROWS)]
     (tmp_path / "in.csv").write_text("\n".join([",".join([*names, "job"]), *rows]) + "\n")
     words = ("publish", tmp_path / "in.csv", "-s", "job:2", "--to", tmp_path / "release")
     outcome = quick(*words)

@@ -149,6 +149,7 @@ def test_the_command_that_show_suggests_is_one_command(quick: Quick, hostile: Pa
     assert len(words) == 4
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("name", [*NAMES, SECRET], ids=ascii)
 def test_every_column_can_be_asked_for(quick: Quick, hostile: Path, name: str) -> None:
     sql = f"SELECT {sql_name(name)}, count(*) FROM release GROUP BY {sql_name(name)}"
@@ -164,7 +165,7 @@ def test_every_column_can_be_asked_for(quick: Quick, hostile: Path, name: str) -
         assert [answer["estimate"] for answer in answers] == [12.0] * len(VALUES)
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("value", VALUES, ids=ascii)
 def test_every_value_can_be_asked_for(quick: Quick, hostile: Path, value: str) -> None:
     words = ("query", hostile, f'SELECT count(*) FROM release WHERE "age" = {sql_text(value)}')

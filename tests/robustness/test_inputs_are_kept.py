@@ -61,6 +61,7 @@ INPUTS = [
 ]
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("command", REPORTS)
 @pytest.mark.parametrize(("table", "victim", "options"), INPUTS)
 def test_a_report_never_replaces_an_input(
@@ -136,6 +137,7 @@ def test_every_page_has_the_mark_in_its_first_bytes() -> None:
     assert '<meta name="generator" content="countveil">' in page("A", [Section("b")])[:200]
 
 
+@pytest.mark.slow
 def test_the_demo_replaces_what_it_made_and_nothing_else(place: Path, quick: Quick) -> None:
     makers: tuple[Callable[[], object], ...] = (
         (place / "release").mkdir,

@@ -168,6 +168,7 @@ def lines_of_one_length() -> bytes:
     return b"num_id,jobs\n" + "".join(names).encode()
 
 
+@pytest.mark.slow
 def test_zst_cut_off_between_two_lines_is_refused(quick: Quick, tmp_path: Path) -> None:
     # Frames of whole lines: what is left of the file is a well-formed shorter table.
     content = lines_of_one_length()
@@ -180,6 +181,7 @@ def test_zst_cut_off_between_two_lines_is_refused(quick: Quick, tmp_path: Path) 
     assert_refused(outcome, "in.csv.zst", "cut off")
 
 
+@pytest.mark.slow
 def test_gz_with_a_wrong_checksum_is_refused(quick: Quick, tmp_path: Path) -> None:
     # Stored, not deflated: a changed digit stays a well-formed line, only the checksum tells.
     content = bytearray(gzip.compress(lines_of_one_length(), compresslevel=0))

@@ -132,6 +132,7 @@ REFUSED: dict[str, str] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize("sql", REFUSED.values(), ids=REFUSED.keys())
 def test_refused_in_one_sentence(quick: Quick, published: Path, sql: str) -> None:
     outcome = quick("query", published, sql)

@@ -220,7 +220,7 @@ class TestPermissions:
             )
         assert_refused(outcome, "permission", "write")
 
-    @pytest.mark.few(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "name", ["in.csv", "in.csv.gz", "in.csv.zst", "in.parquet", "in.arrow"]
     )
@@ -316,6 +316,7 @@ def test_a_screen_that_fails_does_not_deny_the_release(small: Path, tmp_path: Pa
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_no_standard_error_at_all(small: Path, tmp_path: Path) -> None:
     command = 'exec "$@" 2>&-'
     outcome = run(*publish_small(small, tmp_path / "release"), through=["sh", "-c", command, "sh"])

@@ -166,6 +166,7 @@ DAMAGES: dict[Callable[[Path], None], str] = {
 }
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("damage", "name"), DAMAGES.items(), ids=lambda x: getattr(x, "__name__", "")
 )
@@ -340,6 +341,7 @@ LIES: dict[str, tuple[tuple[str | int, ...], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(25)
 @pytest.mark.parametrize(("path", "to"), LIES.values(), ids=LIES.keys())
 def test_a_manifest_that_cannot_be_right(
     quick: Quick, release: Path, path: tuple[str | int, ...], to: Any

@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 import countveil as cv
 import countveil.cli.entry
-from countveil.cli.app import app
+from countveil.cli.app import parser
 
 
 def main() -> None:
@@ -52,7 +52,7 @@ def warm_up() -> None:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     with contextlib.suppress(cv.CountveilError):
-        app(["show", os.devnull], standalone_mode=False)
+        parser()(["show", os.devnull], standalone_mode=False)
     gc.freeze()
 
 

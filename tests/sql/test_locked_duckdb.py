@@ -61,7 +61,7 @@ def connection(request: pytest.FixtureRequest, tmp_path: Path) -> duckdb.DuckDBP
     return connect_to_file(file, read_only=request.param == "file to read")
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("statement", FORBIDDEN)
 def test_nothing_else_is_reached(
     statement: str, connection: duckdb.DuckDBPyConnection, other: Path

@@ -118,6 +118,7 @@ def test_an_empty_condition_is_always_true() -> None:
     assert parse_where("  ", COLUMNS) == AllOf(())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("word", ["AND", "OR"])
 def test_a_long_chain_is_read(word: str) -> None:
     parsed = parse_where(f" {word} ".join(f"age > {i}" for i in range(700)), COLUMNS)
@@ -317,14 +318,16 @@ def test_any_text_is_refused_cleanly(anything: str) -> None:
     _never_breaks(anything)
 
 
-def test_mutated_queries_are_read_or_refused() -> None:
-    rng = random.Random(5)
+@pytest.mark.few(1)
+@pytest.mark.parametrize("seed", range(5, 11))
+def test_mutated_queries_are_read_or_refused(seed: int) -> None:
+    rng = random.Random(seed)
     good = [
         "SELECT gender, count(*) FILTER (WHERE job = 'cook') AS n FROM release GROUP BY gender",
         "SELECT age // 10, job, avg(pay) FROM release WHERE born >= '1990-01-01' GROUP BY ALL",
         "SELECT count(*) n FROM release WHERE CASE WHEN age < 4 THEN insured END HAVING n > 5",
     ]
-    for _ in range(1_500):
+    for _ in range(250):
         query = list(rng.choice(good))
         for _ in range(rng.randint(1, 4)):
             place = rng.randrange(len(query))

@@ -69,7 +69,7 @@ def dealer_s_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr("countveil.maths.mechanism.deal.VALUES_IN_USE", request.param[1])
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [SIX, FIVE_UNEVEN])
 def test_the_textbook_follows_its_exact_law(values: Values, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -77,7 +77,7 @@ def test_the_textbook_follows_its_exact_law(values: Values, seed: int) -> None:
     assert vectors_follow(runs, _law(values, 2)) > FALSE_ALARM
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("values", "ell", "blocks"), BLOCKS)
 @pytest.mark.usefixtures("dealer_s_way")
 def test_vectors_follow_the_exact_law(
@@ -87,7 +87,7 @@ def test_vectors_follow_the_exact_law(
     assert vectors_follow(runs, _law(values, ell)) > FALSE_ALARM
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [[6], [2, 3, 1]])
 def test_vectors_have_the_law_of_the_textbook(blocks: list[int], seed: int) -> None:
     """Two samples, no formula between them: the project's runs and the textbook's."""
@@ -107,7 +107,7 @@ def test_one_run_at_a_time_follows_the_exact_law(seed: int) -> None:
     assert vectors_follow(runs, _law(SIX, 2)) > FALSE_ALARM
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [[16], [9, 7], [2, 3, 4, 7], [1] * 16])
 @pytest.mark.usefixtures("dealer_s_way")
 def test_rows_that_clash_follow_the_exact_law(blocks: list[int], seed: int) -> None:
@@ -127,7 +127,7 @@ def test_rows_that_clash_follow_the_exact_law(blocks: list[int], seed: int) -> N
     assert bonferroni(vectors_follow(runs[:, three], law) for three in rows) > FALSE_ALARM
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [[9], [2, 2, 2, 3], [1] * 9])
 def test_few_rows_of_a_larger_table_follow_the_exact_law(blocks: list[int], seed: int) -> None:
     """Nine rows, uneven groups, 11,360 vectors: compared through every pair and some triples."""

@@ -104,6 +104,7 @@ def test_a_sample_of_the_law_is_refused_as_seldom_as_claimed(
     assert min(p_value for p_value, _ in found) < 1e-3
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("law", LAWS)
 def test_two_samples_of_one_law_are_refused_as_seldom_as_claimed(
     law: tuple[Fraction, ...],

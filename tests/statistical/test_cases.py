@@ -45,6 +45,7 @@ def test_cases_of_different_persons_follow_the_law_of_greedy_groups(
     assert vectors_follow(runs, law) > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_cases_of_different_persons_follow_the_law_of_random_groups(seed: int) -> None:
     values = (0, 1, 0, 0, 2)
     runs = np.array([

@@ -38,7 +38,7 @@ def multinomial(bound: int, count: int) -> dict[tuple[int, ...], float]:
     }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize(("bound", "count"), [(1, 3), (2, 5), (3, 4), (4, 3), (5, 3)])
 def test_counts_are_multinomial(bound: int, count: int, seed: int) -> None:

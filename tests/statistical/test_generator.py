@@ -56,6 +56,7 @@ def _modulo(stream: Stream, bound: int, count: int, dtype: type[Word]) -> Codes:
     return biased
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("bound", [1, 2, 3, 5, 7, 10, 100, 255, 256, 257, 511, 3 << 7, 3 << 15])
 def test_below_is_uniform(bound: int, seed: int) -> None:
     drawn = Randomness(seed).stream("below", str(bound)).below(bound, 1_000_000)
@@ -74,7 +75,7 @@ def test_below_has_no_modulo_bias(bound: int, dtype: type[Word], seed: int) -> N
     assert _is_uniform(_modulo(stream, bound, 200_000, dtype), bound) < FALSE_ALARM
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ell", [3, 5, 6, 7, 10])
 def test_a_group_s_choice_has_no_modulo_bias(ell: int, seed: int) -> None:
     """The bounds that matter: a byte modulo ell is off by less than 1/256, and still refused."""
@@ -114,6 +115,7 @@ def test_uniform_fills_the_unit_interval_evenly(seed: int) -> None:
         assert follows(np.bincount(part, minlength=256), _even(256)) > FALSE_ALARM / 2
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("one", "other"),
     [

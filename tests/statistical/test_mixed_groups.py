@@ -37,6 +37,7 @@ def _as_lists(groups: Templates) -> list[list[int]]:
     return [groups.members[a:b].tolist() for (a, b), times in pairs for _ in range(times)]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("values", [(0, 1, 0, 2, 0, 1), (0, 1, 2, 0, 1), (0, 1, 2, 0, 3, 1)])
 @pytest.mark.parametrize("in_blocks", [True, False])
 def test_vectors_follow_the_exact_law(values: tuple[int, ...], in_blocks: bool, seed: int) -> None:

@@ -52,7 +52,7 @@ def deal_in_partitions(
     return np.concatenate(dealt, axis=1)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("runs", [1, 2, 100])
 @pytest.mark.parametrize(("values", "ell", "partitions"), BLOCKS[1:])
 def test_vectors_follow_the_exact_law(

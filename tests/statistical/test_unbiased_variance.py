@@ -63,7 +63,7 @@ def _band(ratio: float) -> float:
     return chi_square_band(ratio / nearest, COPIES * (VALUES // 2 - 1))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("predicate", range(len(PREDICATES)), ids=map(str, PREDICATES))
 @pytest.mark.parametrize("later", [False, True], ids=["first values", "last values"])
 def test_the_variance_formula_predicts_the_error(

@@ -85,7 +85,7 @@ def test_kept_values_and_published_counts(histogram: tuple[int, ...], ell: int, 
     assert bernstein(too_many, copies * float(np.trace(variance)), 1.0) < FALSE_ALARM
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [[5], [1, 1, 1, 1, 1], [3, 2]])
 def test_a_single_group_of_more_than_ell(blocks: list[int], seed: int) -> None:
     """Five rows at ell = 3 are one group of five: all 3,125 vectors are equally likely."""
@@ -94,7 +94,7 @@ def test_a_single_group_of_more_than_ell(blocks: list[int], seed: int) -> None:
     assert follows(counts, np.full(3125, 1 / 3125)) > FALSE_ALARM
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", [[11], [2, 9], [1] * 11])
 def test_rows_of_two_groups_of_five_and_six(blocks: list[int], seed: int) -> None:
     """Eleven rows at ell = 4: every pair of rows follows its exact law."""

@@ -43,6 +43,7 @@ def test_the_figures_agree_with_the_results(results: Results, tmp_path: Path) ->
         assert (STUDY / "figures" / f"{name}.svg").read_text() == drawn
 
 
+@pytest.mark.slow
 def test_every_figure_has_a_heading_and_two_sentences(numbers: Numbers) -> None:
     assert list(FIGURES) == list(HEADINGS) == list(CAPTIONS)
     for caption in CAPTIONS.values():
@@ -79,6 +80,7 @@ def test_our_errors_are_within_the_targets(numbers: Numbers) -> None:
         assert error <= target
 
 
+@pytest.mark.slow
 def test_we_are_below_anatomy_everywhere(numbers: Numbers) -> None:
     for rows in FULL.sizes:
         ours = numbers.bands("by_rows", method="ours", rows=rows)

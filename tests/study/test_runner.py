@@ -143,6 +143,7 @@ def test_what_is_kept_of_other_data_or_code_is_not_taken(
     assert runner._kept(cell) is None
 
 
+@pytest.mark.slow
 def test_the_digest_changes_with_an_estimator(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def test_columns_depend_on_each_other() -> None:
     assert sum(young) / len(young) < 0.05
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_census_in_every_format(tmp_path: Path) -> None:
     rows = _CHUNK + 1_000
     cv.generate(rows, tmp_path / "a.parquet", seed=7)

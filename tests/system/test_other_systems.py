@@ -28,7 +28,7 @@ from countveil.system import address, exchange, files, offers, process
 from countveil.system.scratch import ScratchFile
 from countveil.tables.storage import memory
 from tests.publishing.again.hospital import Hospital, publish
-from tests.robustness.tools import ROOT, names_in
+from tests.robustness.tools import PATIENCE, ROOT, names_in
 from tests.system import other_systems
 from tests.system.other_systems import POSIX_CALLS, SYSTEMS, LocksOfWindows
 
@@ -67,6 +67,7 @@ def publish_replace_and_ask(table: pa.Table, folder: Path) -> None:
     assert names_in(folder) == [RECORD_NAME, "release"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("system")
 def test_publish_replace_and_ask(table: pa.Table, tmp_path: Path) -> None:
     publish_replace_and_ask(table, tmp_path)
@@ -105,6 +106,7 @@ def test_each_absence_alone(
     publish_replace_and_ask(table, tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("windows")
 def test_rows_spilled_on_windows_are_gone_before_the_release_is_there(
     table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -131,6 +133,7 @@ def test_a_file_without_reads_at_places(tmp_path: Path, monkeypatch: pytest.Monk
     assert names_in(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("windows")
 def test_a_ledger_on_windows(tmp_path: Path) -> None:
     hospital = Hospital(range(120))
@@ -144,6 +147,7 @@ def test_a_ledger_on_windows(tmp_path: Path) -> None:
     assert names_in(tmp_path) == [RECORD_NAME, "ledger", "ledger.key", "one", "two"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("system")
 def test_a_private_report(table: pa.Table, tmp_path: Path) -> None:
     own = tmp_path / "own.html"
@@ -248,6 +252,7 @@ def test_an_exchange_that_fails_half_way_is_undone(
     assert names_in(tmp_path) == ["old"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SYSTEMS))
 def test_killed_between_the_two_steps_the_old_release_comes_back(
     name: str, table: pa.Table, tmp_path: Path
@@ -279,7 +284,7 @@ def test_ctrl_c_on_windows_leaves_nothing(tmp_path: Path) -> None:
         assert process.poll() is None
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=PATIENCE)
     assert said == b"Interrupted. Nothing was left behind.\n"
     assert process.returncode == 128 + signal.SIGINT
     assert names_in(target.parent) == []
@@ -307,6 +312,7 @@ print(len(cv.open(sys.argv[1]).sql({QUESTION!r})), list(cv.verify(sys.argv[1])))
 """
 
 
+@pytest.mark.slow
 def test_an_analyst_needs_nothing_that_only_posix_has() -> None:
     golden = ROOT / "tests" / "release" / "golden-v1"
     done = subprocess.run(

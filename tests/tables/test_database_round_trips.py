@@ -141,7 +141,7 @@ def test_decimals_and_dates_that_postgresql_writes_itself(
     assert_same(found, pa.table({"d": pa.array(days, pa.int32()).cast(pa.date32())}))
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["date", "timestamp", "timestamptz"])
 @pytest.mark.parametrize("value", ["infinity", "-infinity"])
 def test_what_is_infinite_in_postgresql_is_refused(postgres: str, kind: str, value: str) -> None:

@@ -87,7 +87,7 @@ def test_every_row_is_read_with_its_types(
     assert list(zip(*found.to_pydict().values(), strict=True)) == expected
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_a_query_and_a_part_of_a_table(request: pytest.FixtureRequest, kind: str) -> None:
     path = request.getfixturevalue(f"{kind}_file")
@@ -131,7 +131,7 @@ def test_the_only_table_needs_no_name(sqlite_file: Path, tmp_path: Path) -> None
         table_of(f"sqlite:{plain}")
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 @pytest.mark.parametrize(
     ("query", "said"),

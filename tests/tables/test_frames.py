@@ -91,6 +91,7 @@ def values(source: LocalSource) -> dict[str, list[Any]]:
     return found
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("kind", FRAMES)
 def test_every_object_gives_the_same_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

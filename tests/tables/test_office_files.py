@@ -74,6 +74,7 @@ def values(source: Any, names: list[str] | None = None) -> dict[str, list[Any]]:
     return found
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("ending", [".sav", ".zsav", ".dta", ".xpt"])
 @pytest.mark.parametrize("rows", [64, 1 << 16])
 def test_every_row_is_read_with_its_types_and_labels(

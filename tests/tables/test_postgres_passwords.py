@@ -174,6 +174,7 @@ ADDRESSES = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_one_in_an_address_is_refused_by_every_command(
     quick: Quick, published: Path, address: str, tmp_path: Path

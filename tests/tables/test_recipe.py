@@ -154,6 +154,7 @@ def test_files_that_are_no_recipes(tmp_path: Path) -> None:
         read_recipe(tmp_path, "publish", KNOWN)
 
 
+@pytest.mark.slow
 def test_every_public_function_takes_one(tmp_path: Path) -> None:
     cv.generate(600, tmp_path / "census.csv", seed=1)
     path = recipe(

@@ -72,7 +72,7 @@ CONDITIONS = (
 )
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", SOURCES)
 @pytest.mark.parametrize("where", CONDITIONS)
 def test_the_rows_are_those_that_a_database_would_give(
@@ -132,6 +132,7 @@ def test_a_condition_may_name_a_column_that_is_not_published(tmp_path: Path) -> 
     assert pq.read_table(tmp_path / "release" / "data").column_names == ["sex", "job"]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("where", "said"),
     [

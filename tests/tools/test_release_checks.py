@@ -193,6 +193,7 @@ def test_metadata_that_are_wrong(
     assert any(problem in found for found in checks.metadata(root, broken))
 
 
+@pytest.mark.slow
 def test_another_place_and_time_give_the_same_bytes(
     sound: tuple[Path, Artifacts], tmp_path: Path
 ) -> None:

@@ -5,9 +5,10 @@ Enters: the arguments. Leaves: an exit code. Must not know: what the commands do
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -68,9 +69,15 @@ def _options(
     pass
 
 
+@functools.cache
+def parser() -> Any:
+    """What reads the arguments of all commands and runs one; making it takes a while."""
+    return typer.main.get_command(app)
+
+
 def run_app() -> int:
     """Run the command that the arguments name."""
-    app(with_optional_values(sys.argv[1:]), prog_name="countveil")
+    parser()(with_optional_values(sys.argv[1:]), prog_name="countveil")
     return 0
 
 

@@ -6,6 +6,7 @@ know: true counts, the source.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -232,7 +233,7 @@ def _whole_table(columns: Sequence[Protected]) -> Section:
                 Line(
                     f"off by more than {error:.0%}",
                     _COUNTS,
-                    [chance_off(count, ell, error) for count in _COUNTS],
+                    _chances_off(ell, error),
                 )
                 for error in _ERRORS
             ],
@@ -269,6 +270,13 @@ def _whole_table(columns: Sequence[Protected]) -> Section:
     )
 
 
+# Every release with the same ell has the same lines.
+@functools.lru_cache(maxsize=64)
+def _chances_off(ell: int, error: float) -> tuple[float, ...]:
+    return tuple(chance_off(count, ell, error) for count in _COUNTS)
+
+
+@functools.lru_cache(maxsize=64)
 def _count_for(ell: int, error: float) -> str:
     return f"{smallest_count(ell, error, 0.05):,}"
 

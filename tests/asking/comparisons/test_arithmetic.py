@@ -34,7 +34,7 @@ NURSES = "count(*) FILTER (WHERE job = 'nurse')"
 COOKS = "count(*) FILTER (WHERE job = 'cook')"
 
 
-@pytest.mark.few(9)
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("text", "compute"),
     [

@@ -49,6 +49,7 @@ def test_groups_by_conditions_and_averages(release: cv.Release) -> None:
     assert pair.estimate == pytest.approx(pair.first_estimate - pair.second_estimate)
 
 
+@pytest.mark.slow
 def test_many_groups_and_adjusted_p_values(release: cv.Release) -> None:
     plain = release.compare("job = 'nurse'", "town")
     assert [(p.first, p.second) for p in plain] == [("A", "B"), ("A", "C"), ("B", "C")]

@@ -77,7 +77,7 @@ MODELS = [
 ]  # fmt: skip
 
 
-@pytest.mark.few(4)
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "ours", "theirs"), MODELS)
 def test_without_noise_it_is_the_fit_of_statsmodels(
     family: str, ours: str, theirs: str, noiseless: cv.Release
@@ -98,6 +98,7 @@ def test_without_noise_it_is_the_fit_of_statsmodels(
     assert fitted.std_errors == pytest.approx(wanted, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_survey_weights_weigh(noiseless: cv.Release) -> None:
     import statsmodels.formula.api as smf
 
@@ -155,6 +156,7 @@ def test_rows_as_they_are_published_attenuate(release: cv.Release) -> None:
     assert abs(fitted["coef"] - truth) < 6 * fitted["std_error"]
 
 
+@pytest.mark.slow
 def test_statsmodels_gives_the_same_with_the_weights(release: cv.Release) -> None:
     """The weight takes the place of an outcome that is 0 or 1."""
     import statsmodels.api as sm

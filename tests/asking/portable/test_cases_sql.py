@@ -41,7 +41,7 @@ def databases(release: cv.Release, postgres: str) -> Iterator[dict[str, Ask]]:
         yield engines
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("query", QUERIES)
 def test_the_answer_is_that_of_method_unbiased(
     query: str, release: cv.Release, databases: dict[str, Ask]

@@ -118,7 +118,7 @@ def test_any_question_has_the_answer_of_method_unbiased(
             compare(query, release, dialect, ask)
 
 
-@pytest.mark.few
+@pytest.mark.few(8)
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
 @pytest.mark.parametrize("condition", PLAIN)
 def test_every_condition_means_the_same(
@@ -159,7 +159,7 @@ def test_having_order_and_limit(
     )
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
 @pytest.mark.parametrize(
     "query",

@@ -97,7 +97,7 @@ def test_any_question_has_the_answer_of_method_unbiased(
             compare(query, release, dialect, ask)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "query",
     [

@@ -135,7 +135,7 @@ def _same_value(one: Any, two: Any) -> bool:
     return type(one) is type(two) and one == two
 
 
-@pytest.mark.few
+@pytest.mark.few(10)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_same_answers(release: cv.Release, question: str) -> None:
     for number, options in enumerate(OPTIONS):
@@ -145,7 +145,7 @@ def test_the_same_answers(release: cv.Release, question: str) -> None:
         assert same(answer(release, question, options), expected(question, number)), options
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 def test_the_same_manifest_and_the_same_counts(release: cv.Release) -> None:
     reference = published("parquet")
     assert release.rows == reference.rows
@@ -193,7 +193,7 @@ def continued(output_format: str) -> tuple[cv.Release, cv.Release]:
     return releases[0], releases[1]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", parametrized(ASKED))
 def test_batches_and_changes_are_the_same_everywhere(
     place: Asked, request: pytest.FixtureRequest, tmp_path: Path

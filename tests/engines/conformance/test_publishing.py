@@ -97,7 +97,7 @@ def linked(release: cv.Release, choice: str, name: str) -> Counter[tuple[Any, An
     return Counter((true[row["row"]], row[name]) for row in rows_of(release))
 
 
-@pytest.mark.few
+@pytest.mark.few(10)
 @pytest.mark.parametrize(("source", "choice"), with_choices(CHOICES))
 def test_the_same_choices_publish_the_same(
     source: Source, choice: str, tmp_path: Path, request: pytest.FixtureRequest
@@ -128,7 +128,7 @@ def cells(release: cv.Release, names: list[str]) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(row[name] for name in names) for row in rows_of(release))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("source", parametrized([s for s in SOURCES if not s.choices]))
 def test_the_same_is_refused_with_the_same_words(
     source: Source, tmp_path: Path, request: pytest.FixtureRequest
@@ -142,7 +142,7 @@ def test_the_same_is_refused_with_the_same_words(
         assert sorted(tmp_path.iterdir()) == before, name
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("source", parametrized(SOURCES))
 def test_the_same_dangers_are_found(
     source: Source, tmp_path: Path, request: pytest.FixtureRequest
@@ -194,6 +194,7 @@ LOOKALIKES: dict[str, tuple[list[str], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", parametrized([s for s in SOURCES if s.name.endswith("csv")]))
 def test_a_text_file_is_taken_at_its_word(
     source: Source, tmp_path: Path, request: pytest.FixtureRequest

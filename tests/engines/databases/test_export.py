@@ -246,7 +246,7 @@ def test_only_a_file_of_the_database_is_written_to(
     own.close()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("wished", OUTPUT_FORMATS)
 def test_releases_of_every_format_are_exported(wished: str, tmp_path: Path) -> None:
     rows = table()

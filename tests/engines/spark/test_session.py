@@ -38,6 +38,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_without_java_it_says_what_to_install(table: Path, tmp_path: Path) -> None:
     done = countveil(
         "publish", str(table), "-s", "occupation:5", "--to", str(tmp_path / "r"),

@@ -37,6 +37,7 @@ def off(members: Counts, pairs: Floats) -> Floats:
     return result
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("n_values", "places"), [(30, 4), (40, 12)])
 @pytest.mark.parametrize("dense", [0, 1 << 18])
 def test_the_running_sum_is_that_of_the_groups(

@@ -37,6 +37,7 @@ errors = st.one_of(
 chances = st.one_of(st.sampled_from([0.001, 0.02, 0.05, 0.5, 0.9]), st.floats(1e-6, 0.95))
 
 
+@pytest.mark.slow
 @examples(40)
 @given(ells, errors, chances)
 def test_the_smallest_count_is_found_as_by_going_through_all(
@@ -100,6 +101,7 @@ def test_one_more_count_spreads_further(ell: int, count: int, distance: int) -> 
     assert chance_far(count, ell, distance) <= more * (1 + 1e-11)
 
 
+@pytest.mark.slow
 @given(ells, errors, chances)
 def test_the_exact_answer_is_never_worse_than_chebyshevs(
     ell: int, error: float, probability: float
@@ -171,7 +173,7 @@ def test_the_papers_second_example() -> None:
     assert found.printed == pytest.approx(1 / (10 * 0.09 * 25))
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("ell", [2, 7, 1_000])
 @pytest.mark.parametrize("probability", [1e-300, 1e-9, 0.999])
 def test_every_third_number_is_found_soon_at_the_ends(ell: int, probability: float) -> None:

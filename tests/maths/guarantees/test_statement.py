@@ -51,6 +51,7 @@ def test_the_probabilities_in_the_statement_are_exact(ell: int) -> None:
     assert true > float(hundred[2]) if more else float(hundred[2]) == round(true, 3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ell", [2, 5])
 def test_a_count_of_five_is_drawn_as_often_near_five_as_the_statement_says(ell: int) -> None:
     """False alarm: 1e-6. Whatever the groups are, the draws from them are independent."""

@@ -25,7 +25,7 @@ class FewBits(Stream):
         return words & np.uint32(self.kept) if dtype is np.uint32 else words
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [0, 1 << 20, 3 << 20, 0xFFFFFFFF])
 def test_every_order_is_as_likely_however_many_tie(kept: int) -> None:
     """Two owners, with three values and with two: 3 x 2 arrangements. False alarms: 1e-6."""

@@ -19,6 +19,7 @@ def test_small_counts_by_hand() -> None:
     assert at(curves, "(4) as printed", 10, 5) == pytest.approx(1 / (10 * 0.09 * 25))
 
 
+@pytest.mark.slow
 def test_the_ell_of_interest_joins_the_usual_ones() -> None:
     assert {curve.ell for curve in privacy_curves(0.3, 7)} == {2, 5, 7, 10}
     assert {curve.ell for curve in utility_curves(0.2, 5)} == {2, 5, 10}

@@ -27,6 +27,7 @@ def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_command_prints_figures_and_a_recommendation(quick: Quick, census: Path) -> None:  # noqa: F811
     with unchanged(census.parent):
         outcome = quick(

@@ -85,7 +85,7 @@ def test_what_is_suggested_is_accepted(case: tuple[dict[str, list[str]], list[st
         assert done.exit_code == 0, (line, done.output, done.exception)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [[90, 10], [100], [60, 30, 10], [30, 30, 40]])
 def test_publish_inspect_and_advise_say_the_same(counts: list[int], tmp_path: Path) -> None:
     values = [f"v{place}" for place, count in enumerate(counts) for _ in range(count)]

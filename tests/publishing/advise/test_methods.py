@@ -237,6 +237,7 @@ def test_the_line_to_copy(methods: dict[str, str], words: str, call: str) -> Non
     assert replace(advice, columns={"a": replace(nothing, choices={})}).publish_line("t") == ""
 
 
+@pytest.mark.slow
 def test_a_skewed_column_is_advised_and_published(quick: Quick, tmp_path: Path) -> None:  # noqa: F811
     """The line that is printed publishes, for one column and for two."""
     pq.write_table(table(), tmp_path / "t.parquet")

@@ -118,6 +118,7 @@ def test_what_is_refused(options: dict[str, Any], error: type[Exception], messag
         cv.advise(workers(), "job", **options)
 
 
+@pytest.mark.slow
 def test_the_command_that_is_printed_publishes(tmp_path: Path) -> None:
     pc.write_csv(workers(), tmp_path / "in.csv")
     file = tmp_path / "jobs.txt"

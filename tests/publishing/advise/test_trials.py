@@ -166,6 +166,7 @@ def test_also_on_a_real_census(ell: int) -> None:
     assert_agree(task_of(table, plain, "Occupation50", 240), ell, 16)
 
 
+@pytest.mark.slow
 def test_normal_numbers_have_the_moments_of_dealing() -> None:
     """Means and variances over many draws from one table Y; six standard errors each."""
     rows, times = 4_000, 400
@@ -196,6 +197,7 @@ class Sample(Task):
         return True
 
 
+@pytest.mark.slow
 def test_a_sample_finds_the_errors_of_the_whole() -> None:
     table = cv.generate(20_000, seed=SEED)
     plain = ["age", "gender", "education", "marital", "race", "workclass"]

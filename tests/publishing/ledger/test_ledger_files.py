@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import pickle
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ import countveil as cv
 from countveil.errors import LedgerError
 from countveil.publishing.ledger.keys import LedgerKey, identity
 from tests.publishing.again.hospital import Hospital, publish
+from tests.robustness.conftest import Quick
 
 NAME = "0" * 32
 
@@ -147,25 +147,22 @@ def test_what_a_ledger_shows(used: Path) -> None:
     assert "1 releases" in str(summary)
 
 
-def test_the_commands(tmp_path: Path) -> None:
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "countveil", "ledger", *words]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-
-    assert run("init", "h.ledger").returncode == 0
+def test_the_commands(quick: Quick, tmp_path: Path) -> None:
+    run = functools.partial(quick, "ledger", cwd=tmp_path)
+    assert run("init", "h.ledger").code == 0
     publish(Hospital(range(100)).table(), tmp_path / "r", tmp_path / "h.ledger")
     shown = run("show", "h.ledger", "--format", "json")
-    content = json.loads(shown.stdout)
+    content = json.loads(shown.out)
     assert [release["state"] for release in content["releases"]] == ["done"]
     assert content["batches"][0]["columns"] == ["diagnosis"]
-    assert run("verify", "h.ledger", "r").returncode == 0
+    assert run("verify", "h.ledger", "r").code == 0
     (tmp_path / "r" / "report.html").write_text("changed")
     broken = run("verify", "h.ledger", "r")
-    assert broken.returncode == 1
-    assert "report.html" in broken.stdout
+    assert broken.code == 1
+    assert "report.html" in broken.out
     again = run("init", "h.ledger")
-    assert again.returncode == 1
-    assert again.stderr.startswith("Error: ")
+    assert again.code == 1
+    assert again.err.startswith("Error: ")
 
 
 def test_a_key_is_not_printed_or_pickled() -> None:

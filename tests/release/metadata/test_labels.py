@@ -68,6 +68,7 @@ def notes_of(release: cv.Release) -> tuple[Mapping[str, str], Mapping[str, Any],
 
 @pytest.mark.filterwarnings("ignore:Column 'hours' has values without a label:UserWarning")
 class TestLabels:
+    @pytest.mark.few(2)
     @pytest.mark.parametrize("ending", ["sav", "dta"])
     @pytest.mark.parametrize("output_format", ["spss", "stata"])
     def test_they_survive_to_the_files(
@@ -82,6 +83,7 @@ class TestLabels:
         assert {*rows["job"].to_list()} == {None, *map(float, JOBS)}
         assert cv.verify(release.folder) == []
 
+    @pytest.mark.few(2)
     @pytest.mark.parametrize("output_format", ["spss", "stata", "parquet", "csv"])
     def test_the_release_is_the_same_in_every_format(
         self, tmp_path: Path, output_format: str
@@ -216,6 +218,7 @@ class TestLabels:
             cv.open(release.folder).sql("SELECT job, count(*) FROM release GROUP BY 1")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "codebook",
     [

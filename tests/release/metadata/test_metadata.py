@@ -119,6 +119,7 @@ def test_a_signature_covers_them(tmp_path: Path) -> None:
     assert [each.file for each in cv.verify(release.folder, signed_by=public)] == ["ddi.xml"]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("output_format", ["parquet", "csv", "csv.gz", "arrow", "stata", "spss"])
 def test_they_follow_from_the_release_alone(tmp_path: Path, output_format: str) -> None:
     release = described_release(tmp_path / "release", output_format=output_format)

@@ -319,7 +319,10 @@ def test_a_changed_release_is_not_handed_over(desk: Desk) -> None:
 def test_an_existing_release_is_refused_in_the_words_of_publish(desk: Desk) -> None:
     desk.published()
     page = desk.done("publish/start", {"to": "release"})
-    assert "exists" in problem(page) or "again" in problem(page)
+    assert "exists and is not empty: it is a release" in problem(page)
+    assert "Try again" not in page
+    # What was published before can still be attacked.
+    assert "Attack it" in desk.get("audit")
     page = desk.done("publish/start", {"to": "release", "again": "yes", "force": "yes"})
     assert "Published 600 rows" in page
 
@@ -478,3 +481,20 @@ def test_random_groups_are_chosen_for_all_columns_or_for_none(desk: Desk) -> Non
     assert desk.state.draft.sensitive == {"job": None, "region": 5}
     assert "for all columns of a release" in page
     assert "not open yet" in desk.get("rehearsal")
+
+
+def test_the_effect_is_known_after_reading_otherwise_too(desk: Desk) -> None:
+    desk.pick("people.csv")
+    desk.get("columns")
+    desk.done("columns/values", {"subject": "2", "bins": "30,50"})
+    desk.done("table/reading", {"header": "yes", "missing": "nurse"})
+    page = desk.get("columns")
+    assert "Values: 63" in page
+    assert desk.state.draft.texts("age") == {"bins": "30,50"}
+
+
+def test_a_rehearsal_is_not_disturbed_by_what_lies_there(desk: Desk) -> None:
+    (desk.root / "release").write_text("a file")
+    desk.published("jobs")
+    desk.done("amount/typed", {"subject": "0", "ell": "2", "method": "mixed"})
+    assert "Everything was done but publishing" in desk.get("rehearsal")

@@ -148,10 +148,13 @@ class LocalRelease:
 
         # A cursor of its own: two threads do not share one.
         connection = self._cursor = self._connection.cursor()
-        batches = self._batches() or partial(batches_of, connection)
+        from_files = self._batches()
+        batches = from_files or partial(batches_of, connection)
 
         def read(batches: Batches) -> InMemoryRelease:
-            return InMemoryRelease(connection, self._internal, self._sensitive, batches)
+            return InMemoryRelease(
+                connection, self._internal, self._sensitive, batches, at_once=bool(from_files)
+            )
 
         ((rows,),) = connection.sql("SELECT count(*) FROM release").fetchall()
         if in_background and rows > WAITED_FOR:

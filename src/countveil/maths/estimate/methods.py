@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.errors import SettingsError
+from countveil.maths.estimate.covariances.apart import variance_apart
 from countveil.maths.estimate.covariances.one_column import set_likelihood, shares_a_draw
 from countveil.maths.estimate.estimates import Estimates, Likelihood, symmetric
 from countveil.maths.estimate.ratios import PairVariance, Told, ratio_estimates
@@ -293,7 +294,9 @@ class Estimator:
 
     def _by_row_weights(self, total: Total, *, is_count: bool) -> Estimates:
         """Any total: the variance of its row weights."""
-        error = np.sqrt(total.variance + total.misfit**2)
+        shared = variance_apart(total) if is_count else None
+        variance = total.variance if shared is None else shared
+        error = np.sqrt(variance + total.misfit**2)
         if not is_count:
             return symmetric(total.estimate, error, self._level, total.estimate)
         # Centred on what is possible: beyond it the interval would be a single point.

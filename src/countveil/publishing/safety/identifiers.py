@@ -28,6 +28,7 @@ sampled row, which is found as well, and the whole table is counted.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import unicodedata
@@ -71,7 +72,7 @@ _LETTERS: dict[int, str | int | None] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Facts:
     """One column: `rows` with a known value, different values, and up to a thousand of these.
 
@@ -99,7 +100,7 @@ class Facts:
         """The share of rows in which a value is a new one."""
         return self.distinct / max(self.rows, 1)
 
-    @property
+    @functools.cached_property
     def is_label(self) -> bool:
         """Whether the values could name somebody: whole numbers, and texts that are no decimals."""
         if self.kind not in (NUMBER, TEXT) or patterns.dates_in(self.examples):

@@ -25,6 +25,7 @@ _MOST_STEPS, _MOST_RESULTS = 200, 24
 # The kinds of work, and what they are called while they go on.
 TITLES = {
     "facts": "Reading the table",
+    "before": "Counting values as they were",
     "dangers": "Looking for dangers",
     "preview": "Reading a few rows",
     "advise": "Measuring what every method and ell would do",
@@ -51,6 +52,7 @@ class PublisherState:
     write_command: CommandWriter
     jobs: Jobs = field(default_factory=Jobs)
     publication: Publication | None = None
+    _released: Publication | None = None
     previewing: bool = False
     force: bool = False
     again: bool = False
@@ -145,10 +147,17 @@ class PublisherState:
         with self.lock:
             if self.publication is not None and self.publication.job.running:
                 return
+            self._released = self.released
             job = self.jobs.start(
                 TITLES["publish"], f"{_TASKS}:publish", table=self.draft.table, arguments=arguments
             )
             self.publication = Publication(self.draft, job)
+
+    @property
+    def released(self) -> Publication | None:
+        """The last publication that was completed, whatever was tried since."""
+        last = self.publication
+        return last if last is not None and last.job.state == "done" else self._released
 
     def close(self) -> None:
         """Stop what is going on."""
@@ -184,3 +193,13 @@ def shown_path(path: Path) -> str:
     if text.startswith(os.pardir):
         text = os.fspath(path)
     return os.path.join(os.curdir, text) if text.startswith("-") else text  # noqa: PTH118
+
+
+def folder_of(state: PublisherState) -> str:
+    """Where the release goes: as was chosen, or a name after that of the table."""
+    draft = state.draft
+    if draft.to:
+        return draft.to
+    name = Path(draft.table.rpartition("#")[0] or draft.table).name.partition(".")[0]
+    stem = "".join(char if char.isalnum() or char in "-_" else "-" for char in name) or "table"
+    return shown_path(state.places.root / f"{stem}-release")

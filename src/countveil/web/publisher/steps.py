@@ -14,7 +14,7 @@ from countveil.publishing.advise.inspecting.inspection import Inspection
 from countveil.web.jobs import Job
 from countveil.web.publisher.draft import Draft
 from countveil.web.publisher.findings import all_decided
-from countveil.web.publisher.state import PublisherState
+from countveil.web.publisher.state import Publication, PublisherState
 
 # Name in the address, name for people, headline.
 SCREENS = (
@@ -73,8 +73,8 @@ class Results:
     @property
     def audit(self) -> Job | None:
         """About the release that was made."""
-        made = self.state.publication
-        return None if made is None else self.state.job("audit", **audit_arguments(made.draft))
+        made = self.state.released
+        return None if made is None else self.state.job("audit", **audit_arguments(made))
 
 
 def _of(draft: Draft, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -110,13 +110,20 @@ def rehearsal_arguments(draft: Draft) -> dict[str, Any]:
 
     Where it goes to, what it is called and what is noted in private changes nothing of that.
     """
-    aside = {"to": "release", "private_report": "", "reasons": {}, "title": "", "contact": ""}
+    aside = {
+        "to": "countveil-rehearsal",
+        "private_report": "",
+        "reasons": {},
+        "title": "",
+        "contact": "",
+    }
     return _of(draft, draft.arguments("publish", again=True, force=True, **aside))
 
 
-def audit_arguments(draft: Draft) -> dict[str, Any]:
-    """The choices of a publication, and where it went."""
-    return _of(draft, draft.arguments("audit", release=draft.to))
+def audit_arguments(made: Publication) -> dict[str, Any]:
+    """The choices of a publication, and where it went; `made` says which one it is."""
+    draft = made.draft
+    return {**_of(draft, draft.arguments("audit", release=draft.to)), "made": made.job.id}
 
 
 def stop_outdated(state: PublisherState) -> None:
@@ -151,7 +158,6 @@ def why_closed(state: PublisherState, name: str) -> str:
 def _done(results: Results) -> dict[str, bool]:
     draft, state = results.draft, results.state
     inspection: Inspection | None = result_of(results.dangers)
-    made = state.publication
     audit = result_of(results.audit)
     return {
         "table": bool(draft.table) and result_of(results.facts) is not None,
@@ -159,7 +165,7 @@ def _done(results: Results) -> dict[str, bool]:
         "dangers": inspection is not None and all_decided(inspection, draft),
         "amount": draft.complete,
         "rehearsal": result_of(results.rehearsal) is not None,
-        "publish": made is not None and made.job.state == "done",
+        "publish": state.released is not None,
         "audit": audit is not None and audit.passed,
         "handover": False,
     }

@@ -32,6 +32,11 @@ def facts(reporter: Reporter, table: str, arguments: Arguments) -> Inspection:
     return cv.inspect(table, progress=reporter.progress, **arguments)
 
 
+def before(reporter: Reporter, table: str, arguments: Arguments) -> Inspection:
+    """The same of the values as they are in the table, to compare with."""
+    return facts(reporter, table, arguments)
+
+
 def dangers(reporter: Reporter, table: str, arguments: Arguments) -> Inspection:
     """What an inspection finds in the table as it would be published."""
     return cv.inspect(table, progress=reporter.progress, **arguments)
@@ -66,8 +71,8 @@ def publish(reporter: Reporter, table: str, arguments: Arguments) -> Manifest:
     return cv.publish(table, progress=reporter.progress, **arguments).manifest
 
 
-def audit(reporter: Reporter, table: str, arguments: Arguments) -> Audit:
-    """Attack a release."""
+def audit(reporter: Reporter, table: str, arguments: Arguments, made: str) -> Audit:  # noqa: ARG001
+    """Attack a release; `made` says which one it is, if several were made in one place."""
     return cv.audit(table, progress=reporter.progress, **arguments)
 
 

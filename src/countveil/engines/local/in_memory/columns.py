@@ -9,6 +9,7 @@ a condition holds, whatever the condition, and no rule of SQL is written a secon
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,7 @@ from countveil.release.values import python_values
 MOST_VALUES = 1 << 16
 _BATCH = 1 << 20
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
+Numbers = NDArray[np.int64]
 # The values of a column by its internal name, in the order of rows.
 Batches = Callable[[str], "Iterator[pa.Array[Any]]"]
 
@@ -59,58 +61,96 @@ class InMemoryColumn:
         return len(self.values) - (self.values[-1:] == [None])
 
 
-def read_column(
-    connection: duckdb.DuckDBPyConnection, name: str, batches: Iterator[pa.Array[Any]]
-) -> InMemoryColumn:
+@dataclass(frozen=True)
+class EncodedColumn:
+    """A column as it was read: codes of each batch, and the places of these among all values."""
+
+    batches: Sequence[tuple[Codes, Numbers]]
+    values: pa.Array[Any]
+
+
+@dataclass(frozen=True)
+class RankedValues:
+    """The values of a column in DuckDB's order, and the rank of each place among them."""
+
+    rank: Numbers
+    values: list[Any]
+    table: str
+    whole: bool
+
+    def of(self, encoded: EncodedColumn) -> InMemoryColumn:
+        """The column with these values."""
+        narrow = np.uint8 if self.rank.size <= 1 << 8 else np.uint16
+        codes: NDArray[Any] = np.empty(sum(batch.size for batch, _ in encoded.batches), narrow)
+        start = 0
+        for batch, places in encoded.batches:
+            out = codes[start : start + batch.size]
+            # All are places: clipping only spares a check.
+            np.take(self.rank[places].astype(narrow), batch, out=out, mode="clip")
+            start += batch.size
+        return InMemoryColumn(codes, self.values, self.table, self.whole)
+
+
+def encode_column(batches: Iterator[pa.Array[Any]]) -> EncodedColumn:
     """Read a column. NotInMemoryError if its type does not allow it, or it has too many values."""
+    with _explained_by_files():
+        return _encoded(map(_checked, batches))
+
+
+def ranked_values(
+    connection: duckdb.DuckDBPyConnection, name: str, values: pa.Array[Any]
+) -> RankedValues:
+    """Put the values of a column into DuckDB's order. NotInMemoryError if it has none."""
+    table = f"values_of_{name}"
+    with _explained_by_files():
+        connection.register("incoming", pa.table({"place": np.arange(len(values)), "v": values}))
+        connection.execute(
+            f"CREATE OR REPLACE TABLE {table} AS "
+            f"SELECT row_number() OVER (ORDER BY v) - 1 AS rank, place, v FROM incoming"
+        )
+        connection.unregister("incoming")
+        ordered = connection.sql(f"SELECT place, v FROM {table} ORDER BY rank").to_arrow_table()
+        rank = np.empty(len(values), np.int64)
+        rank[_numpy(ordered["place"].combine_chunks())] = np.arange(len(values))
+        whole = pa.types.is_integer(values.type) and not pa.types.is_uint64(values.type)
+        return RankedValues(rank, python_values(ordered["v"]), table, whole)
+
+
+@contextlib.contextmanager
+def _explained_by_files() -> Iterator[None]:
+    """NotInMemoryError for whatever goes wrong: a question to the files explains it."""
     try:
-        return _read(connection, name, batches)
+        yield
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except (duckdb.Error, pa.ArrowException, OSError, OverflowError) as error:
-        # A question to the files explains it.
         raise NotInMemoryError from error
 
 
-def _read(
-    connection: duckdb.DuckDBPyConnection, name: str, batches: Iterator[pa.Array[Any]]
-) -> InMemoryColumn:
-    places, values = _encoded(map(_checked, batches))
-    table = f"values_of_{name}"
-    connection.register("incoming", pa.table({"place": np.arange(len(values)), "v": values}))
-    connection.execute(
-        f"CREATE OR REPLACE TABLE {table} AS "
-        f"SELECT row_number() OVER (ORDER BY v) - 1 AS rank, place, v FROM incoming"
-    )
-    connection.unregister("incoming")
-    ordered = connection.sql(f"SELECT place, v FROM {table} ORDER BY rank").to_arrow_table()
-    rank: NDArray[Any] = np.empty(len(values), np.uint8 if len(values) <= 1 << 8 else np.uint16)
-    rank[_numpy(ordered["place"].combine_chunks())] = np.arange(len(values))
-    whole = pa.types.is_integer(values.type) and not pa.types.is_uint64(values.type)
-    return InMemoryColumn(rank[places], python_values(ordered["v"]), table, whole)
-
-
-def _encoded(batches: Iterable[pa.Array[Any]]) -> tuple[NDArray[np.uint32], pa.Array[Any]]:
-    """The different values in the order in which they come, and the place of every row's."""
+def _encoded(batches: Iterable[pa.Array[Any]]) -> EncodedColumn:
+    """The different values in the order in which they come; missing is behind all of them."""
     # Only here: an answer from the files does without it.
     import pyarrow.compute as pc
 
-    chunks, values = [], None
+    chunks: list[tuple[Codes, Numbers]] = []
+    values, missing = None, False
     for batch in batches:
+        if not len(batch):
+            continue
         coded = batch if isinstance(batch, pa.DictionaryArray) else batch.dictionary_encode()
+        size = len(coded.dictionary)
         values = _with_new(values, coded.dictionary)
-        places = _numpy(pc.index_in(coded.dictionary, values))
-        # Behind all places, one for missing, whatever the number of values will be.
-        places = np.append(places, MOST_VALUES).astype(np.uint32)
-        chunks.append(places[_numpy(coded.indices.fill_null(len(coded.dictionary)))])
+        places = _numpy(pc.index_in(coded.dictionary, values)).astype(np.int64)
+        missing |= coded.indices.null_count > 0
+        # One place more, for missing.
+        narrow = np.uint8 if size < 1 << 8 else np.uint16
+        codes: NDArray[Any] = _numpy(coded.indices.fill_null(size)).astype(narrow)
+        chunks.append((codes, np.append(places, -1)))
     if values is None:
         raise NotInMemoryError
-    codes = np.concatenate(chunks)
-    missing = codes == MOST_VALUES
-    if missing.any():
-        codes[missing] = len(values)
+    if missing:
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
-    return codes, values
+    return EncodedColumn(chunks, values)
 
 
 def batches_of(connection: duckdb.DuckDBPyConnection, name: str) -> Iterator[pa.Array[Any]]:

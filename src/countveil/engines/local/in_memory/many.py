@@ -6,16 +6,22 @@ stretch, or by what stretches are added up to. Must not know: sensitive columns,
 Bits of all conditions do not fit into memory, and those of one do not fit into a processor's cache
 where a release has millions of rows. So rows are taken in short blocks, and for each block the bits
 of every *leaf* (a condition on one column) are made once for all conditions that it occurs in.
+Conjunctions on the same few columns are counted without bits, where there are enough of them
+(`boxes`). Blocks and stretches are counted in threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.engines.local.in_memory.boxes import choose_cubes, least_conditions
 from countveil.engines.local.in_memory.columns import Codes, NotInMemoryError
 from countveil.engines.local.in_memory.masks import (
     TruthTables,
@@ -25,6 +31,7 @@ from countveil.engines.local.in_memory.masks import (
     selected,
 )
 from countveil.sql.query.expressions import Constant, Expression, Operation, columns_named
+from countveil.system.process import in_order
 
 Numbers = NDArray[np.int64]
 
@@ -33,6 +40,12 @@ _WORD = 64
 _BLOCK = 1 << 13
 _MOST_LEAVES = 1 << 10
 _AT_ONCE = 64
+_ROWS_AT_ONCE = 1 << 19
+# Beginning a thread takes as long as counting some hundred thousand rows.
+_WITHOUT_THREADS = 1 << 21
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 # A leaf by its number, a constant, or parts that are joined by AND or OR.
 Node = int | bool | tuple[str, tuple["Node", ...]]
@@ -73,7 +86,7 @@ def count_stretches(
     tables: TruthTables,
     real: Words,
     first_word: Numbers,
-    cell: NDArray[np.uint32],
+    cell: NDArray[Any],
     cells: int,
 ) -> tuple[NDArray[np.float64], list[int]]:
     """Counts by condition and cell, and the conditions that codes do not decide.
@@ -81,14 +94,88 @@ def count_stretches(
     `first_word` is where each stretch begins, `cell` to which cell its rows are added.
     """
     counts = np.zeros((len(conditions), cells))
+    in_boxes: set[int] = set()
+    for stretch, numbers, counted in _count_boxes(conditions, tables, real, first_word):
+        counts[numbers, cell[stretch]] += counted
+        in_boxes.update(numbers.tolist())
+    left = [number for number in range(len(conditions)) if number not in in_boxes]
     undecided: list[int] = []
-    for compiled in _compiled(conditions, tables, undecided):
+    for compiled in _compiled(conditions, left, tables, undecided):
         numbers = np.array(compiled.numbers, np.int64)
-        for start in range(0, real.size, _BLOCK):
-            places, counted = _count_block(compiled, tables, real, first_word, start)
+        work = partial(_count_block, compiled, tables, real, first_word)
+        for places, counts_of in in_threads(work, range(0, real.size, _BLOCK), real.size * _WORD):
             for stretch, place in enumerate(cell[places].tolist()):
-                counts[numbers, place] += counted[:, stretch]
+                counts[numbers, place] += counts_of[:, stretch]
     return counts, undecided
+
+
+def in_threads(
+    work: Callable[[Item], Result], items: Iterable[Item], rows: int
+) -> Iterator[Result]:
+    """Do the work for every item, in threads where there are so many rows that it pays."""
+    return in_order(work, items) if rows > _WITHOUT_THREADS else map(work, items)
+
+
+def _count_boxes(
+    conditions: Sequence[Expression], tables: TruthTables, real: Words, first_word: Numbers
+) -> Iterator[tuple[int, Numbers, Numbers]]:
+    """Of some rows of a stretch: which it is, numbers of conditions, the rows that meet each."""
+    rows = real.size * _WORD
+    if len(conditions) < least_conditions(rows, first_word.size):
+        return
+    known: dict[Expression, tuple[str, NDArray[np.bool_]] | None] = {}
+    asked = {n: _conjunction(each, tables, known) for n, each in enumerate(conditions)}
+    conjunctions = {number: each for number, each in asked.items() if each}
+    lengths = {name: wanted.size for each in conjunctions.values() for name, wanted in each.items()}
+    cubes = choose_cubes(conjunctions, lengths, rows, first_word.size)
+    columns = [[tables.column(name).codes for name in cube.names] for cube in cubes]
+
+    def counted(some: tuple[int, slice]) -> tuple[int, list[Numbers]]:
+        stretch, here = some
+        each = zip(cubes, columns, strict=True)
+        return stretch, [cube.count([codes[here] for codes in of]) for cube, of in each]
+
+    if cubes:
+        for stretch, counts in in_threads(counted, _rows_of_stretches(real, first_word), rows):
+            for cube, met in zip(cubes, counts, strict=True):
+                yield stretch, cube.numbers, met
+
+
+def _conjunction(
+    expression: Expression,
+    tables: TruthTables,
+    known: dict[Expression, tuple[str, NDArray[np.bool_]] | None],
+) -> dict[str, NDArray[np.bool_]] | None:
+    """The values that a condition wants of each column; None if it is no conjunction of these."""
+    wanted: dict[str, NDArray[np.bool_]] = {}
+    parts = [expression]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Operation) and part.name == "and":
+            parts += part.operands
+            continue
+        if part not in known:
+            names = columns_named(part)
+            known[part] = None
+            if len(names) == 1:
+                with contextlib.suppress(NotInMemoryError):
+                    (name,) = names
+                    known[part] = name, tables.of(name, part) == 1
+        leaf = known[part]
+        if leaf is None:
+            return None
+        name, values = leaf
+        wanted[name] = wanted[name] & values if name in wanted else values
+    return wanted
+
+
+def _rows_of_stretches(real: Words, first_word: Numbers) -> Iterator[tuple[int, slice]]:
+    """Rows that are real: they come first in a stretch. Long stretches are cut."""
+    sizes = np.add.reduceat(np.bitwise_count(real), first_word, dtype=np.int64)
+    firsts = (first_word * _WORD).tolist()
+    for stretch, (first, size) in enumerate(zip(firsts, sizes.tolist(), strict=True)):
+        for start in range(first, first + size, _ROWS_AT_ONCE):
+            yield stretch, slice(start, min(start + _ROWS_AT_ONCE, first + size))
 
 
 def _count_block(
@@ -115,13 +202,16 @@ def _count_block(
 
 
 def _compiled(
-    conditions: Sequence[Expression], tables: TruthTables, undecided: list[int]
+    conditions: Sequence[Expression],
+    chosen: Sequence[int],
+    tables: TruthTables,
+    undecided: list[int],
 ) -> Iterator[_Compiled]:
-    """The conditions in parts that have few enough leaves; the undecided ones are listed."""
+    """Conditions in parts that have few enough leaves; the undecided ones are listed."""
     part = _Compiled()
-    for number, condition in enumerate(conditions):
+    for number in chosen:
         try:
-            node = _node(condition, 1, tables, part)
+            node = _node(conditions[number], 1, tables, part)
         except NotInMemoryError:
             undecided.append(number)
             continue

@@ -11,8 +11,10 @@ meet a condition is then a count of bits: some ten microseconds for 100,000 rows
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +26,17 @@ from countveil.engines.local.in_memory.columns import (
     Batches,
     InMemoryColumn,
     NotInMemoryError,
-    read_column,
+    encode_column,
+    ranked_values,
 )
-from countveil.engines.local.in_memory.many import count_stretches
+from countveil.engines.local.in_memory.many import count_stretches, in_threads
 from countveil.engines.local.in_memory.masks import Masks, Truths, TruthTables, Words, unpacked
+from countveil.engines.local.in_memory.row_order import RowOrder, together
 from countveil.engines.pivot import axis_sizes, check_size, no_ranges, places_in
 from countveil.sql.dialects.dialect import DuckDB
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import ColumnReference, Expression, columns_named
+from countveil.system.process import in_order
 from countveil.tables.storage.memory import memory_limit
 
 if TYPE_CHECKING:
@@ -50,6 +55,7 @@ _MOST_PATTERNS = 64
 _MOST_ARGUMENTS = 64
 _MOST_CELLS = 1 << 22
 _MOST_STRETCHES = 1 << 12
+_FEW_CONDITIONS = 4
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class _Counter:
     """Counts the rows of a mask by cell: stretches are counted if `first_word` is given."""
 
     shape: tuple[int, ...]
-    cell: NDArray[np.uint32]
+    cell: NDArray[Any]
     first_word: Numbers | None
 
     def count(self, mask: Words) -> Floats:
@@ -87,6 +93,8 @@ class InMemoryRelease:
         internal: Mapping[str, str],
         sensitive: Sequence[str],
         batches: Batches,
+        *,
+        at_once: bool = False,
     ) -> None:
         ((rows,),) = connection.sql("SELECT count(*) FROM release").fetchall()
         self._most_bytes = memory_limit(None)
@@ -96,25 +104,15 @@ class InMemoryRelease:
         self._columns: dict[str, InMemoryColumn | None] = {}
         self._arguments: dict[Expression, _Argument] = {}
         self._bytes = 0
-        self._batches = batches
+        self._batches, self._at_once = batches, at_once
+        self._asking = threading.Lock()
         read = {name: self._read(name) for name in sensitive}
-        self._ordered, self._stretch_codes, stretch = _stretches(read)
-        sizes = np.bincount(stretch)
-        words = -(-sizes // _WORD)
-        self._first_word: Numbers = np.cumsum(words) - words
-        # Of two bytes at most, they are put into order by counting.
-        narrow = stretch.astype(np.uint16) if sizes.size <= 1 << 16 else stretch
-        order = np.argsort(narrow, kind="stable")
-        # A row's place is its rank among all rows in order, shifted by the padding of the
-        # stretches.
-        moved = (self._first_word * _WORD - (np.cumsum(sizes) - sizes)).astype(np.uint32)
-        self._place = np.empty(stretch.size, np.uint32)
-        self._place[order] = np.arange(stretch.size, dtype=np.uint32) + np.repeat(moved, sizes)
-        self._size = int(words.sum()) * _WORD
-        real = np.zeros(self._size, bool)
-        real[self._place] = True
+        self._rows = RowOrder.of(
+            {name: column.codes for name, column in read.items()},
+            [len(column.values) for column in read.values()],
+        )
         self._tables = TruthTables(self._column, self._ask)
-        self._masks = Masks(self._tables, real)
+        self._masks = Masks(self._tables, self._rows.real)
         for name, column in read.items():
             self._columns[name] = self._placed(column)
 
@@ -151,8 +149,10 @@ class InMemoryRelease:
         axes: Sequence[Axis] = (),
     ) -> list[Floats | None]:
         """The published values under each condition; None where codes do not decide it."""
+        self._read_ahead(conditions)
         counter = self._counter(names, domains, axes)
-        if counter.first_word is not None:
+        # Of few conditions, the bits of leaves are remembered for the next questions.
+        if counter.first_word is not None and len(conditions) > _FEW_CONDITIONS:
             counted, undecided = count_stretches(
                 conditions, self._tables, self._masks.real,
                 counter.first_word, counter.cell, math.prod(counter.shape),
@@ -216,9 +216,9 @@ class InMemoryRelease:
     ) -> Floats:
         """The same counts as those of the tally, and by the values of one more column."""
         column, names = self._column(name), self._key_names(tally)
-        if not names and set(tally.sensitive) <= set(self._ordered):
+        if not names and set(tally.sensitive) <= set(self._rows.columns):
             counter = self._counter(tally.sensitive, domains, tally.axes)
-            if len(self._first_word) <= _MOST_STRETCHES:
+            if len(self._rows.first_word) <= _MOST_STRETCHES:
                 by_value = [self._stretch_values(mask, column, counter) for mask in masks]
                 return np.stack(by_value)[None]
         if tally.axes:
@@ -232,15 +232,27 @@ class InMemoryRelease:
 
     def _stretch_values(self, mask: Words, column: InMemoryColumn, counter: _Counter) -> Floats:
         """Rows by cell and by the value of a column: stretch by stretch, in the order of rows."""
-        rows = unpacked(mask)
-        counts = np.zeros((math.prod(counter.shape), len(column.values)))
-        ends = [*(self._first_word[1:] * _WORD).tolist(), self._size]
-        for cell, first, after in zip(
-            counter.cell.tolist(), (self._first_word * _WORD).tolist(), ends, strict=True
-        ):
-            codes = column.codes[first:after][rows[first:after]]
-            counts[cell] += np.bincount(codes, minlength=len(column.values))
-        return counts.reshape(*counter.shape, len(column.values))
+        values = len(column.values)
+        wide = np.uint16 if 2 * values <= 1 << 16 else np.uint32
+        ends = [*self._rows.first_word[1:].tolist(), mask.size]
+
+        def counted(stretch: int) -> Numbers:
+            words = slice(int(self._rows.first_word[stretch]), ends[stretch])
+            met = unpacked(mask[words])
+            codes = column.codes[words.start * _WORD : words.stop * _WORD]
+            # Unless few are met, picking them takes longer than counting the others as well.
+            if np.count_nonzero(met) < met.size / 16:
+                return np.bincount(codes[met], minlength=values)
+            both: NDArray[Any] = met.astype(wide)
+            both *= wide(values)
+            both += codes
+            return np.bincount(both, minlength=2 * values)[values:]
+
+        counts = np.zeros((math.prod(counter.shape), values))
+        by_stretch = in_threads(counted, range(len(ends)), self._rows.size)
+        for cell, by_value in zip(counter.cell.tolist(), by_stretch, strict=True):
+            counts[cell] += by_value
+        return counts.reshape(*counter.shape, values)
 
     def _key_names(self, tally: Tally) -> list[str]:
         names = [key.name for key in tally.keys if isinstance(key, ColumnReference)]
@@ -279,36 +291,62 @@ class InMemoryRelease:
         shape = tuple(axis_sizes(axes, orders))
         if math.prod(shape) > _MOST_CELLS:
             raise NotInMemoryError
-        by_stretch = set(names) <= set(self._ordered)
+        by_stretch = set(names) <= set(self._rows.columns)
         places: list[NDArray[Any]] = []
         for name, column, order in zip(names, columns, orders, strict=True):
             place_of = places_in(order, column.values).astype(np.int64 if axes else np.uint32)
-            number = self._ordered.index(name) if by_stretch else 0
-            places.append(place_of[self._stretch_codes[:, number] if by_stretch else column.codes])
+            number = self._rows.columns.index(name) if by_stretch else 0
+            places.append(
+                place_of[self._rows.stretch_codes[:, number] if by_stretch else column.codes]
+            )
         if axes:
             places = [axis.places(places) for axis in axes]
-        cell = _together(places, shape, len(self._stretch_codes) if by_stretch else self._size)
-        return _Counter(shape, cell, self._first_word if by_stretch else None)
+        cell = together(
+            places, shape, len(self._rows.stretch_codes) if by_stretch else self._rows.size
+        )
+        return _Counter(shape, cell, self._rows.first_word if by_stretch else None)
+
+    def _read_ahead(self, conditions: Sequence[Expression]) -> None:
+        """Read the columns of many conditions, several at once."""
+        unread = {name for name in self._internal if name not in self._columns}
+        wanted: dict[str, None] = {}
+        for condition in conditions:
+            if not unread:
+                break
+            names = columns_named(condition) & unread
+            wanted.update(dict.fromkeys(sorted(names)))
+            unread -= names
+        # Through DuckDB, only one can be read at a time.
+        if self._at_once and len(wanted) > 1:
+            for name, column in in_order(self._read_if_any, wanted):
+                self._columns[name] = column
 
     def _column(self, name: str) -> InMemoryColumn:
         if name not in self._columns:
             # Whatever happens, it is read once only.
-            self._columns[name] = None
-            if self._bytes < self._most_bytes // 4:
-                self._columns[name] = self._placed(self._read(name))
+            self._columns[name] = self._read_if_any(name)[1]
         column = self._columns[name]
         if column is None:
             raise NotInMemoryError
         return column
 
+    def _read_if_any(self, name: str) -> tuple[str, InMemoryColumn | None]:
+        """The column in the common order of rows; None if codes cannot stand for its values."""
+        if self._bytes < self._most_bytes // 4:
+            with contextlib.suppress(NotInMemoryError):
+                return name, self._placed(self._read(name))
+        return name, None
+
     def _read(self, name: str) -> InMemoryColumn:
         internal = self._internal[name]
-        return read_column(self._connection, internal, self._batches(internal))
+        encoded = encode_column(self._batches(internal))
+        with self._asking:
+            values = ranked_values(self._connection, internal, encoded.values)
+        return values.of(encoded)
 
     def _placed(self, column: InMemoryColumn) -> InMemoryColumn:
         """The column in the common order of rows."""
-        codes = np.zeros(self._size, column.codes.dtype)
-        codes[self._place] = column.codes
+        codes = self._rows.placed(column.codes)
         self._bytes += codes.nbytes
         return InMemoryColumn(codes, column.values, column.table, column.whole)
 
@@ -329,34 +367,3 @@ class InMemoryRelease:
             # A question to the files explains it.
             raise NotInMemoryError from error
         return answers
-
-
-def _together(codes: Iterable[NDArray[Any]], lengths: Sequence[int], size: int) -> NDArray[Any]:
-    """Several codes as one number, the last one running fastest."""
-    together = np.zeros(size, np.uint32)
-    for column, length in zip(codes, lengths, strict=True):
-        together = together * np.uint32(length) + column.astype(np.uint32)
-    return together
-
-
-def _stretches(
-    columns: Mapping[str, InMemoryColumn],
-) -> tuple[list[str], NDArray[np.int64], NDArray[np.uint32]]:
-    """Rows that publish the same, in as many sensitive columns as leaves stretches long enough.
-
-    Gives these columns, their codes in each stretch, and the stretch of every row.
-    """
-    rows = next(iter(columns.values())).codes.size
-    ordered: list[str] = []
-    lengths: list[int] = []
-    for name, column in columns.items():
-        if math.prod(lengths) * len(column.values) * _WORD <= rows:
-            ordered.append(name)
-            lengths.append(len(column.values))
-    together = _together((columns[name].codes for name in ordered), lengths, rows)
-    occurs = np.bincount(together) > 0
-    codes = np.zeros((int(occurs.sum()), len(lengths)), np.int64)
-    if lengths:
-        codes[:] = np.transpose(np.unravel_index(np.flatnonzero(occurs), lengths))
-    number = (np.cumsum(occurs) - 1).astype(np.uint32)
-    return ordered, codes, number[together]

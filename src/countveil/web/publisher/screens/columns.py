@@ -69,7 +69,10 @@ def latest_facts(state: PublisherState) -> tuple[Job, Inspection | None]:
 def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
     draft = state.draft
     job, facts = latest_facts(state)
-    before = result_of(state.job("facts", **facts_arguments(draft, prepared=False)))
+    unchanged = _before(state)
+    before = result_of(unchanged)
+    if unchanged is not None and unchanged.running and not job.running:
+        job = unchanged
     rows = [] if facts is None else _rows(facts, before, draft, job, asked)
     suggested = [] if facts is None else [c.name for c in facts.columns if c.role == "sensitive"]
     return {
@@ -82,6 +85,15 @@ def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
         "options": BY_COLUMN,
         "lines": lines_for(state, "inspect"),
     }
+
+
+def _before(state: PublisherState) -> Job | None:
+    """What is known of the values before they are prepared, if they are."""
+    plain = facts_arguments(state.draft, prepared=False)
+    known = state.job("facts", **plain)
+    if result_of(known) is not None or not state.draft.by_column:
+        return known
+    return state.begin("before", **plain)
 
 
 def _marks(facts: Inspection, draft: Draft) -> list[str]:

@@ -43,13 +43,13 @@ def handing_routes(screens: Screens) -> list[BaseRoute]:
 
 
 def _made(state: PublisherState) -> Publication:
-    assert state.publication is not None  # noqa: S101 - the screens are closed without one
-    return state.publication
+    assert state.released is not None  # noqa: S101 - the screens are closed without one
+    return state.released
 
 
 def _audit(state: PublisherState, _asked: Asked) -> dict[str, Any]:
     made = _made(state)
-    arguments = audit_arguments(made.draft)
+    arguments = audit_arguments(made)
     job = state.job("audit", **arguments)
     audit: Audit | None = result_of(job)
     charts = [] if audit is None else [draw(chart) for chart in audit.charts[:_MOST_CHARTS]]
@@ -66,7 +66,7 @@ def _audit(state: PublisherState, _asked: Asked) -> dict[str, Any]:
 
 
 def _attack(state: PublisherState, _form: Form) -> None:
-    state.begin("audit", **audit_arguments(_made(state).draft))
+    state.begin("audit", **audit_arguments(_made(state)))
 
 
 def _hand_over(state: PublisherState, _asked: Asked) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def _hand_over(state: PublisherState, _asked: Asked) -> dict[str, Any]:
 
 def _report(request: Request) -> Response:
     """The report of the release, which may do nothing but be read."""
-    made = state_of(request).publication
+    made = state_of(request).released
     if made is None or made.job.id != request.path_params["known"]:
         raise HTTPException(404)
     try:

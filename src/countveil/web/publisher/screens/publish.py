@@ -16,7 +16,7 @@ from countveil.errors import SettingsError
 from countveil.web.forms import Form
 from countveil.web.places import Places
 from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
-from countveil.web.publisher.state import PublisherState, shown_path
+from countveil.web.publisher.state import PublisherState, folder_of, shown_path
 from countveil.web.publisher.steps import Results, result_of
 
 _NAME = "publish"
@@ -32,30 +32,26 @@ def publish_routes(screens: Screens) -> list[BaseRoute]:
 
 def _content(state: PublisherState, _asked: Asked) -> dict[str, Any]:
     draft, made = state.draft, state.publication
-    name = Path(draft.to).name or f"{_stem(draft.table)}-release"
-    report = draft.private_report or (shown_path(state.places.root / f"{name}-private.html"))
+    folder = folder_of(state)
+    name = Path(folder).name
+    report = draft.private_report or shown_path(state.places.root / f"{name}-private.html")
     return {
         "job": None if made is None else made.job,
         "made": made,
         "manifest": None if made is None else result_of(made.job),
         "outdated": made is not None and made.draft != draft,
         "rehearsed": result_of(Results(state).rehearsal) is not None,
-        "folder": _inside(state.places, draft.to) or name,
+        "folder": _inside(state.places, folder),
         "report": _inside(state.places, report),
         "wants_report": bool(draft.private_report or draft.reasons),
         "force": state.force,
         "again": state.again,
         "lines": lines_for(
-            state, "publish", to=draft.to or shown_path(state.places.root / name),
+            state, "publish", to=folder,
             private_report=draft.private_report or (report if draft.reasons else ""),
             force=state.force, again=state.again,
         ),
     }  # fmt: skip
-
-
-def _stem(table: str) -> str:
-    name = Path(table.rpartition("#")[0] or table).name.partition(".")[0]
-    return "".join(char if char.isalnum() or char in "-_" else "-" for char in name) or "table"
 
 
 def _inside(places: Places, path: str) -> str:

@@ -21,11 +21,10 @@ from countveil.web.jobs import Job
 from countveil.web.publisher.draft import Draft
 from countveil.web.publisher.lines import lines_of
 from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
-from countveil.web.publisher.state import PublisherState
+from countveil.web.publisher.state import PublisherState, folder_of
 from countveil.web.publisher.steps import rehearsal_arguments, result_of
 
 _NAME = "rehearsal"
-_SHOWN = "release"
 
 
 def rehearsal_routes(screens: Screens) -> list[BaseRoute]:
@@ -49,7 +48,7 @@ def _content(state: PublisherState, _asked: Asked) -> dict[str, Any]:
         "about": about,
         "ways": _ways(state, job),
         "lines": lines_for(
-            state, "publish", to=draft.to or _SHOWN, private_report="", reasons={}, dry_run=True
+            state, "publish", to=folder_of(state), private_report="", reasons={}, dry_run=True
         ),
     }
 
@@ -60,7 +59,7 @@ def _ways(state: PublisherState, job: Job) -> list[str]:
     return [
         lines_of(
             state.write_command, "publish", draft.table,
-            draft.arguments("publish", to=draft.to or _SHOWN, private_report="", reasons={}),
+            draft.arguments("publish", to=folder_of(state), private_report="", reasons={}),
         ).command
         for draft in changed
     ]  # fmt: skip
