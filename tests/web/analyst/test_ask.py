@@ -149,6 +149,23 @@ def test_what_is_typed_and_not_asked_survives_a_reload(desk: Desk) -> None:
     assert typed(desk.client.get(f"/ask/answer/{known}")) == draft
 
 
+def test_long_answers_are_kept_for_the_last_questions_only(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from countveil.web.analyst import state
+
+    monkeypatch.setattr(state, "_LONG", 1)
+    monkeypatch.setattr(state, "_MOST_LONG", 2)
+    first = question_id(desk.ask(NURSES))
+    for _ in range(2):
+        page = desk.ask("SELECT marital, count(*) FROM release GROUP BY marital")
+    assert len(cells(page)) == 5
+    page = desk.client.get(f"/ask/answer/{first}")
+    assert "is no longer kept. Ask again." in page.text
+    assert typed(page) == NURSES
+    assert desk.client.get(f"/ask/export/{first}/csv").status == 400
+
+
 def test_nothing_of_a_question_is_in_an_address(desk: Desk) -> None:
     reply = desk.client.post(f"/ask/question/{desk.id}", {"sql": NURSES})
     assert re.fullmatch(r"/ask/answer/[0-9a-f]{16}(#answer)?", reply.headers["location"])

@@ -385,3 +385,13 @@ def test_what_is_half_chosen_is_not_asked_without_it(desk: Desk) -> None:
     assert reply.status == 400
     assert "The condition on 'age' has no value yet." in problem(reply)
     assert selected(reply, "where-0-column") == ["age"]
+
+
+def test_what_is_typed_is_asked_though_the_builder_has_not_followed_yet(desk: Desk) -> None:
+    """The text reached the app, the builder's new fields have not reached the page."""
+    page = desk.first()
+    typed = "SELECT marital, count(*) FROM release GROUP BY marital"
+    drafted(desk, question_id(page), changed="sql", sql=typed)
+    fields = [field for field in fields_of(page) if field[0] != "sql"]
+    reply = desk.client.post(f"/ask/question/{desk.id}", [*fields, ("sql", typed)])
+    assert ("sql", typed) in fields_of(desk.settled(reply))

@@ -73,6 +73,8 @@ def open_release(page: Page, link: str) -> None:
 def step(page: Page, name: str) -> None:
     page.get_by_role("navigation", name="Steps").get_by_role("link", name=name, exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    # Scripts follow what is clicked from here on.
+    page.wait_for_load_state("load")
 
 
 def counted(page: Page) -> None:
@@ -354,3 +356,40 @@ def test_all_of_it_works_without_scripts(opening: Callable[..., Page], link: str
     )
     page.get_by_role("button", name="Ask", exact=True).click()
     expect(page.get_by_role("table").locator("tbody tr")).to_have_count(2)
+
+
+def test_a_restart_of_the_browser_loses_nothing(
+    desktop: Page, opening: Callable[..., Page], link: str
+) -> None:
+    open_release(desktop, link)
+    step(desktop, "Ask")
+    asked = "SELECT marital, count(*) FROM release GROUP BY marital"
+    type_sql(desktop, asked)
+    desktop.get_by_role("button", name="Ask", exact=True).click()
+    expect(desktop.get_by_role("heading", name="Answer")).to_be_visible()
+    kept = desktop.context.storage_state()
+    again = opening(viewport={"width": 1280, "height": 800}, storage_state=kept)
+    again.goto(desktop.url)
+    assert sql(again) == asked
+    expect(again.get_by_role("heading", name="Answer")).to_be_visible()
+
+
+def test_the_builder_is_used_by_keyboard_and_keeps_its_place(desktop: Page, link: str) -> None:
+    open_release(desktop, link)
+    counted(desktop)
+    step(desktop, "Ask")
+    desktop.locator("#measure").focus()
+    # From "How many rows" to "Which share of the rows": the fields below it come after it.
+    desktop.keyboard.press("ArrowDown")
+    expect(desktop.get_by_role("heading", name="… of which")).to_be_visible()
+    expect(desktop.locator("#measure")).to_be_focused()
+    desktop.keyboard.press("Tab")
+    expect(desktop.locator("#part-column")).to_be_focused()
+    desktop.keyboard.type("gender")
+    expect(desktop.locator("#part-value")).to_be_visible()
+    desktop.locator("#part-value").focus()
+    desktop.keyboard.type("F")
+    expect(desktop.locator("#sql")).to_have_value(re.compile(r"FILTER \(WHERE gender = 'F'\)"))
+    desktop.get_by_role("button", name="Ask", exact=True).focus()
+    desktop.keyboard.press("Enter")
+    expect(desktop.get_by_role("cell", name=re.compile("%")).first).to_be_visible()

@@ -14,11 +14,11 @@ from starlette.routing import BaseRoute, Route
 
 from countveil.errors import CountveilError, QueryError
 from countveil.web.analyst.builder.fields import built_of_form, same_question
+from countveil.web.analyst.builder.read_back import built_from
 from countveil.web.analyst.builder.written import sql_of
 from countveil.web.analyst.exports import exported
 from countveil.web.analyst.handling import state_of, to, with_form
 from countveil.web.analyst.question_page import (
-    building_of,
     kinds_of,
     options_of,
     question_page,
@@ -87,12 +87,14 @@ class _AskPages:
 
         QueryError if the builder lacks something: asking without it would be another question.
         """
-        if not form.text("measure") or sql != before.draft:
+        # What the builder was made from, as the page had it: another request may be on its way.
+        made_from = form.text("written").replace("\r\n", "\n")
+        if not form.text("measure") or sql != made_from:
             return sql
-        if same_question(built_of_form(form, kinds_of(before)), building_of(before)):
-            unfinished = before.unfinished
-        else:
-            unfinished = self._build(before, form)
+        kinds = kinds_of(before)
+        if same_question(built_of_form(form, kinds), built_from(made_from, kinds)):
+            return sql
+        unfinished = self._build(before, form)
         if unfinished:
             raise QueryError(unfinished)
         return before.draft

@@ -39,6 +39,7 @@ class Outcome(StrEnum):
     ANSWERED = "answered"
     REFUSED = "refused"
     GIVEN_UP = "given up"
+    FORGOTTEN = "no longer kept"
 
 
 @dataclass(slots=True)
@@ -90,6 +91,11 @@ class Asked:
             self.outcome = Outcome.GIVEN_UP
             self._over.set()
             self.opened.abandon(self.id)
+
+    def forget(self) -> None:
+        """Keep the question, and its answer no longer."""
+        if self.outcome is Outcome.ANSWERED:
+            self.answer, self.outcome = None, Outcome.FORGOTTEN
 
     def _run(self) -> None:
         began = time.perf_counter()

@@ -22,6 +22,8 @@ from countveil.web.places import Places
 
 # So many questions of a release are remembered with their answers.
 _MOST_REMEMBERED = 200
+# Answers of more rows than these are kept for the last few questions only.
+_LONG, _MOST_LONG = 20_000, 10
 # How long the end of the app waits for a count, in seconds.
 _PATIENCE = 3.0
 
@@ -105,6 +107,9 @@ class AnalystState:
             past = [q for q in self._questions.values() if q.opened is asked.opened]
             for old in past[:-_MOST_REMEMBERED]:
                 del self._questions[old.id]
+            for old in past[:-_MOST_LONG]:
+                if old.answer is not None and len(old.answer) > _LONG:
+                    old.forget()
 
     def close(self) -> None:
         """End what is still being asked and counted, so that no library is at work at the end."""
