@@ -60,3 +60,8 @@ def pytest_collection_finish() -> None:
     """What was collected stays until the end: look for garbage elsewhere, and not as often."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+
+
+def pytest_unconfigure() -> None:
+    """At the end everything is let go, as ever."""
+    gc.unfreeze()
