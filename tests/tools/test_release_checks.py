@@ -23,6 +23,7 @@ EPOCH = 1_700_000_000
 PARTS = (
     "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", ".gitignore",
     "src/countveil/__init__.py", "src/countveil/errors.py", "src/countveil/py.typed",
+    "src/countveil/web/static/vendor/LICENSES.txt",
 )  # fmt: skip
 
 
