@@ -8,21 +8,23 @@ publishers do not exist, and nothing of that side is loaded.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 
 from countveil.errors import CountveilError
 from countveil.randomness import fresh_key
-from countveil.web.guard import App, Guard, set_cookie
+from countveil.web.guard import App, Guard, Receive, Scope, Send, set_cookie
 from countveil.web.look import shared_styles
 from countveil.web.places import Places
 from countveil.web.rendering import Pages
@@ -48,6 +50,27 @@ class AppSettings:
     name: str = field(default_factory=random_name)
 
 
+class Later:
+    """A part of the app, loaded when somebody asks for it: the first page is there at once."""
+
+    def __init__(self, make_routes: Callable[[], Sequence[BaseRoute]]) -> None:
+        self._make_routes = make_routes
+        self._router: Router | None = None
+        self._lock = threading.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request to its page."""
+        if self._router is None:
+            # Other pages go on meanwhile.
+            await run_in_threadpool(self._load)
+        assert self._router is not None  # noqa: S101 - it was loaded
+        await self._router(scope, receive, send)
+
+    def _load(self) -> None:
+        with self._lock:
+            self._router = self._router or Router(self._make_routes())
+
+
 def make_app(settings: AppSettings, port: int) -> tuple[App, Sessions]:
     """The application for a port, and the sessions whose token lets a browser in."""
     places = Places(settings.root)
@@ -58,19 +81,32 @@ def make_app(settings: AppSettings, port: int) -> tuple[App, Sessions]:
         Route("/look.css", shared_styles),
         Mount("/static", StaticFiles(directory=_STATIC)),
     ]
-    from countveil.web.analyst.routes import analyst_routes, analyst_state
-    from countveil.web.play.routes import play_routes
+
+    def analyst() -> Any:
+        from countveil.web.analyst import routes
+
+        return routes
+
+    def publisher() -> Any:
+        from countveil.web.publisher import routes
+
+        return routes
+
+    def play() -> Any:
+        from countveil.web.play import routes
+
+        return routes
 
     states: dict[Mode, Callable[[], Any]] = {
-        Mode.ANALYST: lambda: analyst_state(places, settings.release)
+        Mode.ANALYST: lambda: analyst().analyst_state(places, settings.release)
     }
-    routes += [Mount(Mode.ANALYST.path, routes=analyst_routes(pages))]
-    routes += [Mount("/play", routes=play_routes(pages))]
+    routes += [
+        Mount(Mode.ANALYST.path, Later(lambda: analyst().analyst_routes(pages))),
+        Mount("/play", Later(lambda: play().play_routes(pages))),
+    ]
     if settings.release is None:
-        from countveil.web.publisher.routes import publisher_routes, publisher_state
-
-        states[Mode.PUBLISHER] = lambda: publisher_state(places, settings.write_command)
-        routes += [Mount(Mode.PUBLISHER.path, routes=publisher_routes(pages))]
+        states[Mode.PUBLISHER] = lambda: publisher().publisher_state(places, settings.write_command)
+        routes += [Mount(Mode.PUBLISHER.path, Later(lambda: publisher().publisher_routes(pages)))]
     opened = Mode.DOOR if settings.release is None else Mode.ANALYST
     sessions = Sessions(states, opened)
     handlers: dict[Any, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -47,6 +48,8 @@ def command(
 
     Example: countveil app --root surveys
     """
+    # The threads of the algebra library cost time at the start, and pages need none.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from countveil.web.app import AppSettings
         from countveil.web.serve import serve
