@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install setup demo app test test-slow test-browser lint format docs site bench bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
+.PHONY: help install setup demo app test test-slow test-browser lint format docs screens site bench bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
 # Two targets must not install into one environment at the same time.
 .NOTPARALLEL:
 
@@ -103,6 +103,10 @@ docs: $(RUNTIME)  ## write the reference pages and pictures that are made from t
 	$(BIN)/python -m docs.reference_pages
 	$(BIN)/python -m docs.concepts.pictures
 	$(BIN)/python -m docs.start.demo_picture
+
+screens: $(VENV)/.browser  ## take the pictures of the app in its guide anew (needs Chromium)
+	$(BIN)/python -m tools.browser
+	$(BIN)/python -m docs.guides.app_pictures
 
 site: $(VENV)/.site  ## build the documentation as a site in build/site; a broken link fails it
 	$(BIN)/python -m docs.site.build
