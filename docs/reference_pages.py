@@ -36,7 +36,10 @@ _COMMAND_LINE = """# Command line
 
 This page is made from the commands' own `--help` by `make docs`.
 
-Exit codes: 0 done, 1 the data or the request cannot be served, 2 wrong usage, 130 interrupted.
+Exit codes: 0 done; 1 the data or the request cannot be served, and everything is as it was; 2 wrong
+usage; 3 what was asked for is in place and complete, but something failed after that, such as the
+last sync of the folder or printing; 130 interrupted, 143 terminated. Where something is in place,
+or could not be removed, the message says so.
 """
 _CENSUS = """# The made-up census
 

@@ -107,7 +107,7 @@ class Limits:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
-        if any(map(pyfuncitem.get_closest_marker, ("slow", "browser"))):
+        if any(map(pyfuncitem.get_closest_marker, ("slow", "browser", "faults"))):
             return (yield)
         with counting() as work:
             result = yield

@@ -7,6 +7,7 @@
     │   └── UnsafeError             publishing it would reveal who somebody is, or a true value
     ├── SettingsError               options that contradict each other or the data
     ├── TargetError                 the place for the release cannot be written
+    │   └── UnconfirmedError        it was written and is in its place, which could not be confirmed
     ├── LedgerError                 a ledger that is lost, old, damaged or that of other releases
     ├── ReleaseError                a folder that is not, or is no longer, a sound release
     ├── QueryError                  SQL that is not supported, or asks for what is not there
@@ -88,6 +89,10 @@ class SettingsError(CountveilError):
 
 class TargetError(CountveilError):
     """The place where the release should go cannot be used."""
+
+
+class UnconfirmedError(TargetError):
+    """What was to be written is in its place and complete, but a last step after that failed."""
 
 
 class LedgerError(CountveilError):

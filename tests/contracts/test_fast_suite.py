@@ -103,9 +103,10 @@ def test_so_many_cases_are_kept_whatever_their_order_and_others() -> None:
 
 def test_every_test_is_in_one_of_the_suites() -> None:
     recipes = (HERE.parent / "Makefile").read_text()
-    assert '-m "not slow and not browser" ' in recipes
-    slow = '--dist loadgroup -m "(slow or hypothesis) and not browser"\n'
+    assert '-m "not slow and not browser and not faults" ' in recipes
+    slow = '--dist loadgroup -m "(slow or hypothesis) and not browser and not faults"\n'
     assert f"COUNTVEIL_THOROUGH=1 $(PYTEST) {slow}" in recipes
     assert "-m pytest -m browser tests/web/browser\n" in recipes
+    assert "-m faults tests/faults\n" in recipes
     run = (HERE.parent / ".ci/run").read_text().splitlines()
-    assert {"make test", "make test-slow", "make test-browser"} <= set(run)
+    assert {"make test", "make test-slow", "make test-browser", "make test-faults"} <= set(run)

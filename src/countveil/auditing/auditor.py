@@ -46,6 +46,7 @@ from countveil.publishing.settings import Protecting
 from countveil.randomness import Randomness
 from countveil.release import About, Manifest
 from countveil.report.board import codebook_of
+from countveil.system.whole_files import folder_for_a_while
 from countveil.tables import Reading, Shaping
 from countveil.tables.encoded.survey import Histogram
 from countveil.tables.progress import Progress
@@ -89,8 +90,7 @@ def run_audit(
         protecting = as_published(protecting, manifest)
         shaping = with_declared(shaping, protecting, manifest)
     audited = _read(table, protecting, reading, shaping, manifest)
-    with tempfile.TemporaryDirectory(prefix="audit-") as place:
-        scratch = Path(place)
+    with folder_for_a_while(Path(tempfile.gettempdir()) / "countveil-audit") as scratch:
         if folder is not None and manifest is not None:
             progress("linking rows", 0, 0)
             case = release_case(audited, protecting, manifest, folder, scratch)

@@ -2,6 +2,12 @@
 
 Enters: the arguments. Leaves: an exit code. Must not know: any command. Nothing heavy is imported
 before Ctrl-C is handled.
+
+    0          done
+    1          the request could not be served; nothing was changed
+    2          wrong usage
+    3          what was asked for is in place and complete, but something failed after that
+    128 + n    ended by signal n, as 130 by Ctrl-C; the message says if something is in place
 """
 
 from __future__ import annotations
@@ -28,7 +34,21 @@ class Interrupted(BaseException):
 
 
 _SIGNALS = offers.STOP_SIGNALS
+_UNCONFIRMED = 3
+# What Python and libraries of C++ and Rust say if memory ends, or no thread can be started.
+_OF_THE_SYSTEM = {
+    "There is not enough memory for this. Close other programs or let the process have more; "
+    "publish --memory SIZE keeps what does not fit in an encrypted file.": (
+        "MemoryError", "OutOfMemoryException", "bad_alloc", "annot allocate memory",
+        "ut of memory", "malloc of size", "realloc of", "failed to map segment",
+    ),
+    "The system does not let this process start another thread. Raise the limit on processes "
+    "(ulimit -u, or that of the container), or close other programs.": (
+        "can't start new thread", "Resource temporarily unavailable", "thread constructor",
+    ),
+}  # fmt: skip
 _received: list[int] = []
+_exhausted: list[str] = []
 
 
 def ignore_interrupts() -> None:
@@ -67,7 +87,9 @@ def command() -> NoReturn:
             # Whoever reads may have gone, and has then been told.
             with contextlib.suppress(OSError, ValueError, AttributeError):
                 stream.flush()
-        atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
+        if not _exhausted:
+            # Without memory or threads, libraries may crash in what they do at the end.
+            atexit._run_exitfuncs()  # noqa: SLF001 - there is no public name for it
         # Arrow stops its threads while the process unloads, and now and then aborts it: all that
         # was to be done is done, so nothing is unloaded.
         os._exit(code)
@@ -95,14 +117,17 @@ def main() -> NoReturn:
 
         code = run_app()
         sys.stdout.flush()
+        _tell_what_is_left()
     except BaseException as error:
         if not _received:
             if isinstance(error, SystemExit) and not _flush_fails():
+                _tell_what_is_left()
                 raise
             code = _explain(error)
         else:
             # Libraries turn an interrupt into other errors, so the signal decides.
-            _say("Interrupted. Nothing was left behind.")
+            truth = " ".join(filter(None, _is_true())) or "Nothing was left behind."
+            _say(f"Interrupted. {truth}")
             code = 128 + _received[0]
     sys.exit(code)
 
@@ -113,31 +138,62 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         # It came before our handler was in place.
         return 128 + signal.SIGINT
-    if isinstance(error, errors.CountveilError):
-        _say(f"Error: {visible(str(error))}")
-        return 1
-    if isinstance(error, BrokenPipeError):
+    done, left = _is_true()
+    if isinstance(error, BrokenPipeError) and not done:
         # The reader closed the pipe, as `| head` does: not an error.
         sys.stderr.close()
         return 1
+    if os.environ.get("COUNTVEIL_TRACEBACK") and not isinstance(error, errors.CountveilError):
+        import traceback
+
+        traceback.print_exception(error)
+        return _UNCONFIRMED if done else 1
+    said = _in_words(error)
+    told = isinstance(error, errors.UnconfirmedError)
+    more = [text for text in ("" if told else done, left) if text and text not in said]
+    _say(f"Error: {visible(' '.join([said, *more]))}")
+    return _UNCONFIRMED if done or told else 1
+
+
+def _is_true() -> tuple[str, str]:
+    """Sentences about what is in its place although something failed, and about what is left."""
+    from countveil.system import outcome
+
+    return outcome.in_place(), outcome.left()
+
+
+def _tell_what_is_left() -> None:
+    """A command that is done may have been unable to remove what it had beside its result."""
+    if left := _is_true()[1]:
+        from countveil.display import visible
+
+        _say(visible(left))
+
+
+def _in_words(error: BaseException) -> str:
+    """One or two sentences; none of them quotes what a table holds."""
+    if isinstance(error, errors.CountveilError):
+        return str(error)
+    for sentence, texts in _OF_THE_SYSTEM.items():
+        if any(text in f"{type(error).__name__} {error}" for text in texts):
+            _exhausted.append(sentence)
+            return sentence
     if isinstance(error, OSError | SystemExit):
         why = getattr(error, "strerror", None) or "the output cannot be written"
-        _say(f"Error: the command was done, but its output could not be printed: {why}.")
-        return 1
+        named = getattr(error, "filename", None)
+        if named is not None:
+            return f"{os.fsdecode(named)} cannot be used: {why}."
+        return f"the command was done, but its output could not be printed: {why}."
     import traceback
 
-    if os.environ.get("COUNTVEIL_TRACEBACK"):
-        traceback.print_exception(error)
-        return 1
     # A traceback may quote values of the table, so only the place is named.
     last = traceback.extract_tb(error.__traceback__)[-1:]
     place = f" at {last[0].name}, line {last[0].lineno}" if last else ""
-    _say(
-        f"Error: countveil failed in a way it should not ({type(error).__name__}{place}). This is "
+    return (
+        f"countveil failed in a way it should not ({type(error).__name__}{place}). This is "
         f"a bug. COUNTVEIL_TRACEBACK=1 shows details, which may contain "
         f"data."
     )
-    return 1
 
 
 def _flush_fails() -> bool:

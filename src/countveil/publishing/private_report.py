@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,6 +38,7 @@ from countveil.release.draft import WrittenFile
 from countveil.report.board import codebook_of
 from countveil.report.private_page import PrivateColumn, private_page
 from countveil.report.whole_file import PendingFile, pending_file, write_file
+from countveil.system.whole_files import folder_for_a_while
 from countveil.tables.encoded.survey import Histogram
 
 if TYPE_CHECKING:
@@ -91,9 +91,10 @@ def pending_report(
 
 def write_trial(of: Drawing, manifest: Manifest, writing: Writing, spill: Path | None) -> None:
     """The report of a release that was tried out and not published."""
-    with tempfile.TemporaryDirectory(prefix="trial-", dir=spill) as folder:
+    place = place_of(writing)
+    with folder_for_a_while(place if spill is None else spill / place.name) as folder:
         page = private_report(of, of.publish(folder), manifest, writing.reasons, trial=True)
-    write_file(place_of(writing), page, PRIVATE_REPORT, private=True)
+    write_file(place, page, PRIVATE_REPORT, private=True)
 
 
 def place_of(writing: Writing) -> Path:

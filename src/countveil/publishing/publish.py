@@ -15,7 +15,7 @@ from warnings import warn
 from countveil.asking.release import Release
 from countveil.display import progress_shown
 from countveil.engines.choice import chosen_engine
-from countveil.errors import SettingsError, option
+from countveil.errors import SettingsError, UnconfirmedError, option
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
 from countveil.tables import SourceOptions, table_options
@@ -144,6 +144,8 @@ def publish(
         InputError: The table cannot be read, or is not fit to be published.
         SettingsError: The options contradict each other or the table.
         TargetError: `to` cannot be written, or seems to be a second release of the same people.
+        UnconfirmedError: The release is in its place and complete, but a last step after that
+            failed: the message says which.
         LedgerError: The ledger is lost, old, damaged or that of other releases.
         EngineError: A cluster could not be reached, or failed.
         MissingExtraError: A format needs a library that is not installed.
@@ -179,6 +181,8 @@ def publish(
         )
     for text in done.warnings:
         warn(text, stacklevel=3)
+    if done.unconfirmed:
+        raise UnconfirmedError(done.unconfirmed)
     if dry_run:
         return Release.planned(to, done.manifest)
     return Release(to, engine="embedded" if chosen.local else "spark")

@@ -9,7 +9,6 @@ Must not know: how an engine reads, how groups are formed, how a draw is made.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from countveil.engines.contract import Engine, SourceTable
 from countveil.engines.drawn import Drawn
 from countveil.engines.local.engine import LocalEngine
+from countveil.errors import TargetError
 from countveil.maths.mechanism import PublishedTable
 from countveil.publishing.counting import (
     Counted,
@@ -40,7 +40,7 @@ from countveil.report.whole_file import PendingFile, check_file
 from countveil.tables import Reading, Shaping, input_files
 from countveil.tables.encoded.survey import ValueRange
 from countveil.tables.levels import MergedValues
-from countveil.tables.progress import Progress
+from countveil.tables.progress import TimedStages
 
 if TYPE_CHECKING:
     from countveil.engines.local_table import LocalTable
@@ -58,7 +58,8 @@ class Publication:
     `odds` are sentences for the publisher: what seeing a value published is worth.
     `merged` has the rare values that were given one label. They are for the publisher alone, and
     not part of the release. `linkability` is advice, where it was asked for. `batches` are those
-    of a release that continues earlier ones.
+    of a release that continues earlier ones. `unconfirmed` says what failed after the release was
+    in its place.
     """
 
     folder: str
@@ -72,6 +73,7 @@ class Publication:
     merged: Sequence[MergedValues] = ()
     linkability: Linkability | None = None
     batches: Sequence[NewBatch] | None = None
+    unconfirmed: str = ""
 
 
 def run_publish(
@@ -112,11 +114,7 @@ def run_publish(
         prepared = prepare(
             source, protecting.ell_unless_bounded, shaping, protecting.together, cases=True
         )
-        linkability = None
-        if k is not None:
-            from countveil.publishing.advise.inspecting.linkability import linkability_of
-
-            linkability = linkability_of(cast("LocalPreparedTable", prepared), shaping, k)
+        linkability = None if k is None else _linkability(prepared, shaping, k)
         if not writing.plain:
             columns = prepared.roles.published
             check_kept([(column.name, column.type) for column in columns], writing.format)
@@ -126,28 +124,45 @@ def run_publish(
         drawing = _draw(prepared, protecting, shaping, preparation, session, (randomness, stages))
         associated = about_associated(source, protecting, drawing.counted)
         manifest = drawing.manifest(writing.about)
+        doubts: list[str] = []
         if draft is not None:
             plain = plain_values(prepared, drawing.counted) if engine.local else {}
-            finishing = _Finishing(draft, session, before_commit)
+            finishing = _Finishing(draft, session, before_commit, doubts)
             manifest = _write(drawing, manifest, finishing, writing, plain)
         elif writing.private_report is not None:
             from countveil.publishing.private_report import write_trial
 
             write_trial(drawing, manifest, writing, reading.spill)
-    said = [*prepared.warnings, *associated]
-    if drawing.drawn.cases:
-        from countveil.publishing.cases import about_crowded
-
-        said += about_crowded(drawing.drawn.cases)
-    said += session.warnings if session is not None else []
+    said = [*prepared.warnings, *associated, *_about_cases(drawing, session)]
     if recording is not None:
         said += recording.finished(manifest, again=writing.again, dry_run=writing.dry_run)
+    if draft is not None and (doubt := draft.confirm()):
+        doubts.append(doubt)
     return Publication(
         writing.to, drawing.counted.rows, int(drawing.counted.left_out.size), protecting.ell,
         manifest.randomness == "seeded", said, manifest,
         about_odds(prepared.fineness, protecting.repeating), prepared.recoded.merged,
-        linkability, None if session is None else session.batches,
+        linkability, None if session is None else session.batches, " ".join(doubts),
     )  # fmt: skip
+
+
+def _about_cases(drawing: Drawing, session: LedgerSession | None) -> list[str]:
+    """What is to be said where persons have several rows, and of a ledger."""
+    said = [] if session is None else session.warnings
+    if not drawing.drawn.cases:
+        return said
+    from countveil.publishing.cases import about_crowded
+
+    return [*about_crowded(drawing.drawn.cases), *said]
+
+
+def _linkability(
+    prepared: PreparedTable[SourceTable], shaping: Shaping, k: int
+) -> Linkability | None:
+    """Advice about small combinations of plain values."""
+    from countveil.publishing.advise.inspecting.linkability import linkability_of
+
+    return linkability_of(cast("LocalPreparedTable", prepared), shaping, k)
 
 
 def _draw(
@@ -172,11 +187,15 @@ def _draw(
 
 @dataclass(frozen=True, slots=True)
 class _Finishing:
-    """A draft, the ledger that changes with it, and what is called when only renaming is left."""
+    """A draft, the ledger that changes with it, and what is called when only renaming is left.
+
+    `doubts` takes what fails after the renaming.
+    """
 
     draft: ReleaseDraft
     session: LedgerSession | None
     before: Callable[[], None] | None
+    doubts: list[str]
 
     def commit(self, manifest: Manifest, writing: Writing, pending: PendingFile | None) -> None:
         """Put the release in its place, and the private report after it."""
@@ -187,7 +206,10 @@ class _Finishing:
         with step as before:
             self.draft.commit(manifest, before, writing.sign)
             if pending is not None:
-                pending.put_in_place()
+                try:
+                    pending.put_in_place()
+                except TargetError as error:
+                    self.doubts.append(f"The release is in place and complete. {error}")
 
 
 def _write(
@@ -367,30 +389,3 @@ def _with_spill(reading: Reading, engine: Engine, draft: ReleaseDraft | None) ->
     if reading.spill is None and draft is not None and engine.local:
         return replace(reading, spill=Path(draft.data))
     return reading
-
-
-class TimedStages:
-    """Progress that also measures how long each stage takes."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self._progress, self._stage, self._started = progress, "", time.perf_counter()
-        self._seconds: dict[str, float] = {}
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """One more step of a stage."""
-        if stage != self._stage:
-            self._end_stage()
-            self._stage = stage
-        if self._progress is not None:
-            self._progress(stage, done, total)
-
-    def seconds(self) -> dict[str, float]:
-        """The time of each stage up to now."""
-        self._end_stage()
-        return dict(self._seconds)
-
-    def _end_stage(self) -> None:
-        now = time.perf_counter()
-        if self._stage:
-            self._seconds[self._stage] = self._seconds.get(self._stage, 0.0) + now - self._started
-        self._started = now

@@ -10,6 +10,9 @@ were written, and how long the publisher's machine worked on them.
 An old release is exchanged with the new one in a single system call where the system has one;
 elsewhere it is moved aside first, and put back if the second step fails. A process that is killed
 leaves at most a hidden draft, which the next publish into the same folder removes.
+
+Whatever fails before the renaming leaves the target as it was. What fails after it does not undo
+the release: it becomes a doubt, which `confirm` states.
 """
 
 from __future__ import annotations
@@ -18,8 +21,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -40,12 +41,13 @@ from countveil.release.manifest import (
     read_manifest,
 )
 from countveil.release.signature import Signer
-from countveil.system import offers
+from countveil.system import offers, outcome
 from countveil.system.address import refuse_as_folder, refuse_device_name
 from countveil.system.exchange import exchange, put_back
 from countveil.system.files import (
     Lock,
     dead_leftovers,
+    is_for_a_file,
     locked_leftover,
     new_folder_beside,
     remove_folder,
@@ -53,6 +55,8 @@ from countveil.system.files import (
     sync_file,
     sync_folder,
 )
+from countveil.system.process import signals_deferred
+from countveil.system.whole_files import sync_path, unconfirmed
 
 PARTS = {DATA_FOLDER, REPORT_NAME, SIGNATURE_NAME, MANIFEST_NAME, *METADATA_NAMES.values()}
 
@@ -86,12 +90,19 @@ class ReleaseDraft(Protocol):
     ) -> None:
         """Write the manifest and put the release in its place."""
 
+    def confirm(self) -> str:
+        """After the commit: what could not be confirmed, or nothing; TargetError if it is gone."""
+
 
 class Draft:
     """An open draft. Put data files into `data`, add pages, then `commit`."""
 
-    def __init__(self, target: Path, folder: Path, lock: Lock, *, replaces: bool) -> None:
-        self._target = target
+    def __init__(
+        self, target: Path, folder: Path, lock: Lock, named: Path, *, replaces: bool
+    ) -> None:
+        """`target` is the real folder, `named` what the publisher calls it."""
+        self._target, self._named = target, named
+        self._doubts: list[str] = []
         self._replaces = replaces
         self._folder = folder
         self._lock = lock
@@ -102,6 +113,7 @@ class Draft:
         listed = []
         for name, rows in files:
             path = self.data / name
+            sync_path(path)
             listed.append(
                 DataFile(f"{DATA_FOLDER}/{name}", rows, path.stat().st_size, file_sha256(path))
             )
@@ -135,25 +147,56 @@ class Draft:
         set_one_time(self._folder)
         if before is not None:
             before()
-        with _signals_deferred():
+        with signals_deferred():
             self._put_in_place()
-            sync_folder(self._target.parent)
+            try:
+                sync_folder(self._target.parent)
+            except OSError as error:
+                self._doubts.append(unconfirmed(self._what, error))
+
+    @property
+    def _what(self) -> str:
+        return f"the release {self._named}"
+
+    def confirm(self) -> str:
+        """What could not be confirmed of a release that is in its place; nothing, as a rule."""
+        try:
+            there = (self._target / MANIFEST_NAME).stat().st_size > 0
+        except (FileNotFoundError, NotADirectoryError):
+            there = False
+        except OSError as error:
+            self._doubts.append(unconfirmed(self._what, error))
+            there = True
+        if not there:
+            raise TargetError(
+                f"The release was put in its place, but it is not at {self._named} any more: "
+                f"somebody removed or moved its folder meanwhile. Publish again."
+            )
+        return " ".join(self._doubts)
 
     def _put_in_place(self) -> None:
         try:
             # If the target is missing or an empty folder, this is one step.
             rename(self._folder, self._target)
+            outcome.put_in_place(self._what, self._target)
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
                 raise
             # Something may have been put there since the draft was opened.
             check_target(self._target, force=self._replaces, again=self._replaces)
             exchange(self._folder, self._target)
+            outcome.put_in_place(self._what, self._target)
             remove_folder(self._folder)
+            if self._folder.exists():
+                self._doubts.append(
+                    f"{self._what[0].upper()}{self._what[1:]} is in place and complete, but the "
+                    f"one before could not be removed: it is {self._folder}. The next publication "
+                    f"there removes it."
+                )
 
     def discard(self) -> None:
         """Remove what is left of the draft; harmless after a commit."""
-        with _signals_deferred():
+        with signals_deferred():
             if self._lock.is_open:
                 remove_folder(self._folder)
                 self._lock.close()
@@ -167,13 +210,15 @@ def open_draft(
     draft = None
     try:
         path = check_target(Path(target), force=force, again=again)
-        with _signals_deferred():
+        with signals_deferred():
             remove_dead_leftovers(path.parent)
             folder, lock = locked_leftover(lambda: new_folder_beside(path))
-            draft = Draft(path, folder, lock, replaces=force and again)
+            draft = Draft(path, folder, lock, Path(target), replaces=force and again)
             draft.data.mkdir()
         yield draft
     except OSError as error:
+        if draft is not None:
+            draft.discard()
         raise _target_error(Path(target), error) from error
     finally:
         if draft is not None:
@@ -275,29 +320,8 @@ def remove_dead_leftovers(folder: Path) -> None:
                 # Nothing but parts of a release: it is a draft, and not merely named like one.
                 put_back(leftover)
                 remove_folder(leftover)
-
-
-@contextlib.contextmanager
-def _signals_deferred() -> Iterator[None]:
-    """Defer Ctrl-C and termination during the few system calls that must stay together.
-
-    Masking signals is not enough: a thread of Arrow or NumPy still receives them, and Python then
-    runs the handler in the main thread. So the handlers only record them.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    deferred: list[int] = []
-    before = {number: signal.getsignal(number) for number in offers.STOP_SIGNALS}
-    try:
-        for number in before:
-            signal.signal(number, lambda received, _frame: deferred.append(received))
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
-        if deferred:
-            signal.raise_signal(deferred[0])
+            elif is_for_a_file(leftover):
+                remove_folder(leftover)
 
 
 def _write_synced(path: Path, content: bytes) -> None:
@@ -310,7 +334,8 @@ def _write_synced(path: Path, content: bytes) -> None:
 def _target_error(target: Path, error: OSError) -> CountveilError:
     if error.errno in offers.DISK_FULL:
         why = "The disk is full, or a size limit was reached"
-        return TargetError(f"{why} while writing {target}. Nothing was left behind.")
+        left = outcome.left() or "Nothing was left behind."
+        return TargetError(f"{why} while writing {target}. {left}")
     if error.errno in offers.NO_PERMISSION:
         closed = ", and close programs that have something in it open" * offers.OPEN_FILES_STAY
         return TargetError(

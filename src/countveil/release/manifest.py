@@ -329,8 +329,8 @@ def _texts(*values: object) -> None:
 def _guarantee(row: Mapping[str, Any]) -> dict[str, float]:
     numbers = {name: row[name] for name in ("count", "error", "chance_off")}
     for value in numbers.values():
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise TypeError("a guarantee is not a number")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value < 1e300:
+            raise TypeError("a guarantee is not a number, or an infinite one")
     sound = numbers["count"] >= 1 and numbers["error"] > 0 and 0 <= numbers["chance_off"] <= 1
     if set(row) != set(numbers) or not sound:
         raise ValueError("a guarantee cannot be right")

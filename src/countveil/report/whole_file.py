@@ -3,10 +3,10 @@
 Enters: a path, a text, the files that the command reads. Leaves: the file. Must not know: what the
 text says.
 
-The text is written beside its place and synced to disk before it is renamed (`system/files.py`):
-whatever happens, the path holds the old content or the whole new text. A private file is readable
-by its owner only, from the first byte on. What a killed process left beside it is removed by the
-next one.
+The text is written beside its place and synced to disk before it is renamed
+(`system/whole_files.py`): whatever happens, the path holds the old content or the whole new text. A
+private file is readable by its owner only, from the first byte on. What a killed process left
+beside it is removed by the next one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from countveil.errors import ReleaseError, TargetError, option
 from countveil.release.draft import check_not_input
 from countveil.release.manifest import MANIFEST_NAME, read_manifest
-from countveil.system.files import PendingFile, pending_file, write_file
+from countveil.system.whole_files import PendingFile, pending_file, write_file
 
 __all__ = ["GENERATOR", "PendingFile", "check_file", "pending_file", "write_file"]
 

@@ -9,6 +9,7 @@ all connect here.
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ def quoted(text: str) -> str:
 
 def without_pattern(path: Path) -> str:
     """A path for DuckDB, with characters that would be a pattern taken literally."""
-    return glob.escape(str(path.resolve()))
+    return glob.escape(os.path.realpath(path))
 
 
 def _settings(*, spills: bool) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def _locked(
     connection: duckdb.DuckDBPyConnection, folders: Sequence[Path] = ()
 ) -> duckdb.DuckDBPyConnection:
     # Each folder also as it is written where a pattern could be: DuckDB checks both.
-    spelled = [text for f in folders for text in (str(f.resolve()), without_pattern(f))]
+    spelled = [text for f in folders for text in (os.path.realpath(f), without_pattern(f))]
     allowed = ", ".join(quoted(text + "/") for text in dict.fromkeys(spelled))
     connection.execute(f"SET allowed_directories = [{allowed}]")
     connection.execute("SET enable_external_access = false")

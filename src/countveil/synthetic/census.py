@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from countveil.errors import SettingsError, TargetError
 from countveil.randomness import Randomness
+from countveil.release.formats.read_back import check_rows
 from countveil.report.whole_file import check_file
 from countveil.synthetic.people import people
-from countveil.system.files import replace
+from countveil.system.whole_files import pending_place, sync_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_WHAT = "the made-up table"
 _CHUNK = 1 << 17
 _ENDINGS = (".csv", ".csv.gz", ".csv.zst", ".parquet")
 
@@ -91,14 +92,26 @@ def generate(
         raise SettingsError(
             f"Cannot tell the format of {path} from its ending. What works: {', '.join(_ENDINGS)}."
         )
-    check_file(path, "the made-up table", force=force, again=False)
-    with _written_aside(path) as aside, _writer(aside, path.name.lower()) as write:
-        done = 0
-        for batch in batches:
-            write(batch)
-            done += batch.num_rows
-            report(done, rows)
+    check_file(path, _WHAT, force=force, again=False)
+    with pending_place(path, _WHAT, apart=True) as pending:
+        try:
+            with _writer(pending.path, path.name.lower()) as write:
+                done = 0
+                for batch in batches:
+                    write(batch)
+                    done += batch.num_rows
+                    report(done, rows)
+            check_rows(pending.path, rows, people_schema())
+            sync_path(pending.path)
+        except OSError as error:
+            raise TargetError(f"Writing {path} failed: {error.strerror or error}.") from error
+        pending.put_in_place()
     return None
+
+
+def people_schema() -> pa.Schema:
+    """The columns of the census."""
+    return next(_batches(Randomness(0), 1)).schema
 
 
 def _batches(randomness: Randomness, rows: int) -> Iterator[pa.RecordBatch]:
@@ -112,24 +125,6 @@ def _batches(randomness: Randomness, rows: int) -> Iterator[pa.RecordBatch]:
             for name, (codes, names) in columns.items()
         }
         yield pa.RecordBatch.from_pydict(arrays)
-
-
-@contextlib.contextmanager
-def _written_aside(path: Path) -> Iterator[Path]:
-    """A file beside the target that replaces it when complete, and is removed otherwise."""
-    aside = None
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        aside = Path(name)
-        yield aside
-        aside.chmod(0o644)
-        replace(aside, path)
-    except OSError as error:
-        raise TargetError(f"Writing {path} failed: {error.strerror or error}.") from error
-    finally:
-        if aside is not None:
-            aside.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from countveil.system import offers
+from countveil.system import offers, outcome
 from countveil.system.files import ASIDE, LEFTOVER, rename
 
 _HERE = -100  # AT_FDCWD: paths are relative to the working folder
@@ -33,7 +33,11 @@ def exchange(new: Path, old: Path) -> None:
     except BaseException:
         rename(aside, old)
         raise
-    rename(aside, new)
+    try:
+        rename(aside, new)
+    except OSError:
+        # They have changed places; only the name of the old one is another.
+        outcome.left_behind(aside)
 
 
 def put_back(new: Path) -> None:

@@ -21,8 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from countveil.errors import TargetError
-from countveil.system import offers
+from countveil.system import offers, outcome
 
 # A folder in the making, and a file beside its place.
 DRAFT, PENDING = ".draft-", ".pending-"
@@ -63,17 +62,23 @@ class Lock:
             return
         handle, self.handle = self.handle, -1
         if self._beside is None:
-            os.close(handle)
+            _close(handle)
             return
         # While it is locked nobody else can make one. Where an open file stays, it is removed
         # afterwards; if somebody has opened it by then, it is theirs, and stays again.
         with contextlib.suppress(OSError):
             if not offers.OPEN_FILES_STAY:
                 self._beside.unlink()
-        os.close(handle)
+        _close(handle)
         with contextlib.suppress(OSError):
             if offers.OPEN_FILES_STAY:
                 self._beside.unlink()
+
+
+def _close(handle: int) -> None:
+    """Close an open file that nothing was written through: whatever is said, it is closed."""
+    with contextlib.suppress(OSError):
+        os.close(handle)
 
 
 def lock_place(place: Path, *, wait: bool, beside: Path | None = None) -> Lock:
@@ -149,8 +154,13 @@ def locked_leftover(make: Callable[[], str]) -> tuple[Path, Lock]:
     """
     while True:
         place = Path(make())
-        with contextlib.suppress(FileNotFoundError):
+        try:
             return place, lock_place(place, wait=True)
+        except FileNotFoundError:
+            continue
+        except BaseException:
+            remove(place)
+            raise
 
 
 def dead_leftovers(folder: Path) -> Iterator[Path]:
@@ -197,6 +207,16 @@ def remove_dead_files(folder: Path) -> None:
         with contextlib.suppress(OSError):
             if not leftover.is_dir():
                 leftover.unlink()
+            elif is_for_a_file(leftover):
+                remove_folder(leftover)
+
+
+def is_for_a_file(leftover: Path) -> bool:
+    """Whether a folder in the making is one for a file, and what a library puts beside that."""
+    named = LEFTOVER.fullmatch(leftover.name)
+    return named is not None and all(
+        inside.name.startswith(named["target"]) for inside in leftover.iterdir()
+    )
 
 
 def is_ours(status: os.stat_result) -> bool:
@@ -254,14 +274,46 @@ def replace(old: Path, new: Path) -> None:
     _patiently(lambda: old.replace(new))
 
 
+def rename_new(old: Path, new: Path) -> None:
+    """Rename a file; FileExistsError if there is one of the new name."""
+    try:
+        os.link(old, new)
+    except FileExistsError:
+        raise
+    except (AttributeError, NotImplementedError, OSError):
+        # Not every file system gives a file two names.
+        if os.path.lexists(new):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new)) from None
+        rename(old, new)
+    else:
+        remove(old)
+
+
 def remove_file(path: Path) -> None:
     """Remove a file if it is there, as patiently."""
     _patiently(lambda: path.unlink(missing_ok=True))
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder with all that is in it, as far as that is possible."""
+    """Remove a folder with all that is in it, as far as that is possible; else it is noted."""
     shutil.rmtree(folder, ignore_errors=True)
+    if os.path.lexists(folder):
+        # What failed may work a second time.
+        shutil.rmtree(folder, ignore_errors=True)
+    if os.path.lexists(folder):
+        outcome.left_behind(folder)
+
+
+def remove(place: Path) -> None:
+    """Remove a file or a folder that was in the making; if that is impossible, it is noted."""
+    if place.is_dir() and not place.is_symlink():
+        remove_folder(place)
+        return
+    for _ in range(2):
+        with contextlib.suppress(OSError):
+            remove_file(place)
+            return
+    outcome.left_behind(place)
 
 
 def _patiently(step: Callable[[], object]) -> None:
@@ -297,68 +349,3 @@ def sync_folder(folder: Path) -> None:
         sync_file(handle)
     finally:
         os.close(handle)
-
-
-def write_file(path: Path, text: str, what: str, *, private: bool = False) -> None:
-    """Write the text to the file."""
-    with pending_file(path, text, what, private=private) as pending:
-        pending.put_in_place()
-
-
-class PendingFile:
-    """A file that is written, but not yet in its place."""
-
-    def __init__(self, written: Path, path: Path, what: str) -> None:
-        self._written, self._path, self._what = written, path, what
-
-    def put_in_place(self) -> None:
-        """Rename it to its path."""
-        try:
-            replace(self._written, self._path)
-        except OSError as error:
-            raise _cannot(self._path, self._what, error) from error
-
-
-@contextlib.contextmanager
-def pending_file(
-    path: Path, text: str, what: str, *, private: bool = False
-) -> Iterator[PendingFile]:
-    """Write the text beside its path; it is removed at the end unless it was put in place."""
-    # A symbolic link stays; the file that it points to is written.
-    place = Path(os.path.realpath(path))
-    with contextlib.ExitStack() as stack:
-        try:
-            remove_dead_files(place.parent)
-            written, lock = locked_leftover(lambda: _empty_file_beside(place))
-            stack.callback(lock.close)
-            stack.callback(remove_file, written)
-            # The same bytes on every system: no line ends with anything but a newline.
-            with written.open("wb") as file:
-                file.write(text.encode())
-                if not private:
-                    allow_others(written)
-                file.flush()
-                sync_file(file.fileno())
-        except OSError as error:
-            raise _cannot(path, what, error) from error
-        yield PendingFile(written, place, what)
-
-
-def _empty_file_beside(place: Path) -> str:
-    """A new file that only its owner can read."""
-    handle, name = tempfile.mkstemp(prefix=f".{place.name[:60]}{PENDING}", dir=place.parent)
-    os.close(handle)
-    return name
-
-
-def allow_others(path: Path) -> None:
-    """Give a file the permissions that any new file has."""
-    if offers.PERMISSIONS:
-        umask = os.umask(0o077)
-        os.umask(umask)
-        path.chmod(0o666 & ~umask)
-
-
-def _cannot(path: Path, what: str, error: OSError) -> TargetError:
-    text = f"{what[0].upper()}{what[1:]} cannot be written to {path}: {error.strerror or error}."
-    return TargetError(text)

@@ -144,6 +144,29 @@ def interrupt_this_process() -> None:
     _thread.interrupt_main()
 
 
+@contextlib.contextmanager
+def signals_deferred() -> Iterator[None]:
+    """Defer Ctrl-C and termination during the few system calls that must stay together.
+
+    Masking signals is not enough: a thread of Arrow or NumPy still receives them, and Python then
+    runs the handler in the main thread. So the handlers only record them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    deferred: list[int] = []
+    before = {number: signal.getsignal(number) for number in offers.STOP_SIGNALS}
+    try:
+        for number in before:
+            signal.signal(number, lambda received, _frame: deferred.append(received))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        if deferred:
+            signal.raise_signal(deferred[0])
+
+
 class Turns:
     """Lets threads do one step of their work one by one, in the order of their numbers."""
 

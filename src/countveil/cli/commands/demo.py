@@ -58,29 +58,17 @@ def command(
     Among the made-up people are five women of 70 from Iceland, all of them watchmakers. How many
     people have an occupation comes out right; the answer about the five is marked as hidden.
     """
-    import pyarrow.parquet as pq
-
-    from countveil.errors import SettingsError
-    from countveil.publishing.publisher import run_publish
-    from countveil.publishing.settings import Protecting, Writing
+    from countveil.errors import SettingsError, UnconfirmedError
     from countveil.randomness import Randomness
     from countveil.synthetic import generate
-    from countveil.tables import Reading
 
     if rows < 1_000:
         raise SettingsError(f"The demo needs at least 1,000 rows to show anything, got {rows}.")
     census, folder = to / "census.parquet", to / "release"
     _check_place(to, census, folder)
-    to.mkdir(parents=True, exist_ok=True)
     print(f"1. Making up a census of {rows:,} people, five of them very special.")
-    table = generate(rows)
-    planted = plant(table, Randomness().stream("plant"))
-    pq.write_table(planted.replace_schema_metadata(_MARK), census)
-    print(f"2. Publishing it with ell = {_ELL}: occupation is the sensitive column.")
-    protecting = Protecting.of({"occupation": _ELL})
-    with progress_shown() as progress:
-        writing = Writing.of(folder, force=True, again=True, record=False)
-        run_publish(census, protecting, writing, reading=Reading(progress=progress))
+    table = plant(generate(rows), Randomness().stream("plant"))
+    doubt = _write(table, census, folder)
     print("3. Asking the release ten questions, from large to tiny:")
     print_table(COLUMNS, answers(census, folder), widths=WIDTHS)
     print_paragraph(
@@ -98,6 +86,45 @@ Try next:
     "SELECT gender, count(*) FROM release
      WHERE occupation = 'nurse' GROUP BY gender"
   {name} verify {folder}""")
+    if doubt:
+        raise UnconfirmedError(doubt)
+
+
+def _write(table: pa.Table, census: Path, folder: Path) -> str:
+    """The table and its release, both or neither; what could not be confirmed, if anything."""
+    import pyarrow.parquet as pq
+
+    from countveil.errors import TargetError
+    from countveil.publishing.publisher import run_publish
+    from countveil.publishing.settings import Protecting, Writing
+    from countveil.release.formats.read_back import check_rows
+    from countveil.system.whole_files import pending_place, sync_path
+    from countveil.tables import Reading
+
+    there, known = census.parent.exists(), census.exists()
+    try:
+        census.parent.mkdir(parents=True, exist_ok=True)
+        with pending_place(census, "the made-up table", noted=False, apart=True) as pending:
+            pq.write_table(table.replace_schema_metadata(_MARK), pending.path)
+            check_rows(pending.path, table.num_rows, table.schema)
+            sync_path(pending.path)
+            print(f"2. Publishing it with ell = {_ELL}: occupation is the sensitive column.")
+            protecting = Protecting.of({"occupation": _ELL})
+            with progress_shown() as progress:
+                writing = Writing.of(folder, force=True, again=True, record=False)
+                done = run_publish(
+                    pending.path, protecting, writing, reading=Reading(progress=progress),
+                    before_commit=pending.put_in_place,
+                )  # fmt: skip
+    except BaseException as error:
+        if not known and not folder.exists():
+            census.unlink(missing_ok=True)
+        if not there and census.parent.exists() and not any(census.parent.iterdir()):
+            census.parent.rmdir()
+        if isinstance(error, OSError):
+            raise TargetError(f"Writing {census} failed: {error.strerror or error}.") from error
+        raise
+    return done.unconfirmed
 
 
 def _check_place(to: Path, census: Path, folder: Path) -> None:

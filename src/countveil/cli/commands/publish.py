@@ -53,6 +53,7 @@ from countveil.cli.output import (
     warn,
 )
 from countveil.display import visible
+from countveil.errors import UnconfirmedError
 from countveil.system.files import about_readers
 
 if TYPE_CHECKING:
@@ -255,6 +256,8 @@ def command(
         _print_plan(done, private_report, writing.metadata)
     else:
         _print_done(done, seconds, private_report)
+    if done.unconfirmed:
+        raise UnconfirmedError(done.unconfirmed)
 
 
 def _print_done(done: Publication, seconds: float, private_report: Path | None) -> None:

@@ -6,12 +6,13 @@ transaction. Must not know: what is asked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, Self
 
 from countveil.errors import CountveilError, MissingExtraError, TargetError
-from countveil.system.address import DUCKDB, POSTGRES, DatabaseAddress
+from countveil.system.address import DUCKDB, POSTGRES, DatabaseAddress, quoted_name
+from countveil.system.whole_files import PendingFile, allow_others, sync_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from countveil.release import PublishedColumn
 
 TableName = tuple[str, ...]
+DATABASE = "the database"
 TOO_LARGE = (
     "A number in the query becomes too large, or a value does not fit. Use smaller numbers, or "
     "cast to DOUBLE."
@@ -100,3 +102,23 @@ def first_line(error: Exception) -> str:
 def cannot_write(place: str, error: Exception) -> CountveilError:
     """The target cannot take the release."""
     return TargetError(f"The release could not be written to {place}: {first_line(error)}.")
+
+
+def check_written(reader: Connection, written: Mapping[TableName, int], place: str) -> None:
+    """TargetError unless the tables of a new file have so many rows each."""
+    for table, rows in written.items():
+        counted = reader.fetch(f"SELECT count(*) AS n FROM {quoted_name(table)}").column(0)
+        if counted[0].as_py() != rows:
+            raise TargetError(f"What was written to {place} cannot be read back.")
+
+
+def put_database_in_place(pending: PendingFile) -> None:
+    """A new database file, closed and complete, comes to its place."""
+    try:
+        sync_path(pending.path)
+        allow_others(pending.path)
+    except OSError as error:
+        raise TargetError(
+            f"The database could not be written: {error.strerror or error}."
+        ) from error
+    pending.put_in_place()

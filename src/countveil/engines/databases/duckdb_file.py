@@ -12,11 +12,22 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from countveil.engines.databases.connections import TOO_LARGE, TableName, cannot_write
+from countveil.engines.databases.connections import (
+    DATABASE,
+    TOO_LARGE,
+    TableName,
+    cannot_write,
+    check_written,
+    put_database_in_place,
+)
 from countveil.errors import QueryError, ReleaseError, TargetError
 from countveil.release import PublishedColumn
 from countveil.sql.locked_duckdb import UNREADABLE_PATTERN, connect_to_file, is_duckdb_file
+from countveil.system import outcome
 from countveil.system.address import quoted_name
+from countveil.system.files import remove_dead_files
+from countveil.system.process import signals_deferred
+from countveil.system.whole_files import pending_place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +45,7 @@ class DuckdbFile:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, place: str) -> None:
         self._connection, self._place = connection, place
+        self.written: dict[TableName, int] = {}
 
     @classmethod
     def reading(cls, place: str) -> DuckdbFile:
@@ -53,22 +65,51 @@ class DuckdbFile:
     @classmethod
     @contextlib.contextmanager
     def writing(cls, place: str) -> Iterator[DuckdbFile]:
-        """A connection in one transaction; a file that it created is removed if it fails."""
+        """A connection in one transaction. A new file appears when it is complete.
+
+        A file that is there is changed where it is: until the transaction is in DuckDB's log beside
+        it (.wal), the tables are not there, and from then on they are.
+        """
         path = Path(place).absolute()
-        new = not path.exists()
         if path.is_file() and not is_duckdb_file(path):
             raise TargetError(f"{place} is not a DuckDB file. Name another file.")
+        remove_dead_files(path.parent)
+        if path.exists():
+            with cls._transaction(path, place) as file:
+                yield file
+                file.commit(path)
+            return
+        with pending_place(path, DATABASE, apart=True) as pending:
+            with cls._transaction(pending.path, place) as file:
+                yield file
+                file.commit(None)
+            with cls._transaction(pending.path, place, read_only=True) as written:
+                check_written(written, file.written, place)
+            put_database_in_place(pending)
+
+    @classmethod
+    @contextlib.contextmanager
+    def _transaction(
+        cls, path: Path, place: str, *, read_only: bool = False
+    ) -> Iterator[DuckdbFile]:
         try:
-            with connect_to_file(path, read_only=False) as connection:
+            with connect_to_file(path, read_only=read_only) as connection:
                 connection.begin()
                 yield cls(connection, place)
-                connection.commit()
-            new = False
         except duckdb.Error as error:
             raise cannot_write(place, error) from None
-        finally:
-            if new:
-                path.unlink(missing_ok=True)
+
+    def commit(self, path: Path | None) -> None:
+        """End the transaction; the tables are then in the file at a path that was there.
+
+        A new file has no path yet: what is only in the log would not come along.
+        """
+        with signals_deferred():
+            self._connection.commit()
+            if path is not None:
+                outcome.put_in_place(f"the release in {self._place}", path)
+        if path is None:
+            self._connection.execute("CHECKPOINT")
 
     @staticmethod
     def check_columns(columns: Sequence[PublishedColumn]) -> None:
@@ -107,9 +148,11 @@ class DuckdbFile:
             self._connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted_name(table[:1])}")
         self._connection.register("coming", schema.empty_table())
         self._connection.execute(f"CREATE TABLE {name} AS SELECT * FROM coming")
+        self.written[table] = 0
         for some in tables:
             self._connection.register("coming", some)
             self._connection.execute(f"INSERT INTO {name} SELECT * FROM coming")
+            self.written[table] += some.num_rows
         self._connection.unregister("coming")
 
     def drop(self, table: TableName) -> None:

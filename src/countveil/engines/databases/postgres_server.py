@@ -24,7 +24,9 @@ from countveil.release import PublishedColumn
 from countveil.sql.dialects import POSTGRES, dialect_for
 from countveil.sql.interruptible import BackgroundCall, InterruptibleCalls
 from countveil.sql.postgres_errors import postgres_reason
+from countveil.system import outcome
 from countveil.system.address import quoted_name
+from countveil.system.process import signals_deferred
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +60,9 @@ class PostgresServer:
         try:
             with contextlib.closing(connection):
                 yield cls(connection)
-                connection.commit()
+                with signals_deferred():
+                    connection.commit()
+                    outcome.put_in_place("the release in PostgreSQL", None)
         except adbc.Error as error:
             raise cannot_write("PostgreSQL", error) from None
 

@@ -14,11 +14,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from countveil.engines.databases.connections import TableName, cannot_write, check_common_types
+from countveil.engines.databases.connections import (
+    DATABASE,
+    TableName,
+    cannot_write,
+    check_common_types,
+    check_written,
+    put_database_in_place,
+)
 from countveil.errors import ReleaseError, TargetError
 from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN, NUMBER, kind_of
+from countveil.system import outcome
 from countveil.system.address import quoted_name
+from countveil.system.files import remove_dead_files
+from countveil.system.process import signals_deferred
+from countveil.system.whole_files import pending_place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,6 +40,7 @@ class SqliteFile:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self.written: dict[TableName, int] = {}
 
     @classmethod
     def reading(cls, place: str) -> SqliteFile:  # noqa: ARG003 - the same for every place
@@ -41,21 +53,39 @@ class SqliteFile:
     @classmethod
     @contextlib.contextmanager
     def writing(cls, place: str) -> Iterator[SqliteFile]:
-        """A connection in one transaction; a file that it created is removed if it fails."""
+        """A connection in one transaction. A new file appears when it is complete."""
         # Absolute, so that a name such as :memory: is that of a file.
         path = Path(place).absolute()
-        new = not path.exists()
+        remove_dead_files(path.parent)
+        if path.exists():
+            with cls._transaction(path, place) as file:
+                yield file
+                file.commit(path, place)
+            return
+        with pending_place(path, DATABASE, apart=True) as pending:
+            with cls._transaction(pending.path, place) as file:
+                yield file
+                file.commit(None, place)
+            with cls._transaction(pending.path, place) as written:
+                check_written(written, file.written, place)
+            put_database_in_place(pending)
+
+    @classmethod
+    @contextlib.contextmanager
+    def _transaction(cls, path: Path, place: str) -> Iterator[SqliteFile]:
         try:
             with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 yield cls(connection)
-                connection.execute("COMMIT")
-            new = False
         except sqlite3.Error as error:
             raise cannot_write(place, error) from None
-        finally:
-            if new:
-                path.unlink(missing_ok=True)
+
+    def commit(self, path: Path | None, place: str) -> None:
+        """End the transaction; the tables are then in the file at a path that was there."""
+        with signals_deferred():
+            self._connection.execute("COMMIT")
+            if path is not None:
+                outcome.put_in_place(f"the release in {place}", path)
 
     @staticmethod
     def check_columns(columns: Sequence[PublishedColumn]) -> None:
@@ -87,7 +117,9 @@ class SqliteFile:
         columns = ", ".join(f"{quoted_name((f.name,))} {_affinity(str(f.type))}" for f in schema)
         self._connection.execute(f"CREATE TABLE {quoted_name(table)} ({columns})")
         marks = ", ".join("?" * len(schema))
+        self.written[table] = 0
         for some in tables:
+            self.written[table] += some.num_rows
             values = [_listed(column) for column in some.columns]
             self._connection.executemany(
                 f"INSERT INTO {quoted_name(table)} VALUES ({marks})", zip(*values, strict=True)

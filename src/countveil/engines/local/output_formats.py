@@ -1,7 +1,8 @@
 """Data files in another format, or cut into other sizes.
 
 Enters: the Parquet files of a release in the making. Leaves: the same rows in the same order in
-files of the chosen format; the Parquet files are gone. Must not know: what the rows say.
+files of the chosen format, each read back; the Parquet files are gone. Must not know: what the rows
+say.
 
 Nothing but names and rows is written, in files of Stata and SPSS also the labels that the manifest
 lists: no other metadata and no time.
@@ -21,6 +22,7 @@ from countveil.engines.local.release_rows import parquet_rows
 from countveil.errors import SettingsError
 from countveil.release.draft import WrittenFile
 from countveil.release.formats.data_files import ENDINGS
+from countveil.release.formats.read_back import check_dataset, check_rows
 from countveil.release.formats.stata_spss import SPSS, STATA, StoredLabels, write_dataset
 from countveil.release.formats.stored_labels import stored_labels
 from countveil.release.manifest import Manifest
@@ -64,8 +66,9 @@ def rewrite(
         path = folder / f"part-{len(done):05d}.{ENDINGS[output_format]}"
         with _writer(path, output_format, schema, labels) as writer:
             count, rest = _write(writer, wanted, rest, rows)
-        file = WrittenFile(path, count)
-        done.append(file)
+        if output_format not in (STATA, SPSS):
+            check_rows(path, count, schema)
+        done.append(WrittenFile(path, count))
         if not rest.num_rows:
             following = next(rows, None)
             if following is None:
@@ -101,7 +104,9 @@ def _writer(
     if output_format in (STATA, SPSS):
         collected = _CollectedRows(schema)
         yield collected
-        write_dataset(pa.concat_tables(collected.tables), path, output_format, labels)
+        table, stored = pa.concat_tables(collected.tables), labels or StoredLabels()
+        write_dataset(table, path, output_format, stored)
+        check_dataset(path, table, output_format, stored)
         return
     with path.open("wb") as raw, _streamed(raw, output_format, schema) as writer:
         yield writer

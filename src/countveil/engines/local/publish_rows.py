@@ -34,6 +34,7 @@ from countveil.engines.local.surveyed_table import EncodedSpan, SurveyedTable, r
 from countveil.maths.mechanism import Dealer
 from countveil.randomness import Randomness, Stream
 from countveil.release.draft import WrittenFile
+from countveil.release.formats.read_back import check_rows
 from countveil.system.process import Turns, in_order
 from countveil.tables.encoded.encoding import from_numpy
 from countveil.tables.progress import Progress
@@ -246,6 +247,8 @@ class _Writer:
                     rows += table.num_rows
                     self._rows_done += table.num_rows
             writer.add_key_value_metadata(self._note)
+        if not self._stopped:
+            check_rows(path, rows, self._schema)
         return WrittenFile(path, rows)
 
     def _unpacked(self, rows: Rows) -> pa.Table:

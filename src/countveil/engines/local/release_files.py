@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -165,7 +166,7 @@ def times_of_source(paths: Iterable[Path]) -> list[int]:
     A file system may count whole seconds, and a source may be made in the second of its release.
     """
     times = []
-    for path in {place for file in paths for place in (file, file.resolve().parent)}:
+    for path in {place for file in paths for place in (file, Path(os.path.realpath(file)).parent)}:
         status = path.stat()
         whole = status.st_mtime_ns % _SECOND == 0
         if not whole or status.st_ctime_ns - status.st_mtime_ns > 2 * _SECOND:

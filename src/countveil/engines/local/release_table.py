@@ -9,6 +9,7 @@ else.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -61,7 +62,7 @@ class LocalRelease:
         self._coded: InMemoryRelease | None = None
         self._loading: Loading | None = None
         self._internal = {name: f"c{i}" for i, name in enumerate(columns)}
-        paths = [(folder / file).resolve() for file in files]
+        paths = [Path(os.path.realpath(folder / file)) for file in files]
         self._folder = folder
         self._connection = connect(sorted({path.parent for path in paths}))
         self._cursor: duckdb.DuckDBPyConnection | None = None

@@ -93,6 +93,15 @@ class SparkDraft:
             before()
         self._put_in_place()
 
+    def confirm(self) -> str:
+        """Nothing: a file system that Spark writes to says at once what it could not do."""
+        if not self._files.exists(f"{self._target}/{MANIFEST_NAME}"):
+            raise TargetError(
+                f"The release was put in its place, but it is not at {self._target} any more: "
+                f"somebody removed or moved its folder meanwhile. Publish again."
+            )
+        return ""
+
     def _tidy(self) -> None:
         """One time and plain rights for all files."""
         moment = int(time.time())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,10 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.errors import LedgerError
+from countveil.errors import LedgerError, TargetError, UnconfirmedError
 from countveil.publishing.ledger.keys import LedgerKey, Words
 from countveil.publishing.ledger.store import DONE, LOST, PREPARED, Store, StoredCases
 from countveil.randomness import fresh_key
+from countveil.system.files import dead_leftovers, remove
+from countveil.system.process import signals_deferred
+from countveil.system.whole_files import PendingFile, pending_file, pending_place
 
 Numbers = NDArray[np.int64]
 
@@ -265,15 +269,73 @@ class Book:
 
 
 def create_ledger(path: Path, key_path: Path) -> str:
-    """Make an empty ledger and its key; the ledger's name."""
+    """Make an empty ledger and its key, both or neither; the ledger's name."""
     name = fresh_key()[:16].hex()
-    key = LedgerKey.create(key_path, name)
+    key, text = LedgerKey.new(name)
+    _remove_unfinished(path, key_path)
+    _check_new(path, key_path)
     try:
-        Store.create(path, name, key.check, dt.datetime.now(dt.UTC).date().isoformat())
-    except BaseException:
-        key_path.unlink(missing_ok=True)
+        with (
+            pending_place(path, "the ledger", private=True, apart=True) as ledger,
+            pending_file(key_path, text, "the key", private=True, noted=False) as key_file,
+        ):
+            Store.create(ledger.path, name, key.check, dt.datetime.now(dt.UTC).date().isoformat())
+            _put_both_in_place(ledger, key_file, key_path)
+    except UnconfirmedError:
         raise
+    except FileExistsError:
+        # Somebody else was faster.
+        _check_new(path, key_path)
+        raise
+    except TargetError as error:
+        raise LedgerError(str(error)) from error
     return name
+
+
+def _put_both_in_place(ledger: PendingFile, key: PendingFile, key_path: Path) -> None:
+    """First the key: if the ledger does not follow, it is not one of anything."""
+    doubts = []
+    with signals_deferred():
+        try:
+            key.put_in_place(new=True)
+        except UnconfirmedError as error:
+            doubts.append(error)
+        try:
+            ledger.put_in_place(new=True)
+        except UnconfirmedError as error:
+            doubts.append(error)
+        except BaseException:
+            remove(key_path)
+            raise
+    if doubts:
+        raise doubts[-1]
+
+
+def _check_new(path: Path, key_path: Path) -> None:
+    if os.path.lexists(key_path):
+        raise LedgerError(
+            f"{key_path} exists already, and a key is never replaced: without it its ledger is "
+            f"lost. Name another file."
+        )
+    if os.path.lexists(path):
+        raise LedgerError(
+            f"{path} exists already, and a ledger is never replaced. Name another file."
+        )
+
+
+def _remove_unfinished(path: Path, key_path: Path) -> None:
+    """Remove a key whose ledger never came to its place, because the process was killed before."""
+    place = Path(os.path.realpath(path))
+    if os.path.lexists(path) or not key_path.is_file():
+        return
+    for leftover in dead_leftovers(place.parent):
+        unfinished = leftover / place.name
+        with contextlib.suppress(LedgerError, OSError):
+            with Store.open(unfinished, write=False) as store:
+                ours = store.id == LedgerKey.read(key_path).ledger
+            if ours:
+                remove(key_path)
+                remove(leftover)
 
 
 @contextlib.contextmanager

@@ -11,9 +11,7 @@ that is a keyed hash of the content.
 
 from __future__ import annotations
 
-import contextlib
 import hmac
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +25,6 @@ from numpy.typing import NDArray
 
 from countveil.errors import LedgerError
 from countveil.randomness import fresh_key
-from countveil.system.files import new_private_file, sync_file
 from countveil.tables.recode import value_text
 
 Words = NDArray[np.uint64]
@@ -53,24 +50,10 @@ class LedgerKey:
         self.check = derived("check")
 
     @classmethod
-    def create(cls, path: Path, ledger: str) -> LedgerKey:
-        """Make a key, in a new file that its owner alone can read."""
+    def new(cls, ledger: str) -> tuple[LedgerKey, str]:
+        """A key, and what a file with it holds."""
         secret = fresh_key()
-        try:
-            with os.fdopen(new_private_file(path), "wb") as file:
-                file.write(f"{_HEAD}\nledger {ledger}\nkey {secret.hex()}\n".encode("ascii"))
-                file.flush()
-                sync_file(file.fileno())
-        except FileExistsError as error:
-            raise LedgerError(
-                f"{path} exists already, and a key is never replaced: without it its ledger is "
-                f"lost. Name another file."
-            ) from error
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                path.unlink()
-            raise LedgerError(f"The key {path} cannot be written: {error.strerror}.") from error
-        return cls(ledger, secret)
+        return cls(ledger, secret), f"{_HEAD}\nledger {ledger}\nkey {secret.hex()}\n"
 
     @classmethod
     def read(cls, path: Path) -> LedgerKey:

@@ -109,7 +109,7 @@ class Store:
         _check_file(path)
         # What a killed process left half written is undone by the next one, even if it only reads.
         undo = path.with_name(path.name + "-journal").exists()
-        address = f"{path.resolve().as_uri()}?mode={'rw' if write or undo else 'ro'}"
+        address = f"{Path(os.path.realpath(path)).as_uri()}?mode={'rw' if write or undo else 'ro'}"
         with _explained(path):
             connection = sqlite3.connect(address, uri=True, timeout=1.0, isolation_level=None)
         with contextlib.closing(connection):

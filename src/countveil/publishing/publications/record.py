@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from countveil.engines.local_table import LocalTable
-from countveil.errors import CountveilError, option
+from countveil.errors import CountveilError, UnconfirmedError, option
 from countveil.publishing.publications.sketch import Sketch, sketch_of
 from countveil.randomness import fresh_key
 from countveil.release.manifest import MANIFEST_NAME, Manifest, file_sha256, is_whole
@@ -39,8 +39,8 @@ from countveil.system.files import (
     lock_patiently,
     open_itself,
     readable_by_others,
-    write_file,
 )
+from countveil.system.whole_files import write_file
 
 RECORD_NAME = ".countveil-publications.jsonl"
 _FORMAT = 1
@@ -164,6 +164,8 @@ class Recording:
                     entry = _entry_of(self._release, manifest, sketch)
                     _write(folder, record.key, _with(record.entries, entry))
                 return [] if record.problem is None else [record.problem]
+        except UnconfirmedError as error:
+            return [str(error)]
         except (OSError, CountveilError) as error:
             why = getattr(error, "strerror", None) or str(error)
             sentence = (
@@ -199,7 +201,7 @@ def _write(folder: Path, key: bytes, entries: Sequence[Entry]) -> None:
         *map(_as_json, entries),
     ]
     text = "".join(f"{json.dumps(line)}\n" for line in lines)
-    write_file(folder / RECORD_NAME, text, _WHAT, private=True)
+    write_file(folder / RECORD_NAME, text, _WHAT, private=True, noted=False)
 
 
 def _as_json(entry: Entry) -> dict[str, Any]:

@@ -9,7 +9,7 @@ manifest and are never guessed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,28 +110,60 @@ def content_beside_rows(path: Path, labels: StoredLabels | None = None) -> list[
     return [] if program is None else stata_spss.metadata_beside_rows(path, program, labels)
 
 
-def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> pa.Table:
+def count_arrow(path: Path) -> int:
+    """The rows of an Arrow file, read batch by batch."""
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "rb") as raw, pa.ipc.open_file(raw) as reader:
+        numbers = range(reader.num_record_batches)
+        return sum(reader.get_batch(number).num_rows for number in numbers)
+
+
+def count_csv(path: Path, schema: pa.Schema) -> int:
+    """The rows of a CSV of ours, read block by block; at once if a row is larger than a block."""
     import pyarrow as pa
     from pyarrow import csv
 
-    # The stubs do not know that None means a plain file.
-    compression: Any = "gzip" if format_of(path.name) == CSV_GZ else None
-    with pa.input_stream(str(path), compression=compression) as raw:
-        table: pa.Table = csv.read_csv(
-            raw,
-            # In this thread only: Arrow's threads may outlive the file object.
-            read_options=csv.ReadOptions(use_threads=False, block_size=block),
-            parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-            convert_options=csv.ConvertOptions(
-                column_types={column.name: arrow_type(column.type) for column in columns},
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-                true_values=["true"],
-                false_values=["false"],
-            ),
-        )
+    kinds = {field.name: field.type for field in schema}
+    try:
+        with _plain_bytes(path) as raw, csv.open_csv(raw, **_csv_options(kinds, _BLOCK)) as reader:
+            return sum(batch.num_rows for batch in reader)
+    except pa.ArrowInvalid:
+        with _plain_bytes(path) as raw:
+            return int(csv.read_csv(raw, **_csv_options(kinds, _LARGEST_BLOCK)).num_rows)
+
+
+def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> pa.Table:
+    from pyarrow import csv
+
+    kinds = {column.name: arrow_type(column.type) for column in columns}
+    with _plain_bytes(path) as raw:
+        table: pa.Table = csv.read_csv(raw, **_csv_options(kinds, block))
     return table
+
+
+def _plain_bytes(path: Path) -> Any:
+    import pyarrow as pa
+
+    return pa.input_stream(str(path), compression="detect")
+
+
+def _csv_options(kinds: Mapping[str, pa.DataType], block: int) -> dict[str, Any]:
+    from pyarrow import csv
+
+    return {
+        # In this thread only: Arrow's threads may outlive the file object.
+        "read_options": csv.ReadOptions(use_threads=False, block_size=block),
+        "parse_options": csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        "convert_options": csv.ConvertOptions(
+            column_types={**kinds},
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            true_values=["true"],
+            false_values=["false"],
+        ),
+    }
 
 
 def arrow_type(name: str) -> pa.DataType:

@@ -12,6 +12,7 @@ not come back exactly is refused. The time that a file records is blanked.
 from __future__ import annotations
 
 import datetime as dt
+import errno
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,6 +57,7 @@ _TIME_FORMAT = {STATA: "%tc", SPSS: "DATETIME23.3"}
 _WHOLE_FORMAT = {STATA: "%20.0g", SPSS: "F17.0"}
 # Format 118, which every Stata since 14 reads.
 _STATA_VERSION = 14
+_STAMP = b"<timestamp>"
 _STATA_TIME, _SPSS_TIME = b"01 Jan 1960 00:00", b"01 Jan 7000:00:00"
 _SPSS_TIME_AT = 92
 # Without a zone, as in the files.
@@ -275,7 +277,9 @@ def _blank_time(path: Path, program: str) -> None:
     with path.open("r+b") as file:
         if program == STATA:
             head = file.read(1 << 12)
-            at = head.index(b"<timestamp>") + len(b"<timestamp>") + 1
+            if (found := head.find(_STAMP)) < 0:
+                raise OSError(errno.EIO, "the head of a file was lost; the disk may be failing")
+            at = found + len(_STAMP) + 1
             file.seek(at)
             file.write(_STATA_TIME[: head[at - 1]])
         else:

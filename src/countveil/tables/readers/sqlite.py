@@ -12,6 +12,7 @@ column declared as dates, times or true/false gets that type if every value fits
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -51,7 +52,7 @@ def sqlite_batches(source: DatabaseSource) -> Iterator[tuple[pa.Schema, Iterator
         raise InputError(f"There is no file {path}.")
     with contextlib.ExitStack() as stack:
         stack.enter_context(_explained(path))
-        address = f"{path.resolve().as_uri()}?mode=ro"
+        address = f"{Path(os.path.realpath(path)).as_uri()}?mode=ro"
         connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         stack.callback(connection.close)
         # Python runs from time to time, and can react to Ctrl-C.
