@@ -313,7 +313,9 @@ def test_a_screen_that_fails_does_not_deny_the_release(small: Path, tmp_path: Pa
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, check=False)
     assert cv.verify(target) == []
     assert b"nothing was published" not in done.stderr
+    assert f"The release {target} is in place and complete.".encode() in done.stderr
     assert b"Traceback" not in done.stderr
+    assert done.returncode == 3
 
 
 @pytest.mark.slow

@@ -335,6 +335,8 @@ LIES: dict[str, tuple[tuple[str | int, ...], Any]] = {
     "a probability of two": ((*JOB, "guarantee", 0, "chance_off"), 2),
     "a probability that is no number": ((*JOB, "guarantee", 0, "chance_off"), float("nan")),
     "a negative count": ((*JOB, "guarantee", 0, "count"), -5),
+    "an infinite count": ((*JOB, "guarantee", 0, "count"), float("inf")),
+    "an error beyond all numbers": ((*JOB, "guarantee", 0, "error"), 10**400),
     "unknown randomness": (("randomness",), "dice"),
     "a statement in one piece": (("statement",), "trust me"),
     "a number as the author": (("written_by",), 5),
@@ -433,3 +435,13 @@ def test_python_gets_a_list_that_prints(release: Path) -> None:
     assert finding.problem == "not part of the release"
     assert str(found).startswith(f"{release} is not what was published:\n  note")
     assert "\x1b" not in str(found)
+
+
+@pytest.mark.parametrize("name", ["data", "data/part-00000.parquet"])
+def test_links_that_lead_nowhere_are_said_in_a_sentence(release: Path, name: str) -> None:
+    place = release / name
+    shutil.rmtree(place) if place.is_dir() else place.unlink()
+    place.symlink_to(place.name)
+    with pytest.raises(cv.CountveilError, match="cannot be read"):
+        cv.open(release).sql("SELECT sex, count(*) FROM release GROUP BY sex")
+    assert "symbolic link" in str(cv.verify(release))

@@ -11,6 +11,7 @@ a lost part, are compared with what was written, labels included.
 from __future__ import annotations
 
 import errno
+import struct
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from countveil.release.formats.stata_spss import StoredLabels
+
+# The table of contents of a file of Stata, which stands near its beginning.
+_CONTENTS, _HEAD_BYTES = b"<map>", 1 << 12
 
 
 def check_rows(path: Path, rows: int, schema: pa.Schema) -> None:
@@ -42,10 +46,20 @@ def check_dataset(path: Path, table: pa.Table, program: str, labels: StoredLabel
     try:
         same_rows = stata_spss.read_dataset(path, kinds, program).equals(table)
         more = stata_spss.metadata_beside_rows(path, program, labels)
+        more += [] if program != stata_spss.STATA or _ends_where_it_says(path) else ["no end"]
     except Exception:  # noqa: BLE001 - whatever a library says of a broken file; it may quote it
         raise _not_there(path) from None
     if more or not same_rows:
         raise _not_there(path)
+
+
+def _ends_where_it_says(path: Path) -> bool:
+    """Whether a file of Stata is as long as its table of contents says: nothing in it was lost."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    at = head.find(_CONTENTS) + len(_CONTENTS)
+    places = struct.unpack_from("<14Q", head, at)
+    return bool(places[-1] == path.stat().st_size)
 
 
 def _counted(path: Path, schema: pa.Schema) -> int:
