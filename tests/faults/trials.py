@@ -32,7 +32,7 @@ from tests.faults.scenarios import Scenario
 from tests.faults.things import BROKEN, RECORD
 from tests.robustness.tools import BUG, ROOT
 
-__all__ = ["PRINTED", "Server", "Trials", "alike", "running_server"]
+__all__ = ["IN_PLACE", "PRINTED", "UNCONFIRMED", "Server", "Trials", "alike", "running_server"]
 IN_PLACE = "in place"
 # What a database keeps beside its file until somebody opens it again is part of it.
 _OF_DATABASES = (".wal", "-journal")
@@ -44,7 +44,10 @@ class Server:
     """The process that runs commands with faults (`tests/faults/injected.py`)."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
+        """The first thing it says is why it cannot work, or nothing."""
         self._process = process
+        assert process.stdout is not None
+        self.why: str = json.loads(process.stdout.readline())
 
     def __call__(self, run: Run) -> Ended:
         """Run a command."""
