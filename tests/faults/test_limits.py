@@ -81,12 +81,13 @@ def test_little_memory_is_a_sentence_and_no_release(tmp_path: Path) -> None:
         if done.returncode == 0:
             break
         assert not (place / "release").exists()
-        if done.returncode == 1:
-            told += b"not enough memory" in done.stderr
-            assert b"memory" in done.stderr.lower(), done
-            assert names_in(place) == [], done
+        assert BUG.encode() not in done.stderr, done
+        if b"not enough memory" in done.stderr:
+            told += 1
+            assert (done.returncode, names_in(place)) == (1, []), done
         else:
-            assert done.returncode in _ABORTED, done
+            # A library ended the process; that of the algebra does so with a line of its own.
+            assert done.returncode in _ABORTED or b"OpenBLAS error: Memory" in done.stderr, done
             aborted.append(place)
     assert told > 0
     # What an abort has left is gone after the next publication.
