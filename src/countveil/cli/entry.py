@@ -117,11 +117,11 @@ def main() -> NoReturn:
 
         code = run_app()
         sys.stdout.flush()
-        _tell_what_is_left()
+        _warn_of_leftovers()
     except BaseException as error:
         if not _received:
             if isinstance(error, SystemExit) and not _flush_fails():
-                _tell_what_is_left()
+                _warn_of_leftovers()
                 raise
             code = _explain(error)
         else:
@@ -162,7 +162,7 @@ def _is_true() -> tuple[str, str]:
     return outcome.in_place(), outcome.left()
 
 
-def _tell_what_is_left() -> None:
+def _warn_of_leftovers() -> None:
     """A command that is done may have been unable to remove what it had beside its result."""
     if left := _is_true()[1]:
         from countveil.display import visible
