@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from countveil.maths.channel import channel_matrix, greedy_templates
-from countveil.maths.mechanism import Dealer, draw_published
+from countveil.maths.mechanism import Dealer, PublishedTable, draw_published
+from countveil.maths.mechanism.deal import BATCH_SIZE, _spread
 from countveil.randomness import Randomness
 from tests.strategies import eligible
 
@@ -81,3 +84,41 @@ def test_one_seed_gives_one_table_however_it_is_dealt() -> None:
     other = draw_published(groups, Randomness(10).stream("draw", "job"))
     assert np.array_equal(one.counts, two.counts)
     assert not np.array_equal(one.counts, other.counts)
+
+
+def test_a_large_block_hands_out_every_value_once() -> None:
+    """More rows than are dealt at a time: the first ones must not be dealt again."""
+    counts = np.array([70_000, 60_000, 50_000, 40_000])
+    table = draw_published(greedy_templates(counts, 3), Randomness().stream("draw"))
+    codes = np.random.default_rng(1).permutation(np.repeat(np.arange(4), counts))
+    dealt = Dealer(table, Randomness().stream("deal")).deal(codes)
+    pairs = np.bincount(4 * codes + dealt, minlength=16)
+    drawn = np.zeros(16, np.int64)
+    drawn[4 * np.repeat(np.arange(4), np.diff(table.indptr)) + table.values] = table.counts
+    assert np.array_equal(pairs, drawn), "a block deals the values of its first rows again"
+
+
+def test_what_a_batch_gets_of_a_large_cell_is_drawn() -> None:
+    """1,000 values to two batches: half of them on average, with the variance 250 of fair coins.
+
+    Of 400 such splits the sample variance leaves 150 to 400 once in 10^6; a split in proportion
+    has none, and the small counts of a part of the table would be exact.
+    """
+    stream = Randomness().stream("spread")
+    first = _spread(np.full(400, 1_000), 2, stream)[0]
+    assert 150 < first.var(ddof=1) < 400, "a large cell is split in proportion, not drawn"
+    assert abs(first.mean() - 500) < 5 * math.sqrt(250 / 400)
+
+
+def test_batches_are_shuffled_by_streams_of_their_own() -> None:
+    """Two owners with the same values, in batches of their own: their orders differ."""
+    size = BATCH_SIZE + 10
+    table = PublishedTable(
+        np.array([0, 2, 4]), np.array([0, 1, 0, 1]), np.array([size, size, size, size])
+    )
+    codes = np.repeat([0, 1], 2 * size)
+    dealt = [Dealer(table, Randomness().stream("deal")).deal(codes) for _ in range(2)]
+    one, two = dealt[0][: 2 * size], dealt[0][2 * size :]
+    # Of 131,092 places half agree by chance; five standard errors are .007.
+    assert abs((one == two).mean() - 0.5) < 0.007, "batches are shuffled alike"
+    assert abs((dealt[0] == dealt[1]).mean() - 0.5) < 0.005, "the key decides nothing"
