@@ -42,6 +42,11 @@ def test_two_publications_at_the_same_moment_draw_different_numbers(
     assert len({tuple(each) for each in drawn}) == 3, "keys come from a clock"
 
 
+def test_every_seed_is_another_experiment() -> None:
+    drawn = {tuple(words(Randomness(seed).stream("draw"))) for seed in range(100)}
+    assert len(drawn) == 100, "experiments with different seeds repeat one draw"
+
+
 def test_every_part_of_a_label_counts() -> None:
     """Columns share the first part of theirs, so all of them would draw the same numbers."""
     made = Randomness(5)
