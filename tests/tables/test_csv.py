@@ -272,10 +272,20 @@ def test_the_last_person_counts_whatever_ends_the_file(end: str, tmp_path: Path)
     ("block", "quotes", "end"),
     [
         (b'a,"x\ny"\nb,"z\n', 0, 8), (b'a,"x\ny"\nb,z\n', 0, 12), (b'a,"x\ny', 0, 0),
-        (b"a\nb\nc", 0, 4), (b'y"\nb,"z\nw"\nc', 1, 11), (b'y\nz\n', 1, 0), (b'"a""\n""b"\nc', 0, 10),
+        (b"a\nb\nc", 0, 4), (b'y"\nb,"z\nw"\nc', 1, 11), (b"y\nz\n", 1, 0),
+        (b'"a""\n""b"\nc', 0, 10),
     ],
 )  # fmt: skip
 def test_a_chunk_ends_after_a_record(block: bytes, quotes: int, end: int) -> None:
     """`quotes` were before the block; an odd number of them means that it begins in a cell."""
     whole = quotes + block.count(b'"')
     assert csv_chunks._record_end(block, whole, b'"') == end, "a piece ends inside a record"
+
+
+@pytest.mark.parametrize("rows", [1, 3_000])
+def test_a_quote_that_is_never_closed_is_refused(rows: int, tmp_path: Path) -> None:
+    """It would swallow everybody after it."""
+    path = tmp_path / "in.csv"
+    path.write_text("x,y\n" + "a,b\n" * rows + 'c,"d\n' + "e,f\n" * rows)
+    with pytest.raises(InputError, match="never closed"):
+        read(path)
