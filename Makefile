@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install setup demo app test test-slow test-browser test-faults lint format docs screens site bench bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
+.PHONY: help install setup demo app test test-slow test-browser test-faults mutants lint format docs screens site bench bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
 # Two targets must not install into one environment at the same time.
 .NOTPARALLEL:
 
@@ -93,6 +93,11 @@ test-browser: $(VENV)/.browser  ## the web app in a real browser (Chromium; inst
 # A sample of faults for every command; COUNTVEIL_FAULTS=all tries every one of them, for hours.
 test-faults: $(VENV)/.dev  ## calls of the system that fail, kills and signals, in every command that writes (WORKERS=)
 	$(PYTEST) --dist worksteal -m faults tests/faults
+
+# What was noticed is remembered in build/, and tried again only where something changed.
+mutants: $(VENV)/.dev  ## plant mistakes in a copy of our code, one by one: do the tests notice, and the audit? (an hour)
+	$(BIN)/python -m tools.mutants $(MUTANTS)
+	$(BIN)/python -m tools.mutants --audit $(MUTANTS)
 
 lint: $(VENV)/.lint  ## ruff and mypy
 	$(BIN)/ruff check .
