@@ -172,9 +172,9 @@ def test_nobody_else_may_read_it_and_nothing_is_in_it_in_clear(tmp_path: Path) -
         }  # fmt: skip
         assert entry["sketch"].keys() == {"of", "whole", "hashes"}
         # Random letters spell any short word: hashes are read as the numbers they are.
-        hashes = base64.b64decode(entry["sketch"]["hashes"], validate=True)
-        assert len(hashes) % 8 == 0
-        entry["sketch"]["hashes"] = len(hashes)
+        stored = base64.b64decode(entry["sketch"]["hashes"], validate=True)
+        assert len(stored) % 8 == 0
+        entry["sketch"]["hashes"] = len(stored)
     content = json.dumps(entries).encode()
     for table_values in people(0, 300).to_pydict().values():
         for value in table_values:
