@@ -1,0 +1,13 @@
+"""Fresh keys from the operating system.
+
+Enters: nothing. Leaves: 256 bits that no seed may decide, for keys, tokens and names that nobody
+can guess. Must not know: arrays. What only needs a secret is loaded without them.
+"""
+
+from __future__ import annotations
+
+import functools
+import secrets
+
+KEY_BYTES = 32
+fresh_key = functools.partial(secrets.token_bytes, KEY_BYTES)
