@@ -99,6 +99,7 @@ def _given(word: str, following: Any) -> tuple[str, Any]:
 
 def _command_line(command: str, choices: Mapping[str, Any]) -> str:
     """The publisher's pages show commands; only then the options of all commands are loaded."""
+    import countveil.cli.app  # noqa: F401 - there every command says which options it has
     from countveil.cli.options.retyped import command_line
 
     return command_line(command, choices)

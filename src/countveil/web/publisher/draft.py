@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from countveil.tables.recode import is_inline, read_pairs
+
 # What is said about single columns, as a text each.
 BY_COLUMN = ("bins", "merge", "labels", "levels", "round", "top", "bottom", "domain")
 READING = (
@@ -28,6 +30,8 @@ TAKEN: Mapping[str, Sequence[str]] = {
     ),
     "audit": ("sensitive", "release", "drop", "person", "keep", *_TABLE, *_METHOD),
 }  # fmt: skip
+# Of these, what was typed may be a list of values and labels, in JSON.
+LISTS = ("merge", "labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ class Draft:
         listed = [list(names) for names in self.together]
         return {
             **self.reading,
-            **{name: dict(columns) for name, columns in self.by_column.items() if columns},
+            **{name: _spoken(name, each) for name, each in self.by_column.items() if each},
             "sensitive": self._sensitive(function),
             "drop": list(self.drop),
             "keep": list(self.keep),
@@ -203,3 +207,13 @@ class Draft:
         if self.groups == "random" or any(name in names for names in self.together):
             return "random"
         return "common" if name in self.common else self.groups
+
+
+def _spoken(option: str, columns: Mapping[str, str]) -> dict[str, Any]:
+    """What was said about columns, as Python has it."""
+    return {
+        name: read_pairs(text, "a value and its label")
+        if option in LISTS and is_inline(text)
+        else text
+        for name, text in columns.items()
+    }

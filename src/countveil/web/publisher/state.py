@@ -28,6 +28,7 @@ TITLES = {
     "before": "Counting values as they were",
     "dangers": "Looking for dangers",
     "preview": "Reading a few rows",
+    "values": "Counting the values of a column",
     "advise": "Measuring what every method and ell would do",
     "rehearse": "Rehearsing: everything but publishing",
     "publish": "Publishing",
@@ -54,6 +55,8 @@ class PublisherState:
     publication: Publication | None = None
     _released: Publication | None = None
     previewing: bool = False
+    # The column whose values are listed.
+    listed: str = ""
     force: bool = False
     again: bool = False
     _before: list[tuple[Draft, str]] = field(default_factory=list)

@@ -78,14 +78,14 @@ def _without_sheet(table: str) -> str:
 def _pick(state: PublisherState, form: Form) -> None:
     """A file or a folder of files, by its id."""
     table = shown_path(state.places.path(form.text("file")))
-    state.previewing = False
+    state.previewing, state.listed = False, ""
     state.change(lambda draft: draft.of_table(table, {}), "picking the table")
 
 
 def _address(state: PublisherState, form: Form) -> None:
     """An address as it is typed. A file in it must lie below the root too."""
     table = checked_address(state.places, form.text("address"))
-    state.previewing = False
+    state.previewing, state.listed = False, ""
     state.change(lambda draft: draft.of_table(table, {}), "picking the table")
 
 
