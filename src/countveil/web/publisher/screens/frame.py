@@ -76,7 +76,7 @@ class Screens:
                 asked = change(state, form)
                 stop_outdated(state)
             except CountveilError as error:
-                typed = dict(form)
+                typed = {name: text for name, text in form if name != "password"}
                 asked = Asked(str(error), typed, typed.get("subject", ""))
             if asked is not None and asked.problem:
                 return self.show(request, name, content, asked, status=422)

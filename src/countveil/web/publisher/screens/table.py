@@ -13,7 +13,13 @@ from typing import Any
 from starlette.routing import BaseRoute
 
 from countveil.errors import InputError
-from countveil.system.address import POSTGRES, parse_address, refuse_url, split_sheet
+from countveil.system.address import (
+    POSTGRES,
+    parse_address,
+    refuse_url,
+    split_sheet,
+    without_password,
+)
 from countveil.tables import input_files, table_options
 from countveil.web.forms import Form
 from countveil.web.places import Places
@@ -56,6 +62,7 @@ def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
         "is_address": _is_address(draft.table),
         "sheet": sheet or "",
         "shown_table": draft.table,
+        "typed_address": without_password((asked.typed or {}).get("address", "")),
         "lines": lines_for(state, "inspect"),
     }
 
@@ -69,6 +76,11 @@ def _folder_of(places: Places, table: str) -> str | None:
 
 def _is_address(table: str) -> bool:
     return bool(table) and parse_address(table) is not None
+
+
+def _is_server(table: str) -> bool:
+    known = parse_address(table) if table else None
+    return known is not None and known.kind == POSTGRES
 
 
 def _without_sheet(table: str) -> str:
@@ -85,6 +97,11 @@ def _pick(state: PublisherState, form: Form) -> None:
 def _address(state: PublisherState, form: Form) -> None:
     """An address as it is typed. A file in it must lie below the root too."""
     table = checked_address(state.places, form.text("address"))
+    password = dict(form).get("password", "")
+    if password and not _is_server(table):
+        raise InputError("A password is for a server: files and databases in files need none.")
+    if _is_server(table):
+        state.log_in(table, password)
     state.previewing, state.listed = False, ""
     state.change(lambda draft: draft.of_table(table, {}), "picking the table")
 
