@@ -68,10 +68,12 @@ def handing_over(release: str, question: str) -> Lines:
 
 
 def _for_command(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Sets of columns, and lists of values with their labels, as a command takes them."""
+    """Lists of columns, formats, and values with their labels, as a command takes them."""
     written = dict(arguments)
     if arguments.get("together"):
         written["together"] = [",".join(names) for names in arguments["together"]]
+    if arguments.get("metadata"):
+        written["metadata"] = [",".join(arguments["metadata"])]
     for option in LISTS:
         if option in arguments:
             written[option] = {c: _in_json(each) for c, each in arguments[option].items()}

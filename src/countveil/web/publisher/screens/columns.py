@@ -6,6 +6,7 @@ anything is counted. A page names a column by its place in the table, because a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from starlette.routing import BaseRoute
 from countveil.errors import InputError, SettingsError
 from countveil.publishing.advise.inspecting.inspection import InspectedColumn, Inspection
 from countveil.publishing.advise.inspecting.values import ColumnValues
+from countveil.release.values import NUMBER, kind_of
 from countveil.tables import table_options
 from countveil.tables.recode import is_inline
 from countveil.web.forms import Form
@@ -31,7 +33,7 @@ from countveil.web.publisher.screens.table import checked_address
 from countveil.web.publisher.state import PublisherState
 from countveil.web.publisher.steps import facts_arguments, result_of
 
-ROLES = ("protect", "publish", "drop", "person")
+ROLES = ("protect", "publish", "drop", "person", "weight")
 _BARS = "▁▂▃▄▅▆▇█"
 _FILES = ("merge", "labels", "levels", "domain")
 _NAME = "columns"
@@ -53,6 +55,12 @@ class ColumnRow:
     def changed(self) -> bool:
         """Whether preparing its values has an effect to be shown."""
         return self.before is not None and bool(self.texts)
+
+    @property
+    def roles(self) -> Sequence[str]:
+        """What may become of it; only numbers can be the weight of rows."""
+        known = ROLES if kind_of(self.column.type) == NUMBER else ROLES[:-1]
+        return known if self.role in known else (*known, self.role)
 
     @property
     def options_open(self) -> bool:
@@ -96,7 +104,6 @@ def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
         "rows": rows,
         "suggested": [name for name in suggested if name not in draft.sensitive],
         "marks": [] if facts is None else _marks(facts, draft),
-        "roles": ROLES,
         "options": BY_COLUMN,
         **_listing(state),
         "lines": lines_for(state, "inspect"),

@@ -21,6 +21,7 @@ from countveil.web.jobs import Job
 from countveil.web.publisher.draft import Draft
 from countveil.web.publisher.lines import lines_of
 from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
+from countveil.web.publisher.screens.more import more_content, take_more
 from countveil.web.publisher.state import PublisherState, folder_of
 from countveil.web.publisher.steps import rehearsal_arguments, result_of
 
@@ -33,6 +34,7 @@ def rehearsal_routes(screens: Screens) -> list[BaseRoute]:
         screens.page(_NAME, _content),
         screens.form(_NAME, "about", _content, _about),
         screens.form(_NAME, "way", _content, _way),
+        screens.form(_NAME, "more", _content, take_more),
     ]
 
 
@@ -47,6 +49,7 @@ def _content(state: PublisherState, _asked: Asked) -> dict[str, Any]:
         "codebook": [] if manifest is None else codebook_of(manifest, {}),
         "about": about,
         "ways": _ways(state, job),
+        **more_content(state),
         "lines": lines_for(
             state, "publish", to=folder_of(state), private_report="", reasons={}, dry_run=True
         ),
