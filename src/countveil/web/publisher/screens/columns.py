@@ -70,15 +70,18 @@ class ColumnRow:
 
 def columns_routes(screens: Screens) -> list[BaseRoute]:
     """The screen and its forms."""
-    return [
-        screens.page(_NAME, _content),
-        screens.form(_NAME, "role", _content, _role),
-        screens.form(_NAME, "values", _content, _values),
-        screens.form(_NAME, "list", _content, _list),
-        screens.form(_NAME, "by-value", _content, _by_value),
-        screens.form(_NAME, "suggested", _content, _suggested),
-        screens.form(_NAME, "missing", _content, _missing),
-    ]
+    return screens.routes(
+        _NAME,
+        _content,
+        {
+            "role": _role,
+            "values": _values,
+            "list": _list,
+            "by-value": _by_value,
+            "suggested": _suggested,
+            "missing": _missing,
+        },
+    )
 
 
 def latest_facts(state: PublisherState) -> tuple[Job, Inspection | None]:

@@ -13,7 +13,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from countveil.errors import CountveilError
 from countveil.web.forms import Form
@@ -54,6 +54,16 @@ class Screens:
 
     def __init__(self, pages: Pages) -> None:
         self.pages = pages
+
+    def routes(
+        self, name: str, content: Content, forms: Mapping[str, Change] | None = None
+    ) -> list[BaseRoute]:
+        """A screen, and its forms by what they do."""
+        changes = (forms or {}).items()
+        return [
+            self.page(name, content),
+            *(self.form(name, action, content, change) for action, change in changes),
+        ]
 
     def page(self, name: str, content: Content) -> Route:
         """A screen."""

@@ -25,10 +25,7 @@ _NAME = "publish"
 
 def publish_routes(screens: Screens) -> list[BaseRoute]:
     """The screen and its forms."""
-    return [
-        screens.page(_NAME, _content),
-        screens.form(_NAME, "start", _content, _start),
-    ]
+    return screens.routes(_NAME, _content, {"start": _start})
 
 
 def _content(state: PublisherState, _asked: Asked) -> dict[str, Any]:

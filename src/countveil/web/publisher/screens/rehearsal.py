@@ -30,12 +30,7 @@ _NAME = "rehearsal"
 
 def rehearsal_routes(screens: Screens) -> list[BaseRoute]:
     """The screen and its forms."""
-    return [
-        screens.page(_NAME, _content),
-        screens.form(_NAME, "about", _content, _about),
-        screens.form(_NAME, "way", _content, _way),
-        screens.form(_NAME, "more", _content, take_more),
-    ]
+    return screens.routes(_NAME, _content, {"about": _about, "way": _way, "more": take_more})
 
 
 def _content(state: PublisherState, _asked: Asked) -> dict[str, Any]:

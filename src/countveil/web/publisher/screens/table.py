@@ -35,13 +35,11 @@ _NAME = "table"
 
 def table_routes(screens: Screens) -> list[BaseRoute]:
     """The screen and its forms."""
-    return [
-        screens.page(_NAME, _content),
-        screens.form(_NAME, "pick", _content, _pick),
-        screens.form(_NAME, "address", _content, _address),
-        screens.form(_NAME, "reading", _content, _reading),
-        screens.form(_NAME, "preview", _content, _preview),
-    ]
+    return screens.routes(
+        _NAME,
+        _content,
+        {"pick": _pick, "address": _address, "reading": _reading, "preview": _preview},
+    )
 
 
 def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
