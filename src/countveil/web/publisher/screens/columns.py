@@ -58,9 +58,13 @@ class ColumnRow:
 
     @property
     def roles(self) -> Sequence[str]:
-        """What may become of it; only numbers can be the weight of rows."""
-        known = ROLES if kind_of(self.column.type) == NUMBER else ROLES[:-1]
-        return known if self.role in known else (*known, self.role)
+        """What may become of it, as one click; few columns are weights."""
+        return [role for role in ROLES if role != ("person" if self.role == "weight" else "weight")]
+
+    @property
+    def can_weigh(self) -> bool:
+        """Whether it could be the weight of rows: only numbers that are published can."""
+        return self.role == "publish" and kind_of(self.column.type) == NUMBER
 
     @property
     def options_open(self) -> bool:

@@ -75,10 +75,11 @@ def _ledger(state: PublisherState, form: Form) -> str:
             "person among the columns first."
         )
     path = _below(state.places, name)
+    shown = shown_path(path)
     if form.text("new_ledger"):
-        Ledger.init(path)
-    Ledger(path).show()
-    return shown_path(path)
+        Ledger.init(shown)
+    Ledger(shown).show()
+    return shown
 
 
 def _sign(state: PublisherState, form: Form) -> str:
@@ -86,8 +87,9 @@ def _sign(state: PublisherState, form: Form) -> str:
     if not name:
         return ""
     path = _below(state.places, name)
-    Writing.of("release", sign=path)
-    return shown_path(path)
+    shown = shown_path(path)
+    Writing.of("release", sign=shown)
+    return shown
 
 
 def _metadata(_state: PublisherState, form: Form) -> tuple[str, ...]:
