@@ -97,6 +97,8 @@ def to_dangers(page: Page) -> None:
     expect(page.get_by_text("Read: 600 rows, 5 columns.")).to_be_visible(timeout=LONG)
     page.get_by_role("link", name="Next: the columns").click()
     expect(page.locator("#column-4")).to_be_visible(timeout=LONG)
+    # Scripts follow what is clicked from here on.
+    page.wait_for_load_state("load")
     set_role(page, 0, "drop")
     set_role(page, 4, "protect")
     page.get_by_role("link", name="Next: dangers").click()
