@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install setup demo app test test-slow test-browser lint format docs screens site bench bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
+.PHONY: help install setup demo app test test-slow test-browser mutants lint format docs screens site bench bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
 # Two targets must not install into one environment at the same time.
 .NOTPARALLEL:
 
@@ -89,6 +89,11 @@ test-slow: $(VENV)/.dev  ## the tests that take longer, and property tests with 
 test-browser: $(VENV)/.browser  ## the web app in a real browser (Chromium; installed where it may be)
 	$(BIN)/python -m tools.browser
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m browser tests/web/browser
+
+# What was noticed is remembered in build/, and tried again only where something changed.
+mutants: $(VENV)/.dev  ## plant mistakes in a copy of our code, one by one: do the tests notice, and the audit? (an hour)
+	$(BIN)/python -m tools.mutants $(MUTANTS)
+	$(BIN)/python -m tools.mutants --audit $(MUTANTS)
 
 lint: $(VENV)/.lint  ## ruff and mypy
 	$(BIN)/ruff check .

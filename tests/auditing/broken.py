@@ -113,6 +113,18 @@ def shuffles_whole_blocks(_table: pa.Table, published: pa.Table, _ell: int) -> p
     return ordered.take(pa.array(np.lexsort((rng.random(block.size), key))))
 
 
+def deals_in_order(table: pa.Table, published: pa.Table, _ell: int) -> pa.Table:
+    """Of each true value, the first rows of the source publish the first values."""
+    rng = np.random.default_rng()
+    ordered, truth = _by_row(published), _codes(_by_row(table), "job")[0]
+    shown, values = _codes(ordered, "job")
+    dealt = np.empty_like(shown)
+    dealt[np.argsort(truth, kind="stable")] = shown[np.lexsort((shown, truth))]
+    place = ordered.column_names.index("job")
+    changed = ordered.set_column(place, "job", values.take(pa.array(dealt)))
+    return changed.take(pa.array(rng.permutation(changed.num_rows)))
+
+
 def leaves_the_order(_table: pa.Table, published: pa.Table, _ell: int) -> pa.Table:
     """No shuffle at all."""
     return _by_row(published)

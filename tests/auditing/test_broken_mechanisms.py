@@ -99,6 +99,13 @@ def test_a_shuffle_that_keeps_rows_together(
     assert "source order of neighbouring rows" in exceeded(audit(table, "reconstruction"))
 
 
+def test_values_dealt_in_the_order_of_the_source(
+    table: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linking, "run_publish", broken.rewritten(broken.deals_in_order))
+    assert "what early rows of the source publish" in exceeded(audit(table, "reconstruction"))
+
+
 @pytest.mark.slow
 def test_one_stream_for_two_columns(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
     derived = Randomness.stream

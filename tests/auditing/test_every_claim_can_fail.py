@@ -300,6 +300,10 @@ BROKEN: dict[str, tuple[Breaking, set[str]]] = {
             "reconstruction: source order by times and sizes of files",
         },
     ),
+    "dealt in order": (
+        rewritten(broken.deals_in_order, "reconstruction"),
+        {"reconstruction: what early rows of the source publish"},
+    ),
     "no shuffle": (
         rewritten(broken.leaves_the_order, "reconstruction"),
         {"reconstruction: source order of neighbouring rows"},

@@ -380,6 +380,15 @@ def test_a_manifest_of_other_data_is_found_out(release: Path) -> None:
         assert found_in(release) == [DATA], path
 
 
+def test_a_file_with_other_rows_than_the_manifest_lists_is_found(release: Path) -> None:
+    content = json.loads((release / MANIFEST).read_text())
+    more = changed(content, (*FILE, "rows"), lambda rows: rows + 1)
+    write_manifest(release, changed(more, ("rows",), lambda rows: rows + 1), checksum=True)
+    (discrepancy,) = [each for each in cv.verify(release) if each.file == DATA]
+    rows = content["rows"]
+    assert discrepancy.problem == f"holds {rows} rows instead of {rows + 1}"
+
+
 def test_values_that_the_manifest_does_not_list(quick: Quick, release: Path) -> None:
     content = json.loads((release / MANIFEST).read_text())
     write_manifest(release, changed(content, (*JOB, "domain"), ["nurse"]), checksum=True)

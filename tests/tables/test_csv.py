@@ -238,3 +238,54 @@ def test_reading_a_csv_needs_neither_duckdb_nor_pandas(tmp_path: Path) -> None:
     )
     words = [sys.executable, "-c", code, str(path), str(tmp_path / "release")]
     assert subprocess.run(words, check=False).returncode == 0
+
+
+def test_words_for_nothing_are_values(tmp_path: Path) -> None:
+    """Only an empty cell is missing, unless the publisher names what stands for it."""
+    path = tmp_path / "in.csv"
+    words = ["NULL", "null", "NA", "N/A", "nan", "None", "-", "n.a."]
+    path.write_text("x,y\n" + "".join(f"{word},a\n" for word in words) + ",b\n")
+    texts = read(path)["x"].to_pylist()
+    assert texts == [*words, None], "a person whose value is a word is counted as missing"
+
+
+@pytest.mark.usefixtures("_small_chunks")
+def test_a_cell_with_a_line_end_stays_one_cell(tmp_path: Path) -> None:
+    """Records longer than a chunk, so that every chunk ends inside of one."""
+    path = tmp_path / "in.csv"
+    rows = [(f"r{number}", "one line\nand the next\n" * 5) for number in range(40)]
+    path.write_text("x,y\n" + "".join(f'{name},"{text}"\n' for name, text in rows))
+    table = read(path)
+    assert table["x"].to_pylist() == [name for name, _ in rows], "a cell became two persons"
+    assert table["y"].to_pylist() == [text for _, text in rows]
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+@pytest.mark.usefixtures("_small_chunks")
+def test_the_last_person_counts_whatever_ends_the_file(end: str, tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(("x,y\r\n" + "\r\n".join(f"r{n},v{n}" for n in range(50)) + end).encode())
+    assert read(path)["x"].to_pylist() == [f"r{n}" for n in range(50)], "the last row is lost"
+
+
+@pytest.mark.parametrize(
+    ("block", "quotes", "end"),
+    [
+        (b'a,"x\ny"\nb,"z\n', 0, 8), (b'a,"x\ny"\nb,z\n', 0, 12), (b'a,"x\ny', 0, 0),
+        (b"a\nb\nc", 0, 4), (b'y"\nb,"z\nw"\nc', 1, 11), (b"y\nz\n", 1, 0),
+        (b'"a""\n""b"\nc', 0, 10),
+    ],
+)  # fmt: skip
+def test_a_chunk_ends_after_a_record(block: bytes, quotes: int, end: int) -> None:
+    """`quotes` were before the block; an odd number of them means that it begins in a cell."""
+    whole = quotes + block.count(b'"')
+    assert csv_chunks._record_end(block, whole, b'"') == end, "a piece ends inside a record"
+
+
+@pytest.mark.parametrize("rows", [1, 3_000])
+def test_a_quote_that_is_never_closed_is_refused(rows: int, tmp_path: Path) -> None:
+    """It would swallow everybody after it."""
+    path = tmp_path / "in.csv"
+    path.write_text("x,y\n" + "a,b\n" * rows + 'c,"d\n' + "e,f\n" * rows)
+    with pytest.raises(InputError, match="never closed"):
+        read(path)

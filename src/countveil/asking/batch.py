@@ -168,7 +168,7 @@ class _TalliedCounts:
         lines = np.concatenate([lines for _, lines, _ in single])
         values = np.repeat([value for *_, value in single], [line.size for _, line, _ in single])
         everything = np.full(self._cells, ALWAYS)
-        used, line_of = np.unique(lines, return_inverse=True)
+        used, line_of = _different(lines)
         for some in _slices(used.size, math.prod(self._cells)):
             tallies = self._tallies(used[some], grouped=True)
             total = tallies.total(everything, None)
@@ -190,6 +190,15 @@ def _single_value(plan: TallyPlan) -> int | None:
     condition_of = next(iter(plan.aggregates.values())).condition_of
     counted = np.flatnonzero(condition_of != NEVER)
     return int(counted[0]) if counted.size == 1 else None
+
+
+def _different(lines: Numbers) -> tuple[Numbers, Numbers]:
+    """The different lines, and which of them each is."""
+    if lines.size == 1:
+        # One count is asked again and again, and must cost little.
+        return lines, np.zeros(1, np.int64)
+    used, line_of = np.unique(lines, return_inverse=True)
+    return used, line_of
 
 
 def _slices(lines: int, numbers: int) -> Iterator[slice]:

@@ -79,3 +79,17 @@ def test_a_level_follows_the_design_in_units_of_what_its_groups_count() -> None:
 def test_levels_have_room_for_every_value() -> None:
     assert level_size(5, 2_000, 100_000) * 5 >= 20 * 100_000
     assert level_size(100, 200, 200) >= 100
+
+
+def test_a_value_that_is_in_nearly_every_group_is_not_left_over() -> None:
+    """Of 100,000 groups it misses one: a level of 1,000 groups, each used 80 times, has it in all.
+
+    In one group less, 80 rows of it would be left beyond the groups that are left.
+    """
+    groups, size, times = 100_000, 1_000, 80
+    counts = np.array([groups - 1, *[groups // 4] * 3, groups // 4 + 1], np.int64)
+    share = shares(counts, groups, size, times)
+    assert share is not None
+    left = counts - times * share
+    assert left.max() <= groups - times * size, "a value has more rows left than there are groups"
+    assert share[0] == size

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.maths.guarantees import (
+    Guarantee,
     chance_failing,
     chance_off,
     chance_within,
@@ -89,3 +90,24 @@ def test_the_count_in_the_statement_is_the_first_that_is_right_enough() -> None:
     first = int(said)
     assert chance_failing(first - 1, 5, 0.1) > 0.05
     assert all(chance_failing(count, 5, 0.1) <= 0.05 for count in range(first, first + 200))
+
+
+def test_chebyshev_by_hand() -> None:
+    """Variance of a count c at ell 5: 0.8 c. Off by a tenth: 0.8 c / (0.1 c)^2 = 80 / c."""
+    promise = Guarantee(5)
+    assert promise.utility(count=1_000, error=0.1).chebyshev == pytest.approx(0.08), (
+        "the chance of being wrong is not the bound of Chebyshev"
+    )
+    assert promise.utility(error=0.1, probability=0.08).chebyshev == 1_000
+    # 80 / 0.07 = 1142.86: from 1,143 on, and hidden up to 1,142.
+    assert promise.utility(error=0.1, probability=0.07).chebyshev == 1_143
+    assert promise.privacy(error=0.1, probability=0.07).chebyshev == 1_142
+
+
+def test_what_is_hidden_is_not_what_is_right() -> None:
+    """Small counts are hidden, large ones right, and between them is neither."""
+    promise = Guarantee(5)
+    hidden = promise.privacy(error=0.3, probability=0.4)
+    right = promise.utility(error=0.3, probability=0.05)
+    assert float(hidden) == 6
+    assert hidden < right, "counts are promised to be hidden that are not"

@@ -56,3 +56,14 @@ def test_a_value_that_more_rows_have_is_told_less(
 def test_bounds_that_make_no_sense(odds: Any) -> None:
     with pytest.raises(ValueError, match="above 1"):
         gamma_for(odds, 10, 5)
+
+
+def test_the_largest_factor_by_hand() -> None:
+    """Half of the rows take one of four values, ell 2: q = 1/8, and b = (1/2)(1/8)/(7/8) = 1/14.
+
+    A row with a value publishes it with (5/8)(1/2) + (3/8)(1/14) = 19/56, another one with
+    (1/8)(1/2) + (7/8)(1/14) = 1/8. Random groups: b = (1/2)(1/8), and the factor 1 + (1/2)(1/2) 8.
+    """
+    assert largest_odds(0.5, 4, 2) == pytest.approx(19 / 56 * 8), "the factor of another value"
+    assert largest_odds(0.5, 4, 2, different=False) == pytest.approx(3.0)
+    assert epsilon_of(0.5, 4) == pytest.approx(math.log(5)), "1 + (1/2) 4 / (1/2)"

@@ -67,3 +67,14 @@ def test_rows_take_values_with_the_chances_that_are_promised(gamma: float) -> No
     chances = np.full(values, gamma / values)
     chances[0] += 1 - gamma
     assert follows(taken, chances) > FALSE_ALARM, seed
+
+
+def test_the_least_noise_is_some() -> None:
+    """A gamma below 2^-24 becomes 2^-24: of 2^29 rows 32 take a value at random, on average.
+
+    Half of them take the other one; none does once in eight million times. Rounded down, the bound
+    on the odds would not be kept.
+    """
+    noise = draw_noise(np.array([1 << 29, 0]), 2.0**-30, Randomness().stream("noise"))
+    assert noise.counts.sum() == 1 << 29
+    assert noise.published()[1] > 0, "gamma is rounded down"

@@ -230,3 +230,25 @@ def test_pads_are_as_good_as_random() -> None:
     ones = int(np.unpackbits(pads.view(np.uint8)).sum())
     n = 64 * 4_096
     assert abs(ones - n / 2) < 6 * (n / 4) ** 0.5
+
+
+def test_nothing_is_the_same_under_another_key() -> None:
+    """Marks, pads, digests and seals: who has the ledger alone can compute none of them."""
+    one, other = (LedgerKey(NAME, bytes([number]) * 32) for number in (1, 2))
+    parts = [[identity(f"P{number:05d}") for number in range(50)]]
+    marks = one.marks("job", parts)
+    assert not set(marks.ravel().tolist()) & set(other.marks("job", parts).ravel().tolist()), (
+        "whoever has the ledger can test who is in it"
+    )
+    assert not set(one.pads(marks).tolist()) & set(other.pads(marks).tolist()), (
+        "whoever has the ledger reads what everybody published"
+    )
+    assert not set(one.marks("pay", parts).ravel().tolist()) & set(marks.ravel().tolist()), (
+        "a case of one column has the mark of another"
+    )
+    assert one.digest(b"x") != other.digest(b"x")
+    texts = [bytes([number]) * 40 for number in range(20)]
+    nonces = {one.seal(text, what)[:12] for text in texts for what in ("a", "b")}
+    assert len(nonces) == 40, "two sealed texts share a nonce, and their difference is readable"
+    with pytest.raises(LedgerError):
+        other.unseal(one.seal(b"x", "a"), "a")

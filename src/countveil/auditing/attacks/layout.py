@@ -1,4 +1,4 @@
-"""The order of rows: does it reveal groups, or the order of the source?
+"""The order of rows: does it reveal groups, or the order of the source what was drawn?
 
 Enters: a target. Leaves: findings. Must not know: files.
 
@@ -9,6 +9,9 @@ All tests are exact:
   on "it has the same value" and "it was near this one in the source" are fair
 - sections: how many rows of each section of the source are in each section of the release:
   hypergeometric counts
+- draws: of the rows with a true value, the earlier half in the source publish the truth, and low
+  values, as often as the later: hypergeometric counts again. Not where persons have several cases:
+  these are kept out of each other's groups
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import numpy as np
 
 from countveil.auditing.chance import bet, hypergeometric_tail
 from countveil.auditing.findings import Finding, Outcome, too_few
-from countveil.auditing.target import Codes, Target
+from countveil.auditing.target import AttackedColumn, Codes, Target
 from countveil.randomness import Stream
 
 NAME = "reconstruction"
@@ -43,7 +46,37 @@ def attack(target: Target, _stream: Stream) -> Outcome:
             _same_value(column.released[order], "published", column.name),
             _same_value(column.truth[order], "true", column.name),
         ]
+        if target.cases is None:
+            outcome.findings.append(_drawn_by_place(column, target.source_place))
     return outcome
+
+
+def _drawn_by_place(column: AttackedColumn, source_place: Codes) -> Finding:
+    """Do rows that come early in the source publish other values than those that come late?"""
+    order = np.lexsort((source_place, column.truth))
+    truth, released = column.truth[order], column.released[order]
+    has = np.bincount(truth, minlength=column.n_values)
+    nth = np.arange(truth.size) - np.repeat(np.cumsum(has) - has, has)
+    early = nth < has[truth] // 2
+    # Half of the rows of each true value publish a value up to the middle one.
+    ranked = np.lexsort((released, truth))
+    middle = released[ranked][np.minimum(np.cumsum(has) - has + has // 2, truth.size - 1)]
+    drawn = (has // 2).astype(np.float64)
+    tails, shares = [], []
+    for publishes in (released == truth, released < middle[truth]):
+        chances = np.bincount(truth, publishes, column.n_values) / np.maximum(has, 1)
+        count = float((publishes & early).sum())
+        tails.append(float(hypergeometric_tail(np.array([count]), drawn[None], chances)[0]))
+        shares.append((count / max(1, early.sum()), float(publishes.mean())))
+    kept, expected = shares[0]
+    return Finding(
+        NAME, "what early rows of the source publish", _KNOWS,
+        "compare the earlier and the later half of the rows of each value",
+        f"{expected:.4f} publish the truth, as of all rows", kept, "share of the earlier half",
+        p_value=min(1.0, 2 * min(tails)), column=column.name,
+        note=f"of the earlier half, {shares[1][0]:.4f} publish one of the first values, of all "
+        f"rows {shares[1][1]:.4f}",
+    )  # fmt: skip
 
 
 def _same_value(values: Codes, kind: str, column: str) -> Finding:

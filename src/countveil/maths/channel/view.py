@@ -354,6 +354,9 @@ def _corrections_converge(view: ChannelView) -> bool:
 
 def _along(counts: Floats, matrix: Floats, axis: int) -> Floats:
     """The matrix applied along one axis."""
+    if axis % counts.ndim == counts.ndim - 1:
+        along_the_last: Floats = counts @ matrix
+        return along_the_last
     product: Floats = np.moveaxis(np.tensordot(counts, matrix, (axis, 0)), -1, axis)
     return product
 

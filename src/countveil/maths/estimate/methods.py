@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from countveil.errors import SettingsError
 from countveil.maths.estimate.covariances.apart import variance_apart
 from countveil.maths.estimate.covariances.one_column import set_likelihood, shares_a_draw
+from countveil.maths.estimate.covariances.whole_table import with_published_counts
 from countveil.maths.estimate.estimates import Estimates, Likelihood, symmetric
 from countveil.maths.estimate.ratios import PairVariance, Told, ratio_estimates
 from countveil.maths.estimate.shrunk import likelihood_and_centre, shrunk_from
@@ -201,8 +202,10 @@ class Estimator:
         if single is not None:
             return self.single_counts(evidence, total, single)
         if shares_a_draw(evidence.tallies) and total.values is None:
-            return set_likelihood(total).estimates(self._level)
-        return self._by_row_weights(total, is_count=True)
+            estimates = set_likelihood(total).estimates(self._level)
+        else:
+            estimates = self._by_row_weights(total, is_count=True)
+        return with_published_counts(total, estimates, self._level)
 
     def counted_sets(self, evidence: Evidence, total: Total) -> AllSets | None:
         """The sets of combinations that are counted, if columns were published together."""

@@ -29,6 +29,7 @@ raises both by the design effect.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -143,16 +144,15 @@ class Tallies:
     def by_cell(self, grid: NDArray[Kind]) -> NDArray[Kind]:
         """A grid by group and values of all columns, as group, cell of the answer, other values."""
         order = [0, *(1 + axis for axis in [*self.grouped_axes, *self.rest_axes])]
-        n_cells = int(np.prod(self.cells, dtype=np.int64))
-        cells: NDArray[Kind] = np.transpose(grid, order).reshape(self.n_groups, n_cells, -1)
+        shape = (self.n_groups, math.prod(self.cells), -1)
+        cells: NDArray[Kind] = np.transpose(grid, order).reshape(shape)
         return cells
 
     def by_patterns(self, moment: int) -> Floats:
         """A moment by group, pattern, cell of the answer and other values."""
         order = [0, 1, *(2 + axis for axis in [*self.grouped_axes, *self.rest_axes])]
         moved = np.transpose(self.moments[moment], order)
-        n_cells = int(np.prod(self.cells, dtype=np.int64))
-        return moved.reshape(*moved.shape[:2], n_cells, -1)
+        return moved.reshape(*moved.shape[:2], math.prod(self.cells), -1)
 
     def holds(self, condition: int) -> NDArray[np.bool_]:
         """In which patterns a condition holds."""
@@ -175,7 +175,7 @@ class Total:
         self._argument = argument
         rest = [*tallies.grouped_axes, *tallies.rest_axes]
         moved = np.transpose(condition_of, rest) if rest else condition_of
-        n_cells = int(np.prod(tallies.cells, dtype=np.int64))
+        n_cells = math.prod(tallies.cells)
         self._rest_shape = moved.shape[len(tallies.grouped_axes) :]
         self._conditions = moved.reshape(n_cells, -1)
         self._values = None
@@ -284,6 +284,10 @@ class Total:
         totals = (self,) if other is None else (self, other)
         lines = [array for total in totals for array in (total.condition_of, total.values)]
         table = np.concatenate([line for line in lines if line is not None], axis=1)
+        if (table == table[0]).all():
+            # A single value of each cell, as in GROUP BY: nothing to sort.
+            yield np.ones(len(table), bool), 0
+            return
         _, first, member = np.unique(table, axis=0, return_index=True, return_inverse=True)
         for number, cell in enumerate(first.tolist()):
             yield member.reshape(-1) == number, cell

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.system.process import in_order
+
 Numbers = NDArray[np.int64]
 
 _WORD = 64
@@ -106,9 +108,12 @@ def _in_order(stretch: NDArray[Any], sizes: Numbers) -> NDArray[np.uint32]:
         return np.argsort(stretch, kind="stable").astype(np.uint32)
     order = np.empty(stretch.size, np.uint32)
     following = np.cumsum(sizes) - sizes
-    for some in _slices(stretch.size):
-        inside = np.argsort(stretch[some], kind="stable")
-        counts = np.bincount(stretch[some], minlength=sizes.size)
+
+    def ordered(some: slice) -> tuple[slice, Numbers, Numbers]:
+        here = stretch[some]
+        return some, np.argsort(here, kind="stable"), np.bincount(here, minlength=sizes.size)
+
+    for some, inside, counts in in_order(ordered, _slices(stretch.size)):
         before = np.cumsum(counts) - counts
         places = np.arange(inside.size) + np.repeat(following - before, counts)
         order[places] = inside + some.start
