@@ -7,7 +7,12 @@ can guess. Must not know: arrays. What only needs a secret is loaded without the
 from __future__ import annotations
 
 import functools
+import operator
 import secrets
+from collections.abc import Callable
 
 KEY_BYTES = 32
-fresh_key = functools.partial(secrets.token_bytes, KEY_BYTES)
+# `secrets.token_bytes(KEY_BYTES)`, at each call.
+fresh_key: Callable[[], bytes] = functools.partial(
+    operator.methodcaller("token_bytes", KEY_BYTES), secrets
+)
