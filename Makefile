@@ -121,10 +121,11 @@ site: $(VENV)/.site  ## build the documentation as a site in build/site; a broke
 	$(BIN)/python -m docs.site.build
 	@echo "Open build/site/index.html"
 
-bench: $(VENV)/.bench  ## measure publishing beside a copy, answers, groups, the coverage of intervals (minutes)
+bench: $(VENV)/.bench $(VENV)/.app  ## measure publishing beside a copy, answers, groups, the coverage of intervals (minutes)
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.database
 	$(BIN)/python -m benchmarks.answers
+	$(BIN)/python -m benchmarks.app
 	$(BIN)/python -m benchmarks.groups
 	$(BIN)/python -m benchmarks.coverage
 	$(BIN)/python -m benchmarks.skewed --quick

@@ -66,6 +66,7 @@ def _publish(page: Page) -> None:
     page.get_by_role("link", name="Next: the columns").click()
     page.get_by_role("button", name="Protect them").wait_for()
     _keep(page, "columns")
+    _merge(page)
     page.locator("#role-8-protect").click()
     page.get_by_role("link", name="Next: dangers").click()
     page.get_by_role("link", name="Next: how much").wait_for()
@@ -91,6 +92,21 @@ def _publish(page: Page) -> None:
     _keep(page, "handover", 900)
 
 
+def _merge(page: Page) -> None:
+    """Two values of a column become one, and then two again."""
+    page.locator("#values-3 summary").click()
+    page.locator("#list-3").click()
+    page.get_by_role("checkbox", name="divorced").check()
+    page.get_by_role("checkbox", name="separated").check()
+    page.locator("#into-3").fill("no longer married")
+    page.locator("#do-merge-3").click()
+    expect(page.locator("#column-3 .effect")).to_contain_text("Values:")
+    page.locator("#column-3").screenshot(path=FIGURES / "app-values.png")
+    page.locator("#unlist-3").click()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#column-3 .effect")).to_have_count(0)
+
+
 def _ask(page: Page, link: str) -> None:
     """The analyst's screens, with the release that was made."""
     page.goto(link.partition("/enter")[0])
@@ -111,7 +127,7 @@ def _ask(page: Page, link: str) -> None:
     page.get_by_role("heading", name="Answer").scroll_into_view_if_needed()
     page.screenshot(path=FIGURES / "app-answer.png")
     page.set_viewport_size(_PHONE)
-    page.get_by_role("heading", name="Answer").scroll_into_view_if_needed()
+    page.locator(".for-narrow").scroll_into_view_if_needed()
     page.screenshot(path=FIGURES / "app-phone.png")
     page.set_viewport_size(_DESK)
 

@@ -167,7 +167,7 @@ def option(name: str, value: object = None) -> str:
 
 def _mark(name: str, value: str) -> str:
     """What stands between a column and a file, or a rule such as rare:50."""
-    return "=" if value.startswith("rare:") else _MARKS.get(name, "=")
+    return "=" if value.startswith(("rare:", "{")) else _MARKS.get(name, "=")
 
 
 def nearest(name: str, existing: Iterable[str], most: int = 8) -> str:

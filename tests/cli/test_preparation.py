@@ -66,6 +66,25 @@ def test_a_merge_is_written_with_either_mark(quick: Quick, folder: Path, mark: s
     assert "diag diabetes 250.1, 250.2" in shown
 
 
+def test_values_and_labels_may_follow_as_lists(quick: Quick, folder: Path) -> None:  # noqa: F811
+    merged = json.dumps({"250.1": "sugar=high: yes", "250.2": "sugar=high: yes"})
+    labels = json.dumps({"1": "men", "2": "women, girls"})
+    words = ["visits.csv", "-s", "diag:2", "--columns", "sex", "--labels", f"sex={labels}"]
+    done = quick(
+        "publish", *words, "--merge", f"diag={merged}", "--to", "lists", "--write-recipe",
+        "lists.toml", cwd=folder,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    again = quick(
+        "publish", "--recipe", "lists.toml", "--to", "relisted", "--again", cwd=folder
+    )  # fmt: skip
+    assert again.code == 0, again.err
+    for release in ("lists", "relisted"):
+        shown = " ".join(quick("show", release, cwd=folder).out.split())
+        assert "'sugar=high: yes'" in shown
+        assert "women, girls" in shown
+
+
 def test_a_file_with_a_mark_in_its_name(quick: Quick, folder: Path) -> None:  # noqa: F811
     done = quick(
         "publish", "visits.csv", "-s", "diag:2", "--columns", "town", "--merge", "town=a=b.csv",

@@ -108,6 +108,30 @@ def test_an_empty_matrix_is_drawn() -> None:
     ET.fromstring(heat_element(HeatMap("t", "a", "b", [], [], [])))
 
 
+@pytest.mark.parametrize("panels", [1, 4])
+def test_a_narrow_drawing_has_the_same_dots_in_less_width(panels: int) -> None:
+    bars = [Bar(f"a rather long label {n}", 5.0 * n, 4.0 * n, 9e4, "reliable") for n in range(9)]
+    chart = BarChart("t" * 99, "", {f"panel {n}": bars for n in range(panels)}, dots=True)
+    wide, narrow = (
+        ET.fromstring(bar_element(chart, narrow=each)) for each in (False, True)
+    )  # fmt: skip
+    width = float(narrow.attrib["width"])
+    assert width <= 360 < float(wide.attrib["width"])
+    texts = [each for each in narrow.iter() if each.tag.endswith("text")]
+    for text in texts:
+        size = 6.4 * len(text.text or "")
+        start = float(text.attrib["x"]) - {"end": size, "middle": size / 2}.get(
+            text.attrib.get("text-anchor", ""), 0.0
+        )
+        assert start >= 0
+        assert start + size <= width + 6
+    bottom = float(narrow.attrib["height"])
+    assert all(float(text.attrib["y"]) < bottom for text in texts)
+    for drawn in (wide, narrow):
+        titles = [each.text for each in drawn.iter() if each.tag.endswith("title")]
+        assert len(titles) == 1 + 9 * panels
+
+
 def test_dots_differ_in_shape_by_verdict() -> None:
     bars = [
         Bar("sure", 10, 9, 11, "reliable"), Bar("so so", 8, 4, 12, "indicative"),

@@ -206,7 +206,8 @@ def test_orders_are_equally_likely_when_keys_tie(
     with_places: bool, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three keys of two bits differ only in 24 of 64 cases; the others must be drawn again."""
-    monkeypatch.setattr("countveil.randomness.MOST_IN_ONE_WORD", 1 << 20 if with_places else 0)
+    most = 1 << 20 if with_places else 0
+    monkeypatch.setattr("countveil.randomness.streams.MOST_IN_ONE_WORD", most)
     subkey = Randomness(seed).stream("subkey").words(4).tobytes()
     stream = FewBits(subkey)
     counts = _order_counts(lambda: stream.permutation(3), 3, 12_000)

@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from countveil import randomness
-from countveil.randomness import Randomness, Stream
+from countveil.randomness import Randomness, Stream, streams
 
 
 def words(stream: Stream) -> list[int]:
@@ -77,7 +77,7 @@ def test_hashes_cannot_be_turned_back() -> None:
     """By hand: AES of the block, plus the block. AES alone is decrypted by whoever has the key."""
     key = Randomness(3).task_key("hashes")
     blocks = np.arange(100, 120, dtype=np.uint64).reshape(10, 2)
-    subkey = randomness._derived(key._key, ("hash", "people"))
+    subkey = streams._derived(key._key, ("hash", "people"))
     aes = Cipher(algorithms.AES(subkey), modes.ECB()).encryptor()
     encrypted = np.frombuffer(aes.update(blocks.tobytes()), np.uint64).reshape(10, 2)
     assert np.array_equal(key.hashes(blocks, "people"), encrypted[:, 0] ^ blocks[:, 0]), (

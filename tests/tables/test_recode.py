@@ -10,6 +10,7 @@ import pytest
 
 from countveil.errors import CountveilError, InputError, SettingsError
 from countveil.tables import table_options
+from countveil.tables.labels import read_labels
 from countveil.tables.recode import declared_values, merge_values, read_domain, read_merges
 
 
@@ -46,6 +47,35 @@ def test_merges_are_read(tmp_path: Path, content: str) -> None:
 def test_merges_that_cannot_be_meant(tmp_path: Path, content: bytes | str, told: str) -> None:
     with pytest.raises(InputError, match=told):
         read_merges(file(tmp_path, content))
+
+
+@pytest.mark.parametrize("text", ['{"a": "x", "b": "x"}', ' {\n"b":"x","a":"x"}\n'])
+def test_merges_may_follow_as_a_list(text: str) -> None:
+    assert read_merges(text) == {"a": "x", "b": "x"}
+    assert read_labels('{"1": "yes", "a,=:\\"b": "no"}') == {"1": "yes", 'a,=:"b': "no"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{}", "merges nothing"),
+        ('{"a": "x"', "not a list in JSON"),
+        ('{"a": 1}', "not a list in JSON"),
+        ('{"a": " "}', "not a list in JSON"),
+        ('{"a": ["x"]}', "not a list in JSON"),
+        ('{"a": "x", "a": "y"}', "a value has two labels"),
+        ("{" * 100_000, "not a list in JSON"),
+    ],
+)
+def test_lists_that_cannot_be_meant(text: str, told: str) -> None:
+    with pytest.raises(InputError, match=told) as refused:
+        read_merges(text)
+    assert len(str(refused.value)) < 300
+
+
+def test_labels_in_a_list_are_different_too() -> None:
+    with pytest.raises(InputError, match="The labels: the codes 'a' and 'b' share the label 'x'"):
+        read_labels('{"a": "x", "b": "x"}')
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,12 @@ LINK = re.compile(r"http://(countveil-[a-z2-7]{16}\.localhost):(\d+)/enter\?toke
 
 
 @contextmanager
-def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], re.Match[str]]]:
-    command = [sys.executable, "-m", "countveil", "app", "--no-browser", *arguments]
+def running(
+    *arguments: str, program: Sequence[str] = ()
+) -> Iterator[tuple[subprocess.Popen[str], re.Match[str]]]:
+    """The app and its link; `program` starts it in another way."""
+    words = program or ["-m", "countveil", "app", "--no-browser", *arguments]
+    command = [sys.executable, *words]
     app = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert app.stdout is not None
@@ -37,13 +41,28 @@ def running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], re.Match[s
         app.communicate()
 
 
-def ask(link: re.Match[str], path: str, headers: dict[str, str]) -> tuple[int, Any, bytes]:
+def ask(
+    link: re.Match[str], path: str, headers: dict[str, str], form: str | None = None
+) -> tuple[int, Any, bytes]:
+    """What a page answers; a form is sent as the app's own pages send it."""
     connection = http.client.HTTPConnection("127.0.0.1", int(link[2]), timeout=60)
-    connection.request("GET", path, headers={"Host": f"{link[1]}:{link[2]}", **headers})
+    host = f"{link[1]}:{link[2]}"
+    headers = {"Host": host, **headers}
+    if form is not None:
+        kind = "application/x-www-form-urlencoded"
+        headers |= {"Origin": f"http://{host}", "Content-Type": kind}
+    connection.request("GET" if form is None else "POST", path, form, headers)
     reply = connection.getresponse()
     result = reply.status, reply.headers, reply.read()
     connection.close()
     return result
+
+
+def enter(link: re.Match[str]) -> str:
+    """The cookie of whoever opens the link."""
+    parts = urlsplit(link[0])
+    _, headers, _ = ask(link, f"{parts.path}?{parts.query}", {})
+    return str(headers["set-cookie"]).partition(";")[0]
 
 
 @pytest.mark.slow
@@ -62,6 +81,43 @@ def test_one_link_leads_in_and_ctrl_c_ends_it(tmp_path: Path) -> None:
         app.send_signal(signal.SIGINT)
         out, errors = app.communicate(timeout=120)
         assert (app.returncode, out.count("http"), errors) == (0, 0, "")
+
+
+@pytest.mark.slow
+def test_commands_stand_beside_the_screens_of_a_real_start(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    with running("--root", str(tmp_path)) as (_, link):
+        entered = ask(link, "/enter-mode/publisher", {"Cookie": enter(link)}, "")[1]
+        cookie = {"Cookie": str(entered["set-cookie"]).partition(";")[0]}
+        file = re.search(
+            rb'name="file" value="([0-9a-f]+)"', ask(link, "/publish/table", cookie)[2]
+        )
+        assert file is not None
+        assert ask(link, "/publish/table/pick", cookie, f"file={file[1].decode()}")[0] == 303
+        status, _, page = ask(link, "/publish/table", cookie)
+        assert status == 200
+        assert re.search(rb" inspect \S*t.csv", page)
+
+
+FAULTY = """
+import sys
+from countveil.web import look
+def faulty(request): raise ValueError("secret 4711")
+look.shared_styles = faulty
+sys.argv = ["countveil", "app", "--no-browser", "--root", sys.argv[1]]
+from countveil.cli.entry import main; main()
+"""
+
+
+@pytest.mark.slow
+def test_a_fault_says_nothing_of_data(tmp_path: Path) -> None:
+    with running(program=["-c", FAULTY, str(tmp_path)]) as (app, link):
+        status, _, body = ask(link, "/look.css", {"Cookie": enter(link)})
+        assert status == 500
+        assert b"ValueError" in body
+        assert b"4711" not in body
+        app.send_signal(signal.SIGINT)
+        assert app.communicate(timeout=120)[1] == ""
 
 
 @pytest.mark.slow

@@ -113,9 +113,7 @@ def main() -> NoReturn:
                 sys.stdout.flush()
                 # Nothing was opened for writing, and unloading the libraries takes a while.
                 os._exit(0)
-        from countveil.cli.app import run_app
-
-        code = run_app()
+        code = _run()
         sys.stdout.flush()
         _warn_of_leftovers()
     except BaseException as error:
@@ -130,6 +128,18 @@ def main() -> NoReturn:
             _say(f"Interrupted. {truth}")
             code = 128 + _received[0]
     sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command that the arguments name."""
+    if sys.argv[1:2] == ["app"]:
+        from countveil.cli.quick_app import started_quickly
+
+        if started_quickly(sys.argv[1:]):
+            return 0
+    from countveil.cli.app import run_app
+
+    return run_app()
 
 
 def _explain(error: BaseException) -> int:

@@ -18,7 +18,6 @@ from countveil.display import readable, visible
 from countveil.report.chart import CHART_STYLE, Axis, around, tick_text
 from countveil.report.look.colours import DARK, LIGHT
 
-_WIDTH, _LABEL, _GAP, _MOST_ACROSS = 760, 140, 30, 3
 _ROW, _HEAD, _FOOT, _TITLE = 18, 24, 30, 30
 _LETTER = 6.4
 _SHADES = {"reliable": "hue0", "indicative": "soft", "hidden": "none"}
@@ -32,6 +31,24 @@ DOTS_STYLE = (
     f".chart .ring{{fill:{LIGHT.paper};stroke:currentColor;stroke-width:1.5}}"
     f"@media screen and (prefers-color-scheme:dark){{.chart .ring{{fill:{DARK.paper}}}}}"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How wide the drawing, its labels and its gaps are, and how many panels stand abreast."""
+
+    width: int
+    label: int
+    gap: int
+    most_across: int
+
+    @property
+    def left(self) -> int:
+        """Where panels begin."""
+        return self.label + self.gap
+
+
+_WIDE, _NARROW = _Layout(760, 140, 30, 3), _Layout(352, 108, 14, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,46 +118,50 @@ class Picture:
 
 def bar_picture(chart: BarChart) -> Picture:
     """A picture that is complete in itself."""
-    return Picture(_drawn(chart, alone=True))
+    return Picture(_drawn(chart, _WIDE, alone=True))
 
 
-def bar_element(chart: BarChart) -> str:
-    """The same as an element of a page with `CHART_STYLE`, `BARS_STYLE` and `DOTS_STYLE`."""
-    return _drawn(chart, alone=False)
+def bar_element(chart: BarChart, *, narrow: bool = False) -> str:
+    """The same as an element of a page with `CHART_STYLE`, `BARS_STYLE` and `DOTS_STYLE`.
+
+    A `narrow` one has letters of the same size on a phone.
+    """
+    return _drawn(chart, _NARROW if narrow else _WIDE, alone=False)
 
 
-def _drawn(chart: BarChart, *, alone: bool) -> str:
+def _drawn(chart: BarChart, layout: _Layout, *, alone: bool) -> str:
     """Panels side by side, as many as fit."""
-    across = max(1, min(_MOST_ACROSS, len(chart.panels)))
-    width = (_WIDTH - _LABEL - _GAP * (across + 1)) / across
+    across = max(1, min(layout.most_across, len(chart.panels)))
+    width = (layout.width - layout.label - layout.gap * (across + 1)) / across
     shared = [bar for bars in chart.panels.values() for bar in bars]
     parts, top = [], float(_TITLE)
     panels = list(chart.panels.items())
     for first in range(0, len(panels), across):
         line = panels[first : first + across]
         labels = list(dict.fromkeys(bar.label for _, bars in line for bar in bars))
-        parts += _labels(labels, top)
+        parts += _labels(labels, top, layout)
         for place, (name, bars) in enumerate(line):
-            left = _LABEL + _GAP + place * (width + _GAP)
+            left = layout.left + place * (width + layout.gap)
             axis = _axis(shared if chart.one_scale else bars)
             panel = _Panel(left, top, width, labels, axis, dots=chart.dots)
             parts += panel.drawn(f"{chart.panels_of}: {name}" if chart.panels_of else name, bars)
         top += _HEAD + _ROW * len(labels) + _FOOT
-    height = math.ceil(top + _HEAD)
+    legend, below = _legend(top, layout, dots=chart.dots)
+    height = math.ceil(below + _HEAD)
     shown = [
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" '
-            f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
+            f'viewBox="0 0 {layout.width} {height}" width="{layout.width}" height="{height}"'
             + (' style="max-width:100%;height:auto">' if alone else ">")
         ),
         f"<title>{_escaped(chart.title)}</title><desc>{_escaped(_described(chart))}</desc>",
         f"<style>{CHART_STYLE}{BARS_STYLE}{DOTS_STYLE if chart.dots else ''}</style>"
         if alone
         else "",
-        f'<rect class="paper" width="{_WIDTH}" height="{height}"/>',
-        f'<text class="head" x="8" y="20">{_escaped(chart.title, 90)}</text>',
+        f'<rect class="paper" width="{layout.width}" height="{height}"/>',
+        f'<text class="head" x="8" y="20">{_escaped(chart.title, int(layout.width / 8.4))}</text>',
     ]
-    return "".join([*shown, *parts, *_legend(top, dots=chart.dots), "</svg>"])
+    return "".join([*shown, *parts, *legend, "</svg>"])
 
 
 class _Panel:
@@ -207,16 +228,18 @@ def _dot(x: float, y: float, verdict: str | None) -> str:
     return f'<g class="hue0"><path class="ring" d="{filled}"/><path class="dot" d="{half}"/></g>'
 
 
-def _labels(labels: Sequence[str], top: float) -> list[str]:
-    most = int(_LABEL / _LETTER)
+def _labels(labels: Sequence[str], top: float, layout: _Layout) -> list[str]:
+    most = int(layout.label / _LETTER)
     return [
-        _text(_LABEL + _GAP - 8, top + _HEAD + _ROW * (place + 0.72), label, "end", most)
+        _text(layout.left - 8, top + _HEAD + _ROW * (place + 0.72), label, "end", most)
         for place, label in enumerate(labels)
     ]
 
 
-def _legend(top: float, *, dots: bool) -> list[str]:
-    parts, x = [], float(_LABEL + _GAP)
+def _legend(top: float, layout: _Layout, *, dots: bool) -> tuple[list[str], float]:
+    """What the shapes mean, and where it ends; in a narrow drawing on lines of their own."""
+    narrow = layout is _NARROW
+    parts, x = [], 8.0 if narrow else float(layout.left)
     for word in ("reliable", "indicative"):
         parts.append(
             _dot(x + 11, top + 4, word)
@@ -225,11 +248,13 @@ def _legend(top: float, *, dots: bool) -> list[str]:
         )
         parts.append(_text(x + 28, top + 8, word, "start", 20))
         x += 110
+    if narrow:
+        x, top = 8.0, top + _ROW
     parts.append(f'<path class="range ink unsure" d="M{x} {top + 4}H{x + 22}"/>')
     parts.append(
         _text(x + 28, top + 8, "hidden: its interval alone; lines are intervals", "start", 60)
     )
-    return parts
+    return parts, top
 
 
 def _axis(bars: Sequence[Bar]) -> Axis:

@@ -37,6 +37,9 @@ _KINDS = {"postgresql": POSTGRES, "postgres": POSTGRES, "duckdb": DUCKDB, "sqlit
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _URL_OR_LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:(/|.*@)")
 _SECRETS = frozenset({"password", "sslpassword"})
+# A scheme and a name; what follows them before the last @ may be a password.
+_LOGIN = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:/{0,2})?[^:]*")
+_SECRET_OPTION = re.compile(r"(?:ssl)?password=[^&#]*&?", re.IGNORECASE)
 _NAME = r'(?:"(?:[^"]|"")+"|[^".@/:]+)'
 _TABLE = re.compile(rf"{_NAME}(?:\.{_NAME})?")
 _DEVICE = re.compile(
@@ -123,6 +126,14 @@ def refuse_url(text: str) -> None:
             f"What works: {DATABASES}, or the name of a file; other file systems are reached with "
             f"{option('engine', 'spark')}."
         )
+
+
+def without_password(text: str) -> str:
+    """What was typed as an address, to be shown again: nothing that may be a password is in it."""
+    head, mark, rest = text.rpartition("@")
+    login = _LOGIN.match(head) if mark else None
+    shown = f"{login[0]}@{rest}" if login else text
+    return _SECRET_OPTION.sub("", shown)
 
 
 def refuse_as_folder(folder: Path) -> None:

@@ -12,15 +12,16 @@ from typing import Any
 
 from countveil.errors import InputError, option
 from countveil.release.steps import code_text
-from countveil.tables.recode import read_pairs
+from countveil.tables.recode import is_inline, read_pairs
 
 
 def read_labels(given: Mapping[Any, str] | str | os.PathLike[str]) -> dict[str, str]:
-    """What each code stands for: a mapping, or a CSV file with lines of code,label."""
+    """What each code stands for: a mapping, its JSON, or a CSV file with lines of code,label."""
     if isinstance(given, Mapping):
         labels, where = {code_text(code): str(label) for code, label in given.items()}, "The labels"
     else:
-        labels, where = read_pairs(given, "a code and its label"), os.fspath(given)
+        labels = read_pairs(given, "a code and its label")
+        where = "The labels" if is_inline(given) else os.fspath(given)
     if not labels:
         raise InputError(f"{where}: there are none. Lines of code,label are needed.")
     codes: dict[str, str] = {}

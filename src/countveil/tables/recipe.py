@@ -42,7 +42,8 @@ TEXT, TEXTS, WHOLE, NUMBER, FLAG, COLUMNS = (
 )  # fmt: skip
 _WIDTH = 96
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_SPECIFICATION = re.compile(r"[a-z]+:")
+# A rule such as rare:50, or a list in JSON.
+_SPECIFICATION = re.compile(r"[a-z]+:|\s*\{")
 
 
 @dataclass(frozen=True, slots=True)

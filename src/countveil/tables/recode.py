@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,17 +25,22 @@ _HEADERS = (["value", "label"], ["code", "label"], ["value"])
 
 
 def read_merges(given: Mapping[Any, str] | str | os.PathLike[str]) -> dict[str, str]:
-    """The label of each value: a mapping, or a CSV file with lines of value,label."""
+    """The label of each value: a mapping, its JSON, or a CSV file with lines of value,label."""
     if isinstance(given, Mapping):
         return {value_text(value): str(label) for value, label in given.items()}
     mapping = read_pairs(given, "a value and the label it becomes")
     if not mapping:
-        raise InputError(f"{os.fspath(given)} merges nothing. It needs lines of value,label.")
+        raise InputError(f"{_named(given)} merges nothing. It needs lines of value,label.")
     return mapping
 
 
 def read_pairs(file: str | os.PathLike[str], what: str) -> dict[str, str]:
-    """A file with two cells in each line, as a mapping from the first to the second."""
+    """A file with two cells in each line, as a mapping from the first to the second.
+
+    What begins with a brace names no file: it is the mapping itself, in JSON.
+    """
+    if is_inline(file):
+        return _inline_pairs(os.fspath(file), what)
     path = Path(file)
     mapping: dict[str, str] = {}
     for number, row in lines_of(path):
@@ -44,6 +50,36 @@ def read_pairs(file: str | os.PathLike[str], what: str) -> dict[str, str]:
             raise InputError(f"{path}, line {number}: the value {row[0]!r} has two labels.")
         mapping[row[0]] = row[1]
     return mapping
+
+
+def is_inline(given: object) -> bool:
+    """Whether a text is a mapping in JSON, and no file."""
+    return isinstance(given, str) and given.lstrip().startswith("{")
+
+
+def _inline_pairs(text: str, what: str) -> dict[str, str]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise InputError(f"{_named(text)}: a value has two labels.")
+        return dict(pairs)
+
+    try:
+        mapping = json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError):
+        mapping = None
+    whole = isinstance(mapping, dict) and all(isinstance(each, str) for each in mapping.values())
+    if not whole or not all(label.strip() for label in mapping.values()):
+        raise InputError(
+            f"{_named(text)} is not a list in JSON: pairs of texts are needed, {what}, such as "
+            f'{{"a": "x", "b": "x"}}.'
+        )
+    return dict(mapping)
+
+
+def _named(given: str | os.PathLike[str]) -> str:
+    """A file in a message; of a list only its beginning."""
+    text = os.fspath(given)
+    return f"{text[:40]}{'...' if len(text) > 40 else ''}" if is_inline(text) else text
 
 
 def confirms_public(given: object) -> bool:

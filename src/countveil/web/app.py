@@ -175,7 +175,8 @@ def _broken(pages: Pages) -> Callable[[Request, Exception], Response]:
     def broken(request: Request, error: Exception) -> Response:
         message = (
             f"countveil failed in a way it should not ({type(error).__name__}). This is a bug. "
-            f"Nothing was changed."
+            f"Nothing was changed. Started with COUNTVEIL_TRACEBACK=1, the app prints details, "
+            f"which may contain data."
         )
         return pages.page(request, "refused.html", title="A fault", message=message, status=500)
 

@@ -7,6 +7,8 @@ Nothing is logged: an address or a form could hold data.
 from __future__ import annotations
 
 import contextlib
+import logging
+import os
 import signal
 import socket
 import threading
@@ -31,6 +33,7 @@ def serve(settings: AppSettings, port: int, *, say: Callable[[str], None], open_
         lifespan="off", h11_max_incomplete_event_size=64 * 1024, limit_concurrency=200,
         timeout_keep_alive=20, timeout_graceful_shutdown=2, ws="none", loop="asyncio", http="h11",
     )  # fmt: skip
+    _say_nothing_of_faults()
     server = _Server(config)
     say(link)
     if open_link:
@@ -55,6 +58,17 @@ class _Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _say_nothing_of_faults() -> None:
+    """A traceback may quote values of a table: the page names the fault, and a developer may ask.
+
+    COUNTVEIL_TRACEBACK=1 prints it, as for every command.
+    """
+    if not os.environ.get("COUNTVEIL_TRACEBACK"):
+        logger = logging.getLogger("uvicorn")
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False
 
 
 def _bound(port: int) -> socket.socket:

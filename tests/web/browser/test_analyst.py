@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 import countveil as cv
 from countveil import errors
@@ -130,7 +130,7 @@ def test_from_the_door_to_the_answer_by_clicking(desktop: Page, link: str) -> No
     desktop.get_by_role("button", name="Ask", exact=True).click()
     expect(desktop.get_by_role("heading", name="Answer")).to_be_in_viewport()
     expect(desktop.get_by_role("table").locator("tbody tr")).to_have_count(2)
-    expect(desktop.locator(".drawing svg")).to_be_visible()
+    expect(desktop.locator(".for-wide svg")).to_be_visible()
     no_serious_issues(desktop)
     screenshot(desktop, "analyst-answer")
 
@@ -336,6 +336,9 @@ def test_every_screen_fits_a_phone_and_has_no_barrier(
         if name == "Ask":
             page.get_by_role("button", name="Ask", exact=True).click()
             expect(page.get_by_role("heading", name="Answer")).to_be_visible()
+            drawing = page.locator(".for-narrow")
+            assert drawing.evaluate("each => each.scrollWidth - each.clientWidth") == 0
+            expect(page.locator(".for-wide")).to_be_hidden()
         if name == "Cross-tab":
             page.get_by_role("button", name="Cross them").click()
             expect(page.get_by_role("heading", name="Answer")).to_be_visible()
@@ -393,3 +396,65 @@ def test_the_builder_is_used_by_keyboard_and_keeps_its_place(desktop: Page, link
     desktop.get_by_role("button", name="Ask", exact=True).focus()
     desktop.keyboard.press("Enter")
     expect(desktop.get_by_role("cell", name=re.compile("%")).first).to_be_visible()
+
+
+def held_back(page: Page, path: str) -> Callable[[], None]:
+    """Keep the next answer of a path back; what lets it go."""
+    kept: list[Route] = []
+
+    def keep(route: Route) -> None:
+        if kept:
+            route.continue_()
+        else:
+            kept.append(route)
+
+    page.route(path, keep)
+
+    def let_go() -> None:
+        for _ in range(400):
+            if kept:
+                break
+            page.wait_for_timeout(50)
+        (route,) = kept
+        route.continue_()
+
+    return let_go
+
+
+def test_what_is_typed_while_the_builder_is_drawn_anew_stays(desktop: Page, link: str) -> None:
+    open_release(desktop, link)
+    counted(desktop)
+    step(desktop, "Ask")
+    desktop.get_by_label("Another condition").last.select_option("age")
+    value = desktop.locator("#where-0-value")
+    expect(value).to_be_visible()
+    let_go = held_back(desktop, "**/ask/draft/*")
+    with desktop.expect_request("**/ask/draft/*"):
+        desktop.get_by_label("Group by").first.select_option("gender")
+    value.click()
+    desktop.keyboard.type("4")
+    with desktop.expect_response("**/ask/draft/*"):
+        let_go()
+    # The field is drawn anew under the hands of whoever types into it.
+    expect(desktop.locator("#builder-note")).to_contain_text("no value yet")
+    expect(value).to_be_focused()
+    expect(value).to_have_value("4")
+    desktop.keyboard.type("2")
+    expect(value).to_have_value("42")
+    expect(desktop.locator("#sql")).to_have_value(re.compile("age = 42"))
+    expect(value).to_have_value("42")
+
+
+def test_sql_that_is_typed_meanwhile_is_not_overwritten(desktop: Page, link: str) -> None:
+    open_release(desktop, link)
+    step(desktop, "Ask")
+    let_go = held_back(desktop, "**/ask/draft/*")
+    with desktop.expect_request("**/ask/draft/*"):
+        desktop.get_by_label("Group by").first.select_option("gender")
+    typed = "SELECT count(*) FROM release WHERE age = 50"
+    type_sql(desktop, typed)
+    with desktop.expect_response("**/ask/draft/*"):
+        let_go()
+    expect(desktop.locator("#where-0-value")).to_have_value("50")
+    assert sql(desktop) == typed
+    assert desktop.evaluate("document.querySelector('sql-editor').value") == typed

@@ -97,6 +97,8 @@ def to_dangers(page: Page) -> None:
     expect(page.get_by_text("Read: 600 rows, 5 columns.")).to_be_visible(timeout=LONG)
     page.get_by_role("link", name="Next: the columns").click()
     expect(page.locator("#column-4")).to_be_visible(timeout=LONG)
+    # Scripts follow what is clicked from here on.
+    page.wait_for_load_state("load")
     set_role(page, 0, "drop")
     set_role(page, 4, "protect")
     page.get_by_role("link", name="Next: dangers").click()
@@ -132,6 +134,16 @@ def test_from_a_table_to_a_release(
     desktop.fill("#title", "Jobs of Westport")
     desktop.get_by_role("button", name="Keep").click()
     expect(desktop.locator("#sheet-head")).to_have_text("Jobs of Westport")
+    desktop.locator("#more summary").click()
+    desktop.locator("#more-sign").fill("nothing.pem")
+    desktop.locator("#take-more").click()
+    expect(desktop.locator("#more-problem")).to_contain_text("nothing.pem")
+    expect(desktop.locator("#more-sign")).to_have_value("nothing.pem")
+    looked_at(desktop, "publisher-more-desktop")
+    desktop.locator("#more-sign").fill("")
+    desktop.get_by_label("DDI-Codebook").check()
+    desktop.locator("#take-more").click()
+    expect(desktop.locator("#lines")).to_contain_text("--metadata ddi")
     looked_at(desktop, "publisher-rehearsal-desktop")
     desktop.emulate_media(media="print")
     expect(desktop.locator("#lines")).to_be_hidden()
@@ -293,3 +305,89 @@ def test_a_publication_is_stopped_and_nothing_is_left(
         timeout=LONG
     )
     assert sorted(path.name for path in root.rglob("*")) == before
+
+
+def to_columns(page: Page) -> None:
+    """The columns of the table, with what is known of them."""
+    page.get_by_role("button", name="people.csv").click()
+    expect(page.get_by_text("Read: 600 rows")).to_be_visible(timeout=LONG)
+    page.get_by_role("navigation", name="Steps").get_by_role("link", name="Columns").click()
+    expect(page.locator("#column-4")).to_be_visible(timeout=LONG)
+    page.wait_for_load_state("load")
+
+
+def test_values_are_merged_and_labelled_by_keyboard(
+    desktop: Page, enter: Callable[[Page], str]
+) -> None:
+    enter(desktop)
+    to_columns(desktop)
+    desktop.locator("#values-4 summary").focus()
+    desktop.keyboard.press("Enter")
+    desktop.keyboard.press("Tab")
+    expect(desktop.get_by_role("button", name="Merge or label single values").last).to_be_focused()
+    desktop.keyboard.press("Enter")
+    expect(desktop.get_by_role("group", name="Values of job")).to_be_visible(timeout=LONG)
+    looked_at(desktop, "publisher-by-value")
+    for job in ("baker", "cook"):
+        desktop.get_by_role("checkbox", name=job, exact=True).focus()
+        desktop.keyboard.press("Space")
+    desktop.get_by_label("Merge the chosen values into").focus()
+    desktop.keyboard.type("food")
+    desktop.keyboard.press("Enter")
+    expect(desktop.locator("#column-4 .effect")).to_contain_text("Values: 8", timeout=LONG)
+    expect(desktop.get_by_role("rowheader", name="baker becomes food")).to_be_visible()
+    desktop.get_by_label("Label of nurse").fill("care")
+    desktop.get_by_role("button", name="Give the labels").click()
+    expect(desktop.get_by_role("rowheader", name="nurse becomes care")).to_be_visible(timeout=LONG)
+    expect(desktop.locator("#lines")).to_contain_text('"cook": "food"')
+    no_serious_issues(desktop)
+    desktop.get_by_role("button", name="Undo").click()
+    expect(desktop.get_by_role("rowheader", name="nurse becomes care")).to_have_count(0)
+
+
+def test_values_are_merged_without_scripts_and_on_a_phone(
+    opening: Opening, enter: Callable[[Page], str]
+) -> None:
+    screen = {"width": 390, "height": 844}
+    page = opening(viewport=screen, has_touch=True, is_mobile=True, java_script_enabled=False)
+    enter(page)
+    page.get_by_role("button", name="people.csv").click()
+    columns = page.get_by_role("navigation", name="Steps").get_by_role("link", name="Columns")
+
+    def until_there(text: str) -> None:
+        for _ in range(100):
+            if page.get_by_text(text).count():
+                return
+            time.sleep(0.2)
+            columns.click()
+        raise AssertionError(text)
+
+    until_there("What becomes of each column?")
+    until_there("600 rows, 5 columns")
+    page.locator("#values-4 summary").click()
+    page.locator("#list-4").click()
+    until_there("Merge the chosen values into")
+    for job in ("baker", "cook"):
+        page.get_by_role("checkbox", name=job, exact=True).check()
+    page.get_by_label("Merge the chosen values into").fill("food")
+    page.get_by_role("button", name="Merge", exact=True).click()
+    until_there("becomes food")
+    assert wide(page) <= 0
+
+
+def test_what_is_typed_elsewhere_stays_when_a_role_is_clicked(
+    desktop: Page, enter: Callable[[Page], str]
+) -> None:
+    enter(desktop)
+    to_columns(desktop)
+    desktop.locator("#values-2 summary").click()
+    desktop.locator("#bins-2").fill("30,5")
+    desktop.locator("#role-0-drop").click()
+    expect(desktop.locator("#role-0-drop")).to_have_attribute("aria-pressed", "true")
+    expect(desktop.locator("#bins-2")).to_be_visible()
+    expect(desktop.locator("#bins-2")).to_have_value("30,5")
+    desktop.locator("#bins-2").press("End")
+    desktop.keyboard.type("0")
+    desktop.keyboard.press("Enter")
+    expect(desktop.locator("#column-2 .effect")).to_contain_text("Values: 63", timeout=LONG)
+    expect(desktop.locator("#bins-2")).to_have_value("30,50")

@@ -33,7 +33,10 @@ class _Direct:
 class JobsAtOnce(Jobs):
     """The same tasks with the same reporter, without a process of their own."""
 
-    def start(self, title: str, task: str, **arguments: Any) -> Job:
+    def start(
+        self, title: str, task: str, *, secrets: Mapping[str, str] | None = None, **arguments: Any
+    ) -> Job:
+        assert not secrets, "they are for the environment of a process"
         job = Job(title)
         reporter = Reporter(_Direct(job))  # type: ignore[arg-type]
         job._take(*_outcome(task, arguments, reporter))

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import countveil as cv
+from countveil.publishing.advise.methods import IN_WORDS
 from countveil.web.publisher.draft import Draft
 from countveil.web.publisher.lines import lines_of
 from tests.robustness.conftest import Quick
@@ -71,7 +72,31 @@ def in_python(text: str) -> tuple[dict[str, Any], str]:
 def words(command: str) -> list[str]:
     """What a shell would hand over, without the name of the command."""
     parts = shlex.split(command)
-    return parts[next(n for n, part in enumerate(parts) if part in ("publish", "inspect")) :]
+    known = ("publish", "inspect", "advise", "audit")
+    return parts[next(n for n, part in enumerate(parts) if part in known) :]
+
+
+def plain(text: str) -> str:
+    """The text of a page, or of a terminal, in one line."""
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
+
+
+def printed_rows(text: str) -> dict[str, list[str]]:
+    """The rows of a printed table, by their first cell."""
+    rows = (re.split(r"\s{2,}", line.strip()) for line in text.splitlines())
+    return {row[0]: row[1:] for row in rows if len(row) > 3}
+
+
+def facts_on(page: str) -> dict[str, list[str]]:
+    """Of each column on the screen: different values, missing ones, largest ell."""
+    cards = re.findall(r'<li class="column .*?</form>', page, re.DOTALL)
+    return {
+        plain(re.findall(r"<h2>(.*?)</h2>", card)[0]): [
+            plain(text).partition(" ")[0]
+            for text in re.findall(r"<dt>(?:values|missing|largest ell)</dt><dd>(.*?)</dd>", card)
+        ]
+        for card in cards
+    }
 
 
 @pytest.mark.parametrize("name", DRAFTS)
@@ -113,6 +138,101 @@ def test_the_lines_beside_a_screen_inspect_alike(desk: Desk, quick: Quick) -> No
     assert figures
     normal = " ".join(done.out.split())
     assert " ".join(figures[0].split()) in normal
+
+
+def test_the_lines_beside_the_table_read_it_so(desk: Desk, quick: Quick) -> None:
+    text = (desk.root / "people.csv").read_text().replace(",", ";")
+    (desk.root / "other.csv").write_text(text.replace(";N;", ";?;"))
+    desk.pick("other.csv")
+    reading = {"subject": "reading", "header": "yes", "missing": "?", "where": "age >= 30"}
+    page = desk.done("table/reading", {**reading, "delimiter": ";"})
+    command, python = shown(page)
+    read = re.search(r"Read: ([\d,]+ rows, \d+ columns)", plain(page))
+    assert read is not None
+    assert "600" not in read[1]
+    assert in_python(python)[0]["inspection"].rows == int(read[1].partition(" ")[0])
+    done = quick(*words(command), cwd=desk.root)
+    assert done.code == 0
+    assert f"other.csv: {read[1]}" in plain(done.out)
+
+
+def test_the_lines_beside_columns_count_what_the_page_shows(desk: Desk, quick: Quick) -> None:
+    desk.pick("people.csv")
+    desk.get("columns")
+    desk.role(0, "drop")
+    desk.role(4, "protect")
+    desk.done("columns/values", {"subject": "2", "bins": "30,45,60"})
+    page = desk.get("columns")
+    command, python = shown(page)
+    facts = {name: figures for name, figures in facts_on(page).items() if name != "email"}
+    assert facts["age"] == ["4", "0", "3"]
+    columns = in_python(python)[0]["inspection"].columns
+    assert facts == {
+        column.name: [str(column.distinct), str(column.missing), str(column.largest_ell)]
+        for column in columns
+    }
+    done = quick(*words(command), cwd=desk.root)
+    assert done.code == 0
+    rows = printed_rows(done.out)
+    assert {name: rows[name][1:4] for name in facts} == facts
+
+
+@pytest.mark.slow
+def test_the_lines_beside_how_much_measure_alike(desk: Desk, quick: Quick) -> None:
+    desk.protect_job()
+    wishes = {"subject": "wishes", "share": "5", "error": "60", "hide": ""}
+    page = desk.done("amount/wishes", wishes)
+    command, python = shown(page)
+    rows = re.findall(r"<tr[^>]*><td>([^<]*)</td><th scope=.row.>(\d+)</th>(.*?)</tr>", page)
+    # Errors come from trial releases, so each time they are others; what people believe is not.
+    beliefs = {
+        (method, ell): re.findall(r">([^<]*)</td>", cells)[-3:-1] for method, ell, cells in rows
+    }
+    advice = in_python(python)[0]["advice"].columns["job"]
+    assert len(beliefs) > 10
+    assert beliefs == {
+        (IN_WORDS[line.method], str(line.ell)): [
+            f"{line.mean_belief:.1%}",
+            f"{line.largest_belief:.1%}",
+        ]
+        for line in advice.methods
+    }
+    recommended = f"ell = {advice.recommendation.ell}"
+    assert recommended in plain(page)
+    done = quick(*words(command), cwd=desk.root)
+    assert done.code == 0
+    assert recommended in plain(done.out)
+    table = done.out.partition("side by side:")[2].partition("groups: mixed")[0]
+    lines = [line.split() for line in table.splitlines() if line.strip()[:1].isdigit()]
+    # Ell, groups, error, published, at most, mean belief, over bound; of fewer ells.
+    by_command = {(IN_WORDS[line[1]], line[0]): [line[5], line[4]] for line in lines}
+    assert len(by_command) > 10
+    assert by_command == {key: beliefs[key] for key in by_command}
+
+
+@pytest.mark.slow
+def test_the_lines_beside_an_audit_attack_alike(desk: Desk, quick: Quick) -> None:
+    desk.published()
+    page = desk.done("audit/start")
+    command, python = shown(page)
+    attacks = re.findall(r'<th scope="row">(.*?)</th><td>', page)
+    audit = in_python(python)[0]["audit"]
+    assert len(attacks) > 20
+    assert sorted(map(plain, attacks)) == sorted(
+        row[0] for _, rows in audit.by_adversary() for row in rows
+    )
+    # Who attacks draws at random which rows; how many are linked, and of what, is the same.
+    assert audit.attacked() in plain(page)
+    assert audit.passed
+    done = quick(*words(command), cwd=desk.root)
+    assert done.code == 0
+    printed = plain(done.out)
+    assert audit.attacked() in printed
+    for verdict in (plain(page), printed):
+        assert re.search(r"All \d+ claims that were tested hold", verdict)
+    for heading, _ in audit.by_adversary():
+        assert heading in plain(page)
+        assert heading.partition(" Knows:")[0] in printed
 
 
 def test_every_screen_has_its_lines(desk: Desk) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from countveil.cli.output import print_paragraph
-from countveil.errors import InputError, MissingExtraError
+from countveil.cli.quick_app import StartOptions, start
 
 
 def command(
@@ -48,33 +46,4 @@ def command(
 
     Example: countveil app --root surveys
     """
-    # The threads of the algebra library cost time at the start, and pages need none.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    try:
-        from countveil.web.app import AppSettings
-        from countveil.web.serve import serve
-    except ModuleNotFoundError as error:
-        if (error.name or "").startswith("countveil"):
-            raise
-        raise MissingExtraError(str(error.name), "app") from None
-    from countveil.cli.options.retyped import command_line
-
-    if release is not None and not (release / "manifest.json").is_file():
-        raise InputError(
-            f"There is no release in {release}: a release is a folder with a manifest."
-        )
-    where = root if release is None else release.resolve().parent
-    serve(
-        AppSettings(where, command_line, release),
-        port,
-        say=_say_link,
-        open_link=browser,
-    )
-
-
-def _say_link(link: str) -> None:
-    """The one line that matters, and how to end it."""
-    print(f"\n  {link}\n", flush=True)
-    print_paragraph(
-        "Open this link in a browser on this machine. It works once. Ctrl-C ends the app."
-    )
+    start(StartOptions(release, root, port, browser))

@@ -15,6 +15,7 @@ import csv
 import functools
 import inspect
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 Given = dict[str, Any]
 NOTHING_GIVEN: Given = {}
 _LAST = ("--bins", "--round", "--top", "--bottom")
-_RULE = re.compile(r"(rare|prefix)\s*:\s*[0-9]|public:", re.IGNORECASE)
+_RULE = re.compile(r"(rare|prefix)\s*:\s*[0-9]|public:|\s*\{", re.IGNORECASE)
 # The parameters of the commands, by which recipes know their options.
 PARAMETERS: dict[str, Mapping[str, inspect.Parameter]] = {}
 # No word of a command line can begin with it: what follows comes from a recipe.
@@ -189,7 +190,7 @@ def pairs(given: list[str] | Mapping[str, str] | None, marks: str, option: str) 
             raise typer.BadParameter(
                 f"{text!r} is not of the form COL{marks[0]}...", param_hint=option
             )
-        # A rule such as rare:50 names no file.
+        # A rule such as rare:50, or a list in JSON, names no file.
         rules = [split for split in sound if _RULE.match(split[1])]
         files = [split for split in sound if _names_file(split[1])]
         # What never holds the mark ends at the last one.
@@ -202,7 +203,7 @@ def pairs(given: list[str] | Mapping[str, str] | None, marks: str, option: str) 
 
 def _names_file(value: str) -> bool:
     """Whether the text is a file, or a file and a level of it."""
-    return Path(value).is_file() or Path(value.rpartition(":")[0] or value).is_file()
+    return any(map(os.path.isfile, (value, value.rpartition(":")[0] or value)))
 
 
 def listed(given: list[str] | None) -> list[str]:

@@ -73,7 +73,8 @@ _SOURCE: dict[str, TableOption] = {
     "labels": TableOption(
         "--labels",
         "COL=FILE",
-        "What the codes of a column stand for; the file has lines of code,label.",
+        "What the codes of a column stand for; the file has lines of code,label, or the labels "
+        'follow as in COL=\'{"1": "yes", "2": "no"}\'.',
         TEXTS,
         mark="=",
     ),
@@ -136,8 +137,9 @@ _RECODE = {
     "merge": TableOption(
         "--merge",
         "COL=FILE",
-        "Give values a common label first; the file has lines of value,label. COL=rare:50 merges "
-        "all values with fewer than 50 rows into 'other', COL=rare:50:LABEL into LABEL.",
+        "Give values a common label first; the file has lines of value,label, or the labels "
+        'follow as in COL=\'{"a": "x", "b": "x"}\'. COL=rare:50 merges all values with fewer than '
+        "50 rows into 'other', COL=rare:50:LABEL into LABEL.",
         TEXTS,
         mark="=:",
     ),

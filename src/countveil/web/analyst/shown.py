@@ -53,7 +53,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An answer on a page. `chart` is empty where there is nothing to draw."""
+    """An answer on a page. `chart` is empty where there is nothing to draw.
+
+    `narrow_chart` is the same for a phone.
+    """
 
     group_columns: Sequence[str]
     measures: Sequence[str]
@@ -63,6 +66,7 @@ class Shown:
     hidden: int
     warnings: Sequence[str]
     chart: Markup
+    narrow_chart: Markup
 
     @property
     def too_much_hidden(self) -> bool:
@@ -79,13 +83,16 @@ def shown(answer: Answer, *, charted: bool = True, shares: bool = False) -> Show
         for group, *cells in zip(answer.groups[:MOST_ROWS], *blocks, strict=True)
     ]
     verdicts = [verdict for block in answer.blocks for verdict in block.estimates.verdicts]
-    chart = Markup("")
+    chart = narrow = Markup("")
     if charted and verdicts:
-        chart = Markup(bar_element(answer_chart(answer, dots=True)))  # noqa: S704 - our own drawing
+        drawn = answer_chart(answer, dots=True)
+        # Our own drawings, in which all text is escaped.
+        chart = Markup(bar_element(drawn))  # noqa: S704
+        narrow = Markup(bar_element(drawn, narrow=True))  # noqa: S704
     return Shown(
         list(answer.group_columns), [block.name for block in answer.blocks], lines,
         max(0, len(answer) - MOST_ROWS), len(verdicts), verdicts.count("hidden"),
-        list(answer.warnings), chart,
+        list(answer.warnings), chart, narrow,
     )  # fmt: skip
 
 

@@ -133,10 +133,17 @@ class Jobs:
         # Spawned, so that nothing of this process, its sockets least of all, is inherited.
         self._context = multiprocessing.get_context("spawn")
 
-    def start(self, title: str, task: str, **arguments: Any) -> Job:
-        """Begin a task: `module:function`, which is called with these arguments and `reporter`."""
+    def start(
+        self, title: str, task: str, *, secrets: Mapping[str, str] | None = None, **arguments: Any
+    ) -> Job:
+        """Begin a task: `module:function`, which is called with these arguments and `reporter`.
+
+        `secrets` are for the environment of its process alone, and reach it through a pipe.
+        """
         here, there = self._context.Pipe()
-        process = self._context.Process(target=run, args=(there, task, arguments), daemon=True)
+        process = self._context.Process(
+            target=run, args=(there, task, arguments, dict(secrets or {})), daemon=True
+        )
         job = Job(title, _connection=here, _process=process)
         process.start()
         there.close()

@@ -52,10 +52,16 @@ class Reporter:
             self._connection.send((kind, content))
 
 
-def run(connection: Connection, task: str, arguments: Mapping[str, Any]) -> None:
+def run(
+    connection: Connection,
+    task: str,
+    arguments: Mapping[str, Any],
+    secrets: Mapping[str, str] | None = None,
+) -> None:
     """Do one task: `module:function`, called with its arguments and `reporter`."""
     from countveil import errors
 
+    os.environ.update(secrets or {})
     # The app's own Ctrl-C reaches this process too, which is the same as being stopped.
     for number in STOP_SIGNALS:
         signal.signal(number, _interrupt)

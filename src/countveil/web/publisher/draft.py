@@ -10,6 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from countveil.release.values import PARQUET
+from countveil.tables.recode import is_inline, read_pairs
+
 # What is said about single columns, as a text each.
 BY_COLUMN = ("bins", "merge", "labels", "levels", "round", "top", "bottom", "domain")
 READING = (
@@ -23,11 +26,14 @@ TAKEN: Mapping[str, Sequence[str]] = {
     "inspect": ("sensitive", *_ROLES, "keep", *_TABLE),
     "advise": ("sensitive", "accuracy", "hide", "odds", "drop", "person", *_TABLE),
     "publish": (
-        "sensitive", "to", *_ROLES, "keep", "reasons", *_TABLE, *_METHOD, "title", "contact",
-        "private_report", "force", "again", "dry_run",
+        "sensitive", "to", *_ROLES, "keep", "reasons", *_TABLE, *_METHOD, "ledger", "hold",
+        "title", "contact", "output_format", "metadata", "sign", "private_report", "force",
+        "again", "dry_run",
     ),
-    "audit": ("sensitive", "release", "drop", "person", "keep", *_TABLE, *_METHOD),
+    "audit": ("sensitive", "release", "drop", "person", "keep", *_TABLE, *_METHOD, "ledger"),
 }  # fmt: skip
+# Of these, what was typed may be a list of values and labels, in JSON.
+LISTS = ("merge", "labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,9 @@ class Draft:
 
     `reading` says how the table is read, `by_column` what becomes of values: of each option, by
     column, what was typed. `reasons` say why columns are kept. `accuracy`, `hide` and
-    `wished_odds` are wishes, `groups`, `common`, `odds` and `together` what was chosen.
+    `wished_odds` are wishes, `groups`, `common`, `odds` and `together` what was chosen. A release
+    of a `ledger` continues those before it, and has no private report: reasons are then no part of
+    any call.
     """
 
     table: str = ""
@@ -58,6 +66,12 @@ class Draft:
     contact: str = ""
     to: str = ""
     private_report: str = ""
+    weight: str | None = None
+    ledger: str = ""
+    hold: bool = False
+    sign: str = ""
+    metadata: tuple[str, ...] = ()
+    output_format: str = PARQUET
 
     def arguments(self, function: str, **more: Any) -> dict[str, Any]:
         """What a public function is handed besides the table; defaults are left out."""
@@ -84,12 +98,17 @@ class Draft:
         listed = [list(names) for names in self.together]
         return {
             **self.reading,
-            **{name: dict(columns) for name, columns in self.by_column.items() if columns},
+            **{name: _spoken(name, each) for name, each in self.by_column.items() if each},
             "sensitive": self._sensitive(function),
             "drop": list(self.drop),
             "keep": list(self.keep),
             "person": self.person,
-            "reasons": {name: text for name, text in self.reasons.items() if name in self.keep},
+            "weight": self.weight,
+            "reasons": {
+                name: text
+                for name, text in self.reasons.items()
+                if name in self.keep and not self.ledger
+            },
             "accuracy": self.accuracy,
             "hide": self.hide,
             "odds": self.wished_odds if wishes else self.odds,
@@ -99,7 +118,12 @@ class Draft:
             "title": self.title,
             "contact": self.contact,
             "to": self.to,
-            "private_report": self.private_report,
+            "private_report": "" if self.ledger else self.private_report,
+            "ledger": self.ledger,
+            "hold": self.hold and bool(self.ledger),
+            "sign": self.sign,
+            "metadata": list(self.metadata),
+            "output_format": None if self.output_format == PARQUET else self.output_format,
         }
 
     def _sensitive(self, function: str) -> Any:
@@ -123,7 +147,7 @@ class Draft:
         )
 
     def with_role(self, name: str, role: str) -> Draft:
-        """The same with another role of a column: protect, publish, drop or person."""
+        """The same with another role of a column: protect, publish, drop, person or weight."""
         sensitive = {column: ell for column, ell in self.sensitive.items() if column != name}
         if role == "protect":
             sensitive = {**self.sensitive, name: self.sensitive.get(name)}
@@ -141,6 +165,7 @@ class Draft:
             reasons={column: text for column, text in self.reasons.items() if column in keep},
             common={column: how for column, how in self.common.items() if column in sensitive},
             together=sets,
+            weight=name if role == "weight" else None if self.weight == name else self.weight,
         )
 
     def role(self, name: str) -> str:
@@ -149,6 +174,8 @@ class Draft:
             return "protect"
         if name in self.drop:
             return "drop"
+        if name == self.weight:
+            return "weight"
         return "person" if name == self.person else "publish"
 
     def with_texts(self, name: str, texts: Mapping[str, str]) -> Draft:
@@ -203,3 +230,13 @@ class Draft:
         if self.groups == "random" or any(name in names for names in self.together):
             return "random"
         return "common" if name in self.common else self.groups
+
+
+def _spoken(option: str, columns: Mapping[str, str]) -> dict[str, Any]:
+    """What was said about columns, as Python has it."""
+    return {
+        name: read_pairs(text, "a value and its label")
+        if option in LISTS and is_inline(text)
+        else text
+        for name, text in columns.items()
+    }

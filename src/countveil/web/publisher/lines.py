@@ -6,10 +6,13 @@ shell takes the one and Python the other, and both make the same choices.
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from countveil.web.publisher.draft import LISTS
 
 CommandWriter = Callable[[str, Mapping[str, Any]], str]
 _RESULTS = {
@@ -65,8 +68,17 @@ def handing_over(release: str, question: str) -> Lines:
 
 
 def _for_command(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Sets of columns as a command takes them."""
-    together = arguments.get("together")
-    if not together:
-        return dict(arguments)
-    return {**arguments, "together": [",".join(names) for names in together]}
+    """Lists of columns, formats, and values with their labels, as a command takes them."""
+    written = dict(arguments)
+    if arguments.get("together"):
+        written["together"] = [",".join(names) for names in arguments["together"]]
+    if arguments.get("metadata"):
+        written["metadata"] = [",".join(arguments["metadata"])]
+    for option in LISTS:
+        if option in arguments:
+            written[option] = {c: _in_json(each) for c, each in arguments[option].items()}
+    return written
+
+
+def _in_json(given: Any) -> Any:
+    return json.dumps(given, ensure_ascii=False) if isinstance(given, Mapping) else given

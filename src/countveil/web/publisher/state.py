@@ -28,6 +28,7 @@ TITLES = {
     "before": "Counting values as they were",
     "dangers": "Looking for dangers",
     "preview": "Reading a few rows",
+    "values": "Counting the values of a column",
     "advise": "Measuring what every method and ell would do",
     "rehearse": "Rehearsing: everything but publishing",
     "publish": "Publishing",
@@ -54,6 +55,10 @@ class PublisherState:
     publication: Publication | None = None
     _released: Publication | None = None
     previewing: bool = False
+    # The column whose values are listed.
+    listed: str = ""
+    # By server, for as long as the app runs; they are in no draft.
+    _passwords: dict[str, str] = field(default_factory=dict, repr=False)
     force: bool = False
     again: bool = False
     _before: list[tuple[Draft, str]] = field(default_factory=list)
@@ -120,7 +125,12 @@ class PublisherState:
             if known is not None:
                 return known
             self.stop_others(kind, **arguments)
-            job = self.jobs.start(TITLES[kind], f"{_TASKS}:{kind}", **arguments)
+            job = self.jobs.start(
+                TITLES[kind],
+                f"{_TASKS}:{kind}",
+                secrets=self._secrets(str(arguments.get("table", ""))),
+                **arguments,
+            )
             self._by_key[place] = job
             self._forget()
             return job
@@ -149,7 +159,11 @@ class PublisherState:
                 return
             self._released = self.released
             job = self.jobs.start(
-                TITLES["publish"], f"{_TASKS}:publish", table=self.draft.table, arguments=arguments
+                TITLES["publish"],
+                f"{_TASKS}:publish",
+                secrets=self._secrets(self.draft.table),
+                table=self.draft.table,
+                arguments=arguments,
             )
             self.publication = Publication(self.draft, job)
 
@@ -162,6 +176,22 @@ class PublisherState:
     def close(self) -> None:
         """Stop what is going on."""
         self.jobs.close()
+
+    def log_in(self, table: str, password: str) -> None:
+        """Use a password for the server of a table, and for no other; without one, none."""
+        with self.lock:
+            server = table.partition("#")[0]
+            self._passwords.pop(server, None)
+            if password:
+                self._passwords[server] = password
+            for place, job in [*self._by_key.items()]:
+                # What was refused before may be let in now.
+                if job.state in ("failed", "stopped"):
+                    del self._by_key[place]
+
+    def _secrets(self, table: str) -> dict[str, str]:
+        password = self._passwords.get(table.partition("#")[0])
+        return {} if password is None else {"PGPASSWORD": password}
 
     def _forget(self) -> None:
         """Leave out the oldest results, so that a long session does not grow."""

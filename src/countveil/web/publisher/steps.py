@@ -116,6 +116,8 @@ def rehearsal_arguments(draft: Draft) -> dict[str, Any]:
         "reasons": {},
         "title": "",
         "contact": "",
+        "sign": "",
+        "metadata": [],
     }
     return _of(draft, draft.arguments("publish", again=True, force=True, **aside))
 

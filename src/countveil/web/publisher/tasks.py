@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from countveil.publishing.advise.advice import Advice
     from countveil.publishing.advise.inspecting.inspection import Inspection
     from countveil.publishing.advise.inspecting.preview import Preview
+    from countveil.publishing.advise.inspecting.values import ColumnValues
     from countveil.publishing.advise.methods import MethodFigures
     from countveil.release import Manifest
 
@@ -49,6 +50,15 @@ def preview(reporter: Reporter, table: str, arguments: Arguments) -> Preview:
 
     reading, shaping = table_options(progress=reporter.progress, **arguments)
     return run_preview(table, reading=reading, shaping=shaping)
+
+
+def values(reporter: Reporter, table: str, column: str, arguments: Arguments) -> ColumnValues:
+    """The values of a column, to merge and label them."""
+    from countveil.publishing.advise.inspecting.values import run_values
+    from countveil.tables import table_options
+
+    reading, shaping = table_options(progress=reporter.progress, **arguments)
+    return run_values(table, column, reading=reading, shaping=shaping)
 
 
 def advise(reporter: Reporter, table: str, arguments: Arguments) -> Advice:

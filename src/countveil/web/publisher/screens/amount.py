@@ -28,7 +28,7 @@ from countveil.web.publisher.measured import (
     plain_method,
     views_of,
 )
-from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
+from countveil.web.publisher.screens.frame import Asked, Change, Screens, lines_for
 from countveil.web.publisher.state import PublisherState
 from countveil.web.publisher.steps import PUBLIC, advice_arguments, result_of
 
@@ -37,16 +37,18 @@ _NAME = "amount"
 
 def amount_routes(screens: Screens) -> list[BaseRoute]:
     """The screen and its forms."""
+    forms: dict[str, Change] = {
+        "wishes": _wishes,
+        "measure": _measure,
+        "method": _method,
+        "take": _take,
+        "recommended": _recommended,
+        "together": _together,
+        "typed": _typed,
+    }
     return [
-        screens.page(_NAME, _content),
-        screens.form(_NAME, "wishes", _content, _wishes),
-        screens.form(_NAME, "measure", _content, _measure),
-        screens.form(_NAME, "method", _content, _method),
-        screens.form(_NAME, "take", _content, _take),
+        *screens.routes(_NAME, _content, forms),
         screens.form(_NAME, "slide", _slid, _slide),
-        screens.form(_NAME, "recommended", _content, _recommended),
-        screens.form(_NAME, "together", _content, _together),
-        screens.form(_NAME, "typed", _content, _typed),
     ]
 
 

@@ -6,24 +6,34 @@ anything is counted. A page names a column by its place in the table, because a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
 from starlette.routing import BaseRoute
 
-from countveil.errors import InputError
+from countveil.errors import InputError, SettingsError
 from countveil.publishing.advise.inspecting.inspection import InspectedColumn, Inspection
+from countveil.publishing.advise.inspecting.values import ColumnValues
+from countveil.release.values import NUMBER, kind_of
 from countveil.tables import table_options
+from countveil.tables.recode import is_inline
 from countveil.web.forms import Form
 from countveil.web.jobs import Job
-from countveil.web.publisher.draft import BY_COLUMN, Draft
+from countveil.web.publisher.by_value import (
+    labels_open,
+    listed_values,
+    merged_texts,
+    values_arguments,
+)
+from countveil.web.publisher.draft import BY_COLUMN, LISTS, Draft
 from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
 from countveil.web.publisher.screens.table import checked_address
 from countveil.web.publisher.state import PublisherState
 from countveil.web.publisher.steps import facts_arguments, result_of
 
-ROLES = ("protect", "publish", "drop", "person")
+ROLES = ("protect", "publish", "drop", "person", "weight")
 _BARS = "▁▂▃▄▅▆▇█"
 _FILES = ("merge", "labels", "levels", "domain")
 _NAME = "columns"
@@ -46,16 +56,36 @@ class ColumnRow:
         """Whether preparing its values has an effect to be shown."""
         return self.before is not None and bool(self.texts)
 
+    @property
+    def roles(self) -> Sequence[str]:
+        """What may become of it, as one click; few columns are weights."""
+        return [role for role in ROLES if role != ("person" if self.role == "weight" else "weight")]
+
+    @property
+    def can_weigh(self) -> bool:
+        """Whether it could be the weight of rows: only numbers that are published can."""
+        return self.role == "publish" and kind_of(self.column.type) == NUMBER
+
+    @property
+    def options_open(self) -> bool:
+        """Whether something was typed that the list of values does not show."""
+        return any(o not in LISTS or not is_inline(text) for o, text in self.texts.items())
+
 
 def columns_routes(screens: Screens) -> list[BaseRoute]:
     """The screen and its forms."""
-    return [
-        screens.page(_NAME, _content),
-        screens.form(_NAME, "role", _content, _role),
-        screens.form(_NAME, "values", _content, _values),
-        screens.form(_NAME, "suggested", _content, _suggested),
-        screens.form(_NAME, "missing", _content, _missing),
-    ]
+    return screens.routes(
+        _NAME,
+        _content,
+        {
+            "role": _role,
+            "values": _values,
+            "list": _list,
+            "by-value": _by_value,
+            "suggested": _suggested,
+            "missing": _missing,
+        },
+    )
 
 
 def latest_facts(state: PublisherState) -> tuple[Job, Inspection | None]:
@@ -81,8 +111,8 @@ def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
         "rows": rows,
         "suggested": [name for name in suggested if name not in draft.sensitive],
         "marks": [] if facts is None else _marks(facts, draft),
-        "roles": ROLES,
         "options": BY_COLUMN,
+        **_listing(state),
         "lines": lines_for(state, "inspect"),
     }
 
@@ -202,9 +232,56 @@ def _values(state: PublisherState, form: Form) -> None:
     state.change(lambda draft: draft.with_texts(column.name, texts), f"values of {column.name}")
 
 
+def _list(state: PublisherState, form: Form) -> None:
+    """List the values of a column to choose from, or no longer."""
+    column = column_at(state, form)
+    state.listed = column.name if form.text("show") == "yes" else ""
+
+
+def _listing(state: PublisherState) -> dict[str, Any]:
+    """The values of the column that is looked at, and what becomes of each."""
+    draft, name = state.draft, state.listed
+    if not name or "bins" in draft.texts(name):
+        return {"listed": name, "listing": None, "values": (), "labels_open": False}
+    job = state.begin("values", **values_arguments(draft, name))
+    values: ColumnValues | None = result_of(job)
+    return {
+        "listed": name,
+        "listing": job,
+        "values": () if values is None else listed_values(draft, values),
+        "labels_open": values is not None and labels_open(draft, values),
+    }
+
+
+def _by_value(state: PublisherState, form: Form) -> None:
+    """Merge the chosen values, part them, or give labels: as the options say it."""
+    column = column_at(state, form)
+    job = state.job("values", **values_arguments(state.draft, column.name))
+    values: ColumnValues | None = result_of(job)
+    if job is None or values is None or form.text("listing") != job.id:
+        raise InputError("The values have changed meanwhile. Look at what is listed now.")
+    places = range(len(values.values))
+    chosen = {place for place in places if form.text(f"chosen-{place}")}
+    open_labels = labels_open(state.draft, values)
+    typed = {place: form.text(f"label-{place}") for place in places if open_labels}
+    into, wanted = form.text("into"), form.text("do")
+    if wanted == "label":
+        chosen, into = set(), ""
+    elif not chosen:
+        raise SettingsError("Choose the values first: tick the boxes beside them.")
+    elif wanted == "apart":
+        into = ""
+    elif not into:
+        raise SettingsError("Name what the chosen values become together.")
+    texts = merged_texts(state.draft, values, chosen, into, typed)
+    changed = state.draft.with_texts(column.name, texts)
+    table_options(**changed.reading_arguments())
+    state.change(lambda draft: draft.with_texts(column.name, texts), f"values of {column.name}")
+
+
 def _with_file(state: PublisherState, option: str, text: str) -> str:
     """A file that an option names must lie below the root, and is named from this folder."""
-    rules = ("rare:", "prefix:", "public:")
+    rules = ("rare:", "prefix:", "public:", "{")
     if option not in _FILES or not text or text.lower().startswith(rules):
         return text
     file, mark, level = text.rpartition(":") if option == "levels" else (text, "", "")

@@ -27,11 +27,7 @@ _LONGEST = 1_000
 
 def dangers_routes(screens: Screens) -> list[BaseRoute]:
     """The screen and its forms."""
-    return [
-        screens.page(_NAME, _content),
-        screens.form(_NAME, "decide", _content, _decide),
-        screens.form(_NAME, "publish-again", _content, _publish_again),
-    ]
+    return screens.routes(_NAME, _content, {"decide": _decide, "publish-again": _publish_again})
 
 
 def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from countveil.errors import CountveilError
 from countveil.web.forms import Form
@@ -55,6 +55,16 @@ class Screens:
     def __init__(self, pages: Pages) -> None:
         self.pages = pages
 
+    def routes(
+        self, name: str, content: Content, forms: Mapping[str, Change] | None = None
+    ) -> list[BaseRoute]:
+        """A screen, and its forms by what they do."""
+        changes = (forms or {}).items()
+        return [
+            self.page(name, content),
+            *(self.form(name, action, content, change) for action, change in changes),
+        ]
+
     def page(self, name: str, content: Content) -> Route:
         """A screen."""
 
@@ -76,7 +86,7 @@ class Screens:
                 asked = change(state, form)
                 stop_outdated(state)
             except CountveilError as error:
-                typed = dict(form)
+                typed = {name: text for name, text in form if name != "password"}
                 asked = Asked(str(error), typed, typed.get("subject", ""))
             if asked is not None and asked.problem:
                 return self.show(request, name, content, asked, status=422)

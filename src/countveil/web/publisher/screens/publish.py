@@ -16,6 +16,7 @@ from countveil.errors import SettingsError
 from countveil.web.forms import Form
 from countveil.web.places import Places
 from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
+from countveil.web.publisher.screens.more import shown_inside
 from countveil.web.publisher.state import PublisherState, folder_of, shown_path
 from countveil.web.publisher.steps import Results, result_of
 
@@ -24,10 +25,7 @@ _NAME = "publish"
 
 def publish_routes(screens: Screens) -> list[BaseRoute]:
     """The screen and its forms."""
-    return [
-        screens.page(_NAME, _content),
-        screens.form(_NAME, "start", _content, _start),
-    ]
+    return screens.routes(_NAME, _content, {"start": _start})
 
 
 def _content(state: PublisherState, _asked: Asked) -> dict[str, Any]:
@@ -35,27 +33,27 @@ def _content(state: PublisherState, _asked: Asked) -> dict[str, Any]:
     folder = folder_of(state)
     name = Path(folder).name
     report = draft.private_report or shown_path(state.places.root / f"{name}-private.html")
+    lost = bool(draft.reasons and draft.ledger)
     return {
         "job": None if made is None else made.job,
         "made": made,
         "manifest": None if made is None else result_of(made.job),
         "outdated": made is not None and made.draft != draft,
         "rehearsed": result_of(Results(state).rehearsal) is not None,
-        "folder": _inside(state.places, folder),
-        "report": _inside(state.places, report),
+        "folder": shown_inside(state.places, folder),
+        "report": shown_inside(state.places, report),
+        "reasons_lost": lost,
         "wants_report": bool(draft.private_report or draft.reasons),
         "force": state.force,
         "again": state.again,
         "lines": lines_for(
             state, "publish", to=folder,
-            private_report=draft.private_report or (report if draft.reasons else ""),
+            private_report=""
+            if draft.ledger
+            else draft.private_report or (report if draft.reasons else ""),
             force=state.force, again=state.again,
         ),
     }  # fmt: skip
-
-
-def _inside(places: Places, path: str) -> str:
-    return places.shown(Path(path).resolve()) if path else ""
 
 
 def _start(state: PublisherState, form: Form) -> None:
@@ -63,7 +61,7 @@ def _start(state: PublisherState, form: Form) -> None:
     to = _below(state.places, form.text("to"), "the release")
     wanted = form.text("private_report") if form.text("with_report") else ""
     report = _below(state.places, wanted, "the private report") if wanted else ""
-    if state.draft.reasons and not report:
+    if state.draft.reasons and not report and not state.draft.ledger:
         raise SettingsError(
             "Reasons are kept in the private report, and nowhere else: name a file for it."
         )

@@ -21,6 +21,7 @@ from countveil.web.jobs import Job
 from countveil.web.publisher.draft import Draft
 from countveil.web.publisher.lines import lines_of
 from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
+from countveil.web.publisher.screens.more import more_content, take_more
 from countveil.web.publisher.state import PublisherState, folder_of
 from countveil.web.publisher.steps import rehearsal_arguments, result_of
 
@@ -29,11 +30,7 @@ _NAME = "rehearsal"
 
 def rehearsal_routes(screens: Screens) -> list[BaseRoute]:
     """The screen and its forms."""
-    return [
-        screens.page(_NAME, _content),
-        screens.form(_NAME, "about", _content, _about),
-        screens.form(_NAME, "way", _content, _way),
-    ]
+    return screens.routes(_NAME, _content, {"about": _about, "way": _way, "more": take_more})
 
 
 def _content(state: PublisherState, _asked: Asked) -> dict[str, Any]:
@@ -47,6 +44,7 @@ def _content(state: PublisherState, _asked: Asked) -> dict[str, Any]:
         "codebook": [] if manifest is None else codebook_of(manifest, {}),
         "about": about,
         "ways": _ways(state, job),
+        **more_content(state),
         "lines": lines_for(
             state, "publish", to=folder_of(state), private_report="", reasons={}, dry_run=True
         ),

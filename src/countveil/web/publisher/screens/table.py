@@ -13,7 +13,13 @@ from typing import Any
 from starlette.routing import BaseRoute
 
 from countveil.errors import InputError
-from countveil.system.address import POSTGRES, parse_address, refuse_url, split_sheet
+from countveil.system.address import (
+    POSTGRES,
+    parse_address,
+    refuse_url,
+    split_sheet,
+    without_password,
+)
 from countveil.tables import input_files, table_options
 from countveil.web.forms import Form
 from countveil.web.places import Places
@@ -29,13 +35,11 @@ _NAME = "table"
 
 def table_routes(screens: Screens) -> list[BaseRoute]:
     """The screen and its forms."""
-    return [
-        screens.page(_NAME, _content),
-        screens.form(_NAME, "pick", _content, _pick),
-        screens.form(_NAME, "address", _content, _address),
-        screens.form(_NAME, "reading", _content, _reading),
-        screens.form(_NAME, "preview", _content, _preview),
-    ]
+    return screens.routes(
+        _NAME,
+        _content,
+        {"pick": _pick, "address": _address, "reading": _reading, "preview": _preview},
+    )
 
 
 def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
@@ -56,6 +60,7 @@ def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
         "is_address": _is_address(draft.table),
         "sheet": sheet or "",
         "shown_table": draft.table,
+        "typed_address": without_password((asked.typed or {}).get("address", "")),
         "lines": lines_for(state, "inspect"),
     }
 
@@ -71,6 +76,11 @@ def _is_address(table: str) -> bool:
     return bool(table) and parse_address(table) is not None
 
 
+def _is_server(table: str) -> bool:
+    known = parse_address(table) if table else None
+    return known is not None and known.kind == POSTGRES
+
+
 def _without_sheet(table: str) -> str:
     return split_sheet(table, _WORKBOOKS)[0]
 
@@ -78,14 +88,19 @@ def _without_sheet(table: str) -> str:
 def _pick(state: PublisherState, form: Form) -> None:
     """A file or a folder of files, by its id."""
     table = shown_path(state.places.path(form.text("file")))
-    state.previewing = False
+    state.previewing, state.listed = False, ""
     state.change(lambda draft: draft.of_table(table, {}), "picking the table")
 
 
 def _address(state: PublisherState, form: Form) -> None:
     """An address as it is typed. A file in it must lie below the root too."""
     table = checked_address(state.places, form.text("address"))
-    state.previewing = False
+    password = dict(form).get("password", "")
+    if password and not _is_server(table):
+        raise InputError("A password is for a server: files and databases in files need none.")
+    if _is_server(table):
+        state.log_in(table, password)
+    state.previewing, state.listed = False, ""
     state.change(lambda draft: draft.of_table(table, {}), "picking the table")
 
 

@@ -1,4 +1,4 @@
-"""The only place that makes randomness.
+"""Streams of random numbers.
 
 Enters: nothing (a fresh 256-bit key from the operating system) or, for experiments, a seed.
 Leaves: one labelled `Stream` per purpose, each an AES-256-CTR keystream under its own subkey.
@@ -14,14 +14,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import itertools
-import secrets
 from typing import Any, NoReturn
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-_KEY_BYTES = 32
+from countveil.randomness.keys import KEY_BYTES, fresh_key
+
 Word = np.unsignedinteger[Any]
 _SMALL_TYPES = (np.uint8, np.uint16, np.uint32)
 # Up to here a permutation sorts words that hold key and place at once: 44 random bits or more.
@@ -33,11 +33,6 @@ WORDS_AT_ONCE, DRAWS_AT_ONCE = 1 << 18, 1 << 22
 # Draws are counted in words while there are more than this many for each count.
 FEW_DRAWS = 32
 _MOST_COUNTED_IN_WORDS = 32
-
-
-def fresh_key() -> bytes:
-    """256 bits from the operating system, for secrets that no seed may decide."""
-    return secrets.token_bytes(_KEY_BYTES)
 
 
 class Randomness:
@@ -143,11 +138,11 @@ class Stream:
 
         Each parallel worker gets one: what it draws then does not depend on the pace of others.
         """
-        return Stream(self.words(_KEY_BYTES // 8).tobytes())
+        return Stream(self.words(KEY_BYTES // 8).tobytes())
 
     def task_key(self) -> TaskKey:
         """A key for separate work, likewise."""
-        return TaskKey(self.words(_KEY_BYTES // 8).tobytes())
+        return TaskKey(self.words(KEY_BYTES // 8).tobytes())
 
     def words(self, count: int, dtype: type[Word] = np.uint64) -> NDArray[Any]:
         """`count` uniform words of the given unsigned type."""
