@@ -151,6 +151,7 @@ def test_nothing_changed() -> None:
     assert (change.estimate, change.std_error, change.low, change.high) == (0, 0, 0, 0)
 
 
+@pytest.mark.slow
 def test_values_and_batches_that_only_one_release_knows() -> None:
     """The domain grew, and the first batch is gone."""
     early, late = release(EARLY, 1), release(np.flatnonzero(BATCH > 1), 2)
@@ -299,6 +300,7 @@ def test_open_takes_a_list(published: list[Path]) -> None:
         cv.open(published)
 
 
+@pytest.mark.slow
 def test_query_since(published: list[Path], tmp_path: Path) -> None:
     december, january, _ = map(str, published)
     sql = "SELECT sex, count(*) FROM release WHERE job = 'j1' GROUP BY sex"

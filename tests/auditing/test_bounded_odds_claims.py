@@ -185,6 +185,7 @@ def test_a_sound_release_passes_and_every_claim_about_it_can_fail(way: str, tmp_
     assert left == {"small count: two queries that differ in one person"}
 
 
+@pytest.mark.slow
 def test_the_audit_names_the_bound_and_what_it_promises() -> None:
     found = audited(patients(1_000), "odds")
     facts = json.loads(json.dumps(found.as_dict()))

@@ -104,6 +104,7 @@ def test_what_cannot_be_served_is_refused_in_one_paragraph(
     assert quick("audit", census, "-s", "occupation").code == 2
 
 
+@pytest.mark.slow
 def test_a_release_that_does_not_fit_is_refused(quick: Quick, census: Path, tmp_path: Path) -> None:
     release = tmp_path / "release"
     cv.publish(census, {"occupation": 4}, release)

@@ -131,7 +131,7 @@ def test_in_python(command: str, name: str, table: pa.Table) -> None:
     assert not Path("release").exists()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("command", "name"), CASES)
 def test_on_the_command_line(command: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(errors, "reader", "command line")

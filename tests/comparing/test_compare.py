@@ -146,6 +146,7 @@ def test_where_methods_stand_by_hand(found: Comparison) -> None:
     assert place["mechanism A"] == place["mechanism A, printed"]
 
 
+@pytest.mark.slow
 def test_a_skewed_column_is_compared_without_groups_of_different_values() -> None:
     """Four of five rows share a value: mixed groups do not exist from ell = 2 on."""
     rng = np.random.default_rng(7)
@@ -199,6 +200,7 @@ def test_tables_by_hand() -> None:
     assert len(names) == len(rows[0]) == len(rows[1])
 
 
+@pytest.mark.slow
 def test_what_is_refused(census: Path) -> None:
     with pytest.raises(SettingsError, match="has only 4,000"):
         cv.compare(census, {"salary": 4_001})

@@ -164,6 +164,7 @@ def test_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         exec(block, found)
 
 
+@pytest.mark.slow
 def test_the_guide_to_metadata_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}
@@ -181,6 +182,7 @@ def test_the_guide_to_metadata_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert all(word in guide and word in text for word in named[name].split())
 
 
+@pytest.mark.slow
 def test_the_guide_to_skewed_columns_runs_and_says_what_comes_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,6 +257,7 @@ def test_the_guide_to_models_runs_and_has_its_picture(
     assert (tmp_path / "weights.parquet").exists()
 
 
+@pytest.mark.slow
 def test_the_guide_to_recipes_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}
@@ -417,6 +420,7 @@ def test_the_table_of_widths_is_what_intervals_have() -> None:
         assert [cell.strip() for cell in cells.split("|")] == widths
 
 
+@pytest.mark.slow
 def test_the_table_of_the_papers_choices_is_what_the_methods_say() -> None:
     text = (ROOT / "docs/theory/estimates.md").read_text()
     lines = re.findall(r"^\| (\d+) \|(.*\(\d+\).*)\|$", text, flags=re.MULTILINE)

@@ -80,6 +80,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("condition", ANSWERS)
 def test_a_question_about_what_was_replaced_is_answered_by_saying_so(
     release: cv.Release, condition: str

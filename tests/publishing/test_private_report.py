@@ -181,6 +181,7 @@ def test_places_that_are_refused(quick: Quick, census: Path, tmp_path: Path) -> 
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_the_page_and_nothing_else(
     quick: Quick,  # noqa: F811
     census: Path,

@@ -50,6 +50,7 @@ def tables(draw: st.DrawFn) -> tuple[pa.Table, dict[str, int]]:
     return pa.table(columns, schema=schema), ells
 
 
+@pytest.mark.slow
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tables(), st.sampled_from(["absorb", "drop"]))
 def test_nothing_but_the_sensitive_values_changes(

@@ -234,6 +234,7 @@ class TestBins:
         assert count("age < 30") == pytest.approx(count("age = 'below 30'"))
         assert count("age < 30 OR age >= 30") == pytest.approx(ROWS)
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("where", ["age >= 40", "age = 50", "age BETWEEN 30 AND 50"])
     def test_comparisons_that_cut_through_a_class(self, to: Path, where: str) -> None:
         release = cv.publish(

@@ -300,6 +300,7 @@ _TEXT = (
 _WORDS = _TEXT.split(" ")
 
 
+@pytest.mark.slow
 @examples(1_500)
 @given(st.lists(st.sampled_from(_WORDS), max_size=25))
 def test_random_words_are_answered_or_refused(words: list[str]) -> None:

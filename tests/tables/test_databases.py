@@ -100,7 +100,7 @@ def test_a_query_and_a_part_of_a_table(request: pytest.FixtureRequest, kind: str
     assert part.to_pydict() == {"job": [row[2] for row in rows() if row[0] < 30]}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_a_release_of_a_database(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> None:
     path = request.getfixturevalue(f"{kind}_file")
@@ -162,6 +162,7 @@ def test_duckdb_reaches_no_other_file(duckdb_file: Path, tmp_path: Path) -> None
         table_of(f"duckdb:{duckdb_file}", query=f"SELECT * FROM read_text('{tmp_path}/secret.csv')")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_what_is_not_there_or_not_readable(
     request: pytest.FixtureRequest, tmp_path: Path, kind: str

@@ -217,6 +217,7 @@ def test_own_types_of_pandas(table: Any) -> None:
         assert_same(read_source(frame), without_nan(table))
 
 
+@pytest.mark.slow
 @examples(EXAMPLES)
 @given(
     table=tables(

@@ -124,7 +124,7 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_of_publishing_gives_the_true_model_within_its_errors(
     way: str, tmp_path: Path
@@ -189,7 +189,7 @@ def test_sums_of_weights_are_unbiased_counts(release: cv.Release) -> None:
         assert rows[f"weight_{job}"][chosen].sum() == pytest.approx(count.estimate, abs=0.02)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["duckdb", "postgresql"])
 def test_a_database_gives_the_fit_of_the_folder(
     place: str, release: cv.Release, tmp_path: Path, request: pytest.FixtureRequest
@@ -226,6 +226,7 @@ def test_batches_of_a_ledger_are_fitted_together() -> None:
     assert rows["weight_j001"][rows["age"] < 40].sum() == pytest.approx(count.estimate, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_several_rows_of_a_person_widen_errors(tmp_path: Path) -> None:
     import statsmodels.formula.api as smf
 
@@ -240,6 +241,7 @@ def test_several_rows_of_a_person_widen_errors(tmp_path: Path) -> None:
     assert np.all(fitted.std_errors > 0.9 * once.regress("age ~ C(job)").std_errors)
 
 
+@pytest.mark.slow
 def test_names_and_values_may_be_anything(tmp_path: Path) -> None:
     frame = people()
     frame["condition_1_"] = frame["visits"]
