@@ -107,6 +107,7 @@ def test_what_is_not_sensitive_changes_exactly(series: ReleaseSeries) -> None:
     assert {cell.verdict for cell in answer.estimates} == {"reliable"}
 
 
+@pytest.mark.slow
 def test_one_change_and_consecutive_ones(series: ReleaseSeries) -> None:
     three = ReleaseSeries([*series.releases, release(EARLY[:500], 9)])
     query = "SELECT count(*) FROM release WHERE job = 'j001'"

@@ -110,6 +110,7 @@ def test_types_of_sensitive_columns_are_kept(tmp_path: Path) -> None:
     assert release.count(flag=True).estimate is not None
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_release(tmp_path: Path) -> None:
     table = cv.generate(2_000, seed=3)
     one, two, other = (

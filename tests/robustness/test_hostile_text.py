@@ -149,7 +149,7 @@ def test_the_command_that_show_suggests_is_one_command(quick: Quick, hostile: Pa
     assert len(words) == 4
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [*NAMES, SECRET], ids=ascii)
 def test_every_column_can_be_asked_for(quick: Quick, hostile: Path, name: str) -> None:
     sql = f"SELECT {sql_name(name)}, count(*) FROM release GROUP BY {sql_name(name)}"
@@ -165,7 +165,7 @@ def test_every_column_can_be_asked_for(quick: Quick, hostile: Path, name: str) -
         assert [answer["estimate"] for answer in answers] == [12.0] * len(VALUES)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("value", VALUES, ids=ascii)
 def test_every_value_can_be_asked_for(quick: Quick, hostile: Path, value: str) -> None:
     words = ("query", hostile, f'SELECT count(*) FROM release WHERE "age" = {sql_text(value)}')
@@ -185,6 +185,7 @@ def test_unknown_columns_in_messages(quick: Quick, hostile: Path, name: str) -> 
     assert_harmless(outcome.err)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("value", VALUES[:5], ids=ascii)
 def test_unknown_values_in_messages(quick: Quick, hostile: Path, value: str) -> None:
     absent = sql_text(value + "?")
@@ -211,6 +212,7 @@ def test_json_is_harmless_too(quick: Quick, hostile: Path) -> None:
     assert_harmless(printed)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["estimate", "low"])
 def test_a_column_named_like_a_part_of_the_answer(quick: Quick, tmp_path: Path, name: str) -> None:
     table = pa.table({name: repeated(["first", "second"], ROWS), "job": repeated("abcdef", ROWS)})
@@ -237,6 +239,7 @@ def test_csv_in_a_file_is_exact(quick: Quick, hostile: Path) -> None:
     assert {record[0] for record in records[1:]} == set(VALUES)
 
 
+@pytest.mark.slow
 def test_csv_on_a_terminal_is_harmless(hostile: Path) -> None:
     sql = "SELECT age, count(*) FROM release GROUP BY age"
     parent, child = pty.openpty()
@@ -275,7 +278,7 @@ def test_hostile_folder_and_file_names(quick: Quick, release: Path, tmp_path: Pa
         assert BUG not in outcome.err
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["table", "json", "csv"])
 def test_a_terminal_that_cannot_show_everything(hostile: Path, style: str) -> None:
     sql = "SELECT age, count(*) FROM release GROUP BY age"
@@ -303,6 +306,7 @@ def test_hostile_names_in_a_csv(quick: Quick, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("value", VALUES[1:5], ids=ascii)
 def test_the_value_in_the_eligibility_message(quick: Quick, tmp_path: Path, value: str) -> None:
     path = tmp_path / "in.parquet"

@@ -151,6 +151,7 @@ def test_a_signal_at_a_step(
         assert outcome.code == 0
 
 
+@pytest.mark.slow
 @needs_proc
 def test_ctrl_c_while_the_table_is_read(large: Path, tmp_path: Path) -> None:
     process = start("publish", large, "-s", "occupation:5", "--to", tmp_path / "release")

@@ -166,7 +166,7 @@ def formulas() -> st.SearchStrategy[str]:
     )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=formulas())
 def test_any_formula_counts_what_the_database_counts(
@@ -249,7 +249,7 @@ REWRITTEN = [
 ]
 
 
-@pytest.mark.few(13)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "query",
     [

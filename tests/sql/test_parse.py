@@ -307,6 +307,7 @@ def test_random_words_are_answered_or_refused(words: list[str]) -> None:
     _never_breaks(" ".join(words))
 
 
+@pytest.mark.slow
 @examples(1_500)
 @given(st.lists(st.sampled_from(_WORDS), max_size=12))
 def test_random_conditions_are_read_or_refused(words: list[str]) -> None:

@@ -184,6 +184,7 @@ TRICKY = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(22)
 @pytest.mark.parametrize("text", TRICKY)
 def test_types_fit_what_is_written_as_they_write_it(text: str) -> None:
     check_against_duckdb(text)

@@ -184,6 +184,7 @@ def test_mechanism_a_is_unbiased_with_its_variance(seed: int) -> None:
     assert _near(((found - TRUE) ** 2).mean(axis=0) / variance)
 
 
+@pytest.mark.slow
 def test_pram_is_unbiased_with_its_variance(seed: int) -> None:
     """The published histogram stands in the matrix: still exactly unbiased.
 

@@ -135,7 +135,7 @@ def _same_value(one: Any, two: Any) -> bool:
     return type(one) is type(two) and one == two
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_same_answers(release: cv.Release, question: str) -> None:
     for number, options in enumerate(OPTIONS):

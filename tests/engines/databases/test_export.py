@@ -207,6 +207,7 @@ def test_what_the_database_would_count_otherwise_is_refused(
         cv.open(f"{postgres}#refused").count("round(pay, 1) = 2.5")
 
 
+@pytest.mark.slow
 def test_the_commands(release: cv.Release, tmp_path: Path) -> None:
     from typer.testing import CliRunner
 

@@ -180,6 +180,7 @@ def _way_gone(ell: int, share: float, lift: float) -> float:
     return (stopped - y) / (x - y)
 
 
+@pytest.mark.slow
 def test_the_paper_s_stop_at_one_percent_leaves_it_half_way() -> None:
     """At ell = 5, for values of 0.2% to 4%, off independence by a factor of two either way."""
     for share in (0.002, 0.01, 0.02):

@@ -262,6 +262,7 @@ def test_a_skewed_column_is_advised_and_published(quick: Quick, tmp_path: Path) 
     assert "<script" not in page
 
 
+@pytest.mark.slow
 def test_one_method_can_be_asked_for() -> None:
     found = cv.advise(table(), "job", groups="random", seed=1)["job"]
     assert {one.method for one in found.methods} == {"random"}

@@ -110,6 +110,7 @@ def test_plain_columns_come_and_go(hospital: Hospital, ledger: Path, tmp_path: P
     assert rows_of(tmp_path / "1") == rows_of(tmp_path / "2")
 
 
+@pytest.mark.slow
 def test_protected_columns_come_and_go(hospital: Hospital, ledger: Path, tmp_path: Path) -> None:
     table = hospital.table(ward=lambda n: f"W{n % 5}")
     publish(table, tmp_path / "1", ledger, drop=["ward"])
@@ -126,6 +127,7 @@ def test_protected_columns_come_and_go(hospital: Hospital, ledger: Path, tmp_pat
     assert rows_of(tmp_path / "4", "ward", "batch_2") == wards
 
 
+@pytest.mark.slow
 def test_a_column_with_the_name_of_the_batches_is_refused(
     hospital: Hospital, ledger: Path, tmp_path: Path
 ) -> None:
@@ -180,6 +182,7 @@ def test_too_few_new_cases_wait_or_have_random_groups(
     assert {number: third[number] for number in first} == first
 
 
+@pytest.mark.slow
 def test_a_row_waits_if_one_of_its_columns_does(
     hospital: Hospital, ledger: Path, tmp_path: Path
 ) -> None:
@@ -270,6 +273,7 @@ def test_what_goes_with_a_ledger(hospital: Hospital, ledger: Path, tmp_path: Pat
         publish(table, to, ledger, residue="drop")
 
 
+@pytest.mark.slow
 def test_a_release_is_replaced_without_saying_it_twice(
     hospital: Hospital, ledger: Path, tmp_path: Path
 ) -> None:

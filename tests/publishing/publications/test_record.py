@@ -63,7 +63,7 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_people_who_were_published_before_are_noticed(kind: dict[str, Any], tmp_path: Path) -> None:
     assert publish(people(0, 2_000), tmp_path / "first", **kind) == []
@@ -120,6 +120,7 @@ def test_a_second_release_that_is_meant_is_recorded_without_a_warning(tmp_path: 
     assert [(entry.release, entry.rows) for entry in entries] == [("second", 1100), ("first", 1200)]
 
 
+@pytest.mark.slow
 def test_who_is_identified_by_numbers_or_by_texts_is_the_same(tmp_path: Path) -> None:
     numbers = pa.table({"id": range(10_000, 11_000), "job": [JOBS[n % 4] for n in range(1_000)]})
     publish(numbers, tmp_path / "first", person="id", drop=(), keep=())
@@ -129,7 +130,7 @@ def test_who_is_identified_by_numbers_or_by_texts_is_the_same(tmp_path: Path) ->
         assert "About 100%" in warning
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{"record": False}, {"seed": 1}, {"dry_run": True}])
 def test_trials_and_those_who_want_none_leave_no_record(
     options: dict[str, Any], tmp_path: Path
@@ -142,6 +143,7 @@ def test_trials_and_those_who_want_none_leave_no_record(
         assert len(entries_beside(tmp_path / "second")) == 1
 
 
+@pytest.mark.slow
 def test_the_command_line_has_it_too(tmp_path: Path, quick: Quick) -> None:
     for name, last in (("a", 500), ("b", 550)):
         pa.csv.write_csv(people(0, last), tmp_path / f"{name}.csv")
@@ -251,7 +253,7 @@ def readable(path: Path) -> None:
     path.chmod(0o644)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("damage", "says", "recorded"),
     [

@@ -62,12 +62,14 @@ def test_a_hidden_cell_shows_its_interval_and_no_number(desk: Desk) -> None:
     assert all('class="dot' not in drawn for _, drawn in marks)
 
 
+@pytest.mark.slow
 def test_verdicts_have_a_word_and_a_class(desk: Desk) -> None:
     page = desk.ask("SELECT occupation, gender, count(*) FROM release GROUP BY ALL")
     for word in ("reliable", "indicative", "hidden"):
         assert f'<span class="verdict-word {word}">{word}</span>' in page.text
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("sql", "said", "word"),
     [
@@ -100,6 +102,7 @@ def test_a_value_that_is_not_in_the_domain_is_answered_with_a_hint(desk: Desk) -
     assert "Did you mean &#39;nurse&#39;?" in page.text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("field", "value"), [("level", "2"), ("level", "often"), ("within", "-1"), ("within", "9")]
 )
@@ -110,6 +113,7 @@ def test_a_wrong_option_keeps_the_question(desk: Desk, field: str, value: str) -
     assert typed(page) == NURSES
 
 
+@pytest.mark.slow
 def test_a_share_is_read_in_percent(desk: Desk) -> None:
     share = "count(*) FILTER (WHERE occupation = 'nurse') / count(*) AS share"
     page = desk.ask(f"SELECT gender, {share} FROM release GROUP BY gender")
@@ -121,6 +125,7 @@ def test_a_share_is_read_in_percent(desk: Desk) -> None:
     assert cells(page)[0][3] == f"{first.low:.2%} to {first.high:.2%}"
 
 
+@pytest.mark.slow
 def test_options_change_the_answer_and_stay_chosen(desk: Desk) -> None:
     page = desk.ask(NURSES, method="unbiased", level="0.8", within="0.2")
     answer = cv.open(desk.folder).sql(NURSES, method="unbiased", level=0.8, within=0.2)
@@ -131,6 +136,7 @@ def test_options_change_the_answer_and_stay_chosen(desk: Desk) -> None:
     assert "--method unbiased --level 0.8 --within 0.2" in page.text
 
 
+@pytest.mark.slow
 def test_one_goes_back_to_earlier_questions_and_state_survives_a_reload(desk: Desk) -> None:
     first = question_id(desk.ask(NURSES))
     desk.ask("SELECT count(*) FROM release")
@@ -141,6 +147,7 @@ def test_one_goes_back_to_earlier_questions_and_state_survives_a_reload(desk: De
     assert typed(desk.client.get(f"/ask/answer/{first}")) == NURSES
 
 
+@pytest.mark.slow
 def test_what_is_typed_and_not_asked_survives_a_reload(desk: Desk) -> None:
     known = question_id(desk.ask(NURSES))
     draft = "SELECT marital, count(*) FROM release GROUP BY marital"
@@ -149,6 +156,7 @@ def test_what_is_typed_and_not_asked_survives_a_reload(desk: Desk) -> None:
     assert typed(desk.client.get(f"/ask/answer/{known}")) == draft
 
 
+@pytest.mark.slow
 def test_long_answers_are_kept_for_the_last_questions_only(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,6 +183,7 @@ def test_nothing_of_a_question_is_in_an_address(desk: Desk) -> None:
         assert "gender" not in address
 
 
+@pytest.mark.slow
 def test_two_tabs_ask_at_once(desk: Desk) -> None:
     queries = [
         f"SELECT gender, count(*) FROM release WHERE age > {n} GROUP BY 1" for n in range(12)
@@ -232,6 +241,7 @@ def test_a_long_question_blocks_no_other_page_and_can_be_given_up(
     assert "You gave this question up." in desk.client.get(f"/ask/answer/{known}").text
 
 
+@pytest.mark.slow
 def test_a_question_that_waits_and_is_given_up_disturbs_no_other(
     desk: Desk, slow: threading.Event
 ) -> None:

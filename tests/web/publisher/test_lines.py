@@ -74,6 +74,7 @@ def words(command: str) -> list[str]:
     return parts[next(n for n, part in enumerate(parts) if part in ("publish", "inspect")) :]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", DRAFTS)
 def test_command_and_python_publish_alike(name: str, folder: Path, quick: Quick) -> None:
     draft = DRAFTS[name]
@@ -115,6 +116,7 @@ def test_the_lines_beside_a_screen_inspect_alike(desk: Desk, quick: Quick) -> No
     assert " ".join(figures[0].split()) in normal
 
 
+@pytest.mark.slow
 def test_every_screen_has_its_lines(desk: Desk) -> None:
     desk.published()
     wanted = {
