@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 # Lines are counted from the first import of the package on.
@@ -43,7 +43,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[object]:
+def pytest_collection() -> Generator[None, object, object]:
     """Thousands of tests are made, and none is thrown away: look for no garbage meanwhile."""
     gc.disable()
     try:

@@ -33,8 +33,8 @@ HASH = re.compile(r" {4}--hash=sha256:[0-9a-f]{64}( \\)?\n")
 
 # What each target installs beside the runtime; whatever is not named here needs the runtime alone.
 TARGETS = {
-    "setup": "dev", "app": "app", "test": "dev", "test-slow": "dev", "test-browser": "browser",
-    "screens": "browser",
+    "setup": "dev", "app": "app", "test": "dev", "test-slow": "dev", "test-long": "dev",
+    "test-browser": "browser", "screens": "browser",
     "lint": "lint", "format": "format", "site": "site",
     "bench": "bench", "bench-spark": "bench-spark", "study": "study", "study-quick": "study",
 }  # fmt: skip
