@@ -191,6 +191,7 @@ def test_memory_and_files_answer_alike(
         same(other.sql(question), answer)
 
 
+@pytest.mark.few(2)
 def test_a_crosstab_and_bayes(release: cv.Release) -> None:
     table = release.crosstab("sex", "job")
     assert str(table)

@@ -76,6 +76,7 @@ def test_few_of_many_combinations_are_estimated(
         assert abs(estimate - expected.get(key, 0)) <= 7 * error
 
 
+@pytest.mark.slow
 def test_all_combinations_are_refused_with_what_would_work(
     large: tuple[cv.Release, pa.Table],
 ) -> None:

@@ -260,6 +260,7 @@ def test_row_order_that_tells_nothing_passes(seed: int) -> None:
     assert all(finding.p_value > 1e-8 for finding in found)  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_linkage_states_what_it_knows_claims_and_measures(seed: int) -> None:
     outcome = linkage.attack(make_target(seed), Randomness(seed).stream("l"))
     assert len(outcome.findings) == 6

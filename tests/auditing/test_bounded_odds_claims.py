@@ -202,6 +202,7 @@ def test_the_audit_names_the_bound_and_what_it_promises() -> None:
     assert "Promised for illness (noise before groups)" in found.to_html()
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_noise_is_left_out_with_a_reason() -> None:
     found = audited(patients(1_000), "small-counts", "reconstruction", "linkage", common="auto")
     left_out = {own.attack for own in found.findings if own.verdict == "not run"}

@@ -38,7 +38,7 @@ def collecting_afterwards() -> Iterator[None]:
         gc.enable()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

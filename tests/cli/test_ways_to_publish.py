@@ -107,6 +107,7 @@ def test_a_recipe_stays_a_recipe() -> None:
         assert done.exit_code == 0, (line, done.output, done.exception)
 
 
+@pytest.mark.slow
 def test_python_has_the_same_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(errors, "reader", "Python")
     options: dict[str, Any] = {"sensitive": {"my country": 5}, "seed": 1}

@@ -47,6 +47,7 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_sql_examples_are_answered(tmp_path: Path) -> None:
     table = cv.generate(5_000, seed=1)
     release = cv.publish(table, {"occupation": 5}, tmp_path / "release", seed=1)

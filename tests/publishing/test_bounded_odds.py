@@ -119,7 +119,7 @@ def test_plain_sql_says_the_same(release: cv.Release) -> None:
         assert error == pytest.approx(asked.std_error, rel=1e-6)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_the_iteration_sees_through_the_noise(release: cv.Release) -> None:
     asked: dict[str, Any] = {"where": "town = 'here'", "job": "job 1"}
     iterated, unbiased = (release.count(**asked, method=m) for m in ("bayes", "unbiased"))

@@ -88,6 +88,7 @@ def test_it_holds_true_and_published_counts(census: Path, tmp_path: Path) -> Non
     assert {path.name for path in tmp_path.iterdir()} == {RECORD_NAME, "own.html", "release"}
 
 
+@pytest.mark.slow
 def test_profiles_are_plain_and_told_apart_from_the_release(tmp_path: Path) -> None:
     """A slice gives its value away: before any release, and named by its plain values alone."""
     rng = np.random.default_rng(1)
@@ -116,6 +117,7 @@ def test_profiles_are_plain_and_told_apart_from_the_release(tmp_path: Path) -> N
     assert "Confidential" in text
 
 
+@pytest.mark.slow
 def test_what_is_measured_is_what_an_analyst_gets(census: Path, tmp_path: Path) -> None:
     """Every cell, against the release's own answer to the same question."""
     table = pq.read_table(census).select(["gender", "education", "occupation"])

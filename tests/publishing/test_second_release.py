@@ -89,6 +89,7 @@ def test_rows_that_are_left_over_do_not_hide_the_people(tmp_path: Path) -> None:
         publish(people(401), tmp_path / "second", residue="drop")
 
 
+@pytest.mark.slow
 def test_other_people_trials_and_other_folders_do_not_stop(tmp_path: Path) -> None:
     publish(people(), tmp_path / "first")
     publish(people(first=1_000), tmp_path / "other people")

@@ -118,6 +118,7 @@ def test_a_stop_names_columns_harmlessly(source: Path, tmp_path: Path, quick: Qu
     assert_harmless(outcome.out, outcome.err)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("style", ["json", "csv"])
 def test_summary_of_publish(source: Path, tmp_path: Path, quick: Quick, style: str) -> None:
     words = ("publish", source, "-s", f"{SECRET}:3", *KEPT, "--to", tmp_path / "release")
@@ -196,6 +197,7 @@ def test_unknown_values_in_messages(quick: Quick, hostile: Path, value: str) -> 
     assert_harmless(outcome.out, outcome.err)
 
 
+@pytest.mark.slow
 def test_names_that_differ_in_case_only(quick: Quick, hostile: Path) -> None:
     for name in ("Age", "age", "AGE"):
         sql = f"SELECT {name}, count(*) FROM release GROUP BY {name}"

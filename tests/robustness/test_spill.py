@@ -99,6 +99,7 @@ def test_every_type_survives(tmp_path: Path) -> None:
     assert found.schema.equals(table.schema)
 
 
+@pytest.mark.slow
 def test_one_seed_gives_the_same_counts_in_memory_and_on_disk(
     canaries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

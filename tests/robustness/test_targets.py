@@ -244,7 +244,7 @@ class TestPermissions:
         assert_refused(outcome, "permission", "read", "in.csv")
         assert names_in(locked.parent) == ["locked"]
 
-    @pytest.mark.few(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["data/part-00000.parquet", "data", "manifest.json", "."])
     def test_release_that_cannot_be_read(self, release: Path, name: str) -> None:
         through = without_privileges()

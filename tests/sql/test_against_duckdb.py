@@ -249,7 +249,7 @@ REWRITTEN = [
 ]
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "query",
     [
@@ -271,6 +271,7 @@ def test_arranged_answers(
     compare(query, release, database)
 
 
+@pytest.mark.few(1)
 def test_the_tally_is_one_statement(release: Noiseless, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the number of cells: one GROUP BY per query, once the histogram is known."""
     query = (

@@ -118,7 +118,7 @@ def test_an_empty_condition_is_always_true() -> None:
     assert parse_where("  ", COLUMNS) == AllOf(())
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["AND", "OR"])
 def test_a_long_chain_is_read(word: str) -> None:
     parsed = parse_where(f" {word} ".join(f"age > {i}" for i in range(700)), COLUMNS)

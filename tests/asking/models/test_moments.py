@@ -45,7 +45,7 @@ def truth(query: str) -> list[tuple[object, ...]]:
     return duckdb.execute(query).fetchall()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 def test_of_plain_rows_it_is_what_duckdb_says(aggregate: str, release: cv.Release) -> None:
     query = KEYS.format(aggregate)

@@ -38,7 +38,7 @@ def test_the_two_state_answers_by_hand() -> None:
     assert paper.estimated(y)[0, 0] == said[0, 0]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["shrunk", "unbiased", "bayes"])
 @pytest.mark.parametrize("groups", ["mixed", "anatomy"])
 def test_all_choices_answer(groups: str, method: str) -> None:

@@ -162,7 +162,7 @@ def test_the_same_manifest_and_the_same_counts(release: cv.Release) -> None:
     assert same(cells, theirs)
 
 
-@pytest.mark.few
+@pytest.mark.few(8)
 @pytest.mark.parametrize("question", REFUSED)
 def test_the_same_is_refused_with_the_same_words(release: cv.Release, question: str) -> None:
     with pytest.raises(QueryError) as theirs:

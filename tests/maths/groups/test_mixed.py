@@ -205,6 +205,7 @@ def test_counts_that_differ_by_powers_of_ten(
     assert worst_shift(counts, ell, groups) < 0.2
 
 
+@pytest.mark.slow
 def test_the_same_stream_gives_the_same_groups_and_another_does_not() -> None:
     counts = occupations(20_000)
     one, two, three = (mixed_groups(counts, 5, a_stream(seed)) for seed in (1, 1, 2))

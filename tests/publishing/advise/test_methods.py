@@ -300,6 +300,7 @@ def test_questions_about_a_skewed_column(options: dict[str, Any]) -> None:
     assert asked.figures[0].coverage >= 0.5
 
 
+@pytest.mark.slow
 def test_inspect_says_how_a_skewed_column_is_published(quick: Quick, tmp_path: Path) -> None:  # noqa: F811
     pq.write_table(table(), tmp_path / "t.parquet")
     seen = cv.inspect(tmp_path / "t.parquet", sensitive=["country", "job"])

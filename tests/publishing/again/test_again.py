@@ -59,6 +59,7 @@ def test_the_person_never_leaves(hospital: Hospital, ledger: Path, tmp_path: Pat
     assert b"patient" not in content
 
 
+@pytest.mark.slow
 def test_corrections_deletions_and_returns(
     hospital: Hospital, ledger: Path, tmp_path: Path
 ) -> None:
@@ -86,6 +87,7 @@ def test_corrections_deletions_and_returns(
     assert rows_of(tmp_path / "3") == first
 
 
+@pytest.mark.slow
 def test_values_that_come_later_and_values_that_are_gone(
     hospital: Hospital, ledger: Path, tmp_path: Path
 ) -> None:
@@ -139,6 +141,7 @@ def test_a_column_with_the_name_of_the_batches_is_refused(
     assert [entry.batch for entry in release.manifest.batches] == ["batch_2"]
 
 
+@pytest.mark.slow
 def test_columns_together_have_one_batch(hospital: Hospital, ledger: Path, tmp_path: Path) -> None:
     def table() -> pa.Table:
         return hospital.table(ward=lambda n: f"W{hospital.visits[n][0] % 4}")
@@ -296,6 +299,7 @@ def test_a_dry_run_leaves_the_ledger_as_it_is(
     assert ledger.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_seed_is_never_forgotten(hospital: Hospital, ledger: Path, tmp_path: Path) -> None:
     assert publish(hospital.table(), tmp_path / "1", ledger, seed=1).manifest.randomness == "seeded"
     hospital.admit(range(150, 250))

@@ -69,7 +69,7 @@ def test_verdicts_have_a_word_and_a_class(desk: Desk) -> None:
         assert f'<span class="verdict-word {word}">{word}</span>' in page.text
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("sql", "said", "word"),
     [
@@ -97,6 +97,7 @@ def test_a_refusal_keeps_the_text_marks_the_place_and_says_what_works(
         assert marks is None
 
 
+@pytest.mark.slow
 def test_a_value_that_is_not_in_the_domain_is_answered_with_a_hint(desk: Desk) -> None:
     page = desk.ask("SELECT count(*) FROM release WHERE occupation = 'nurze'")
     assert "Did you mean &#39;nurse&#39;?" in page.text
@@ -219,6 +220,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     return go
 
 
+@pytest.mark.slow
 def test_a_long_question_blocks_no_other_page_and_can_be_given_up(
     desk: Desk, slow: threading.Event
 ) -> None:

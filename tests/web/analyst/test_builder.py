@@ -198,6 +198,7 @@ def selected(page: Reply, name: str) -> list[str]:
     return re.findall(r'<option value="([^"]*)" selected>', match[0])
 
 
+@pytest.mark.slow
 def test_a_click_is_written_as_sql(desk: Desk) -> None:
     known = question_id(desk.first())
     page = drafted(
@@ -357,7 +358,7 @@ def fields_of(page: Reply) -> list[tuple[str, str]]:
     return [(name, value.replace("\n", "\r\n")) for name, value in parser.sent]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "sql",
     [

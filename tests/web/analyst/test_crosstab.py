@@ -63,7 +63,7 @@ def test_the_heat_map_hatches_what_is_indicative_and_leaves_hidden_cells_blank(d
     assert "<style" not in drawing
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
     [

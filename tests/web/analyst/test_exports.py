@@ -23,7 +23,7 @@ def checksum(folder: Path) -> str:
     return hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["csv", "svg", "python", "postgres", "sqlite", "duckdb"])
 def test_every_file_is_a_download_with_checksum_and_method(desk: Desk, form: str) -> None:
     known = question_id(desk.ask(SQL))

@@ -56,6 +56,7 @@ def test_command_and_python_answer_as_the_page(
     assert shown == [[row["gender"], row["verdict"]] for row in by_python]
 
 
+@pytest.mark.slow
 def test_a_place_with_blanks_and_quotes_is_quoted(
     start_app: Callable[..., Any], published: Path, tmp_path: Path, quick: Callable[..., Any]
 ) -> None:

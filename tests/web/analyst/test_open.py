@@ -212,6 +212,7 @@ def test_a_release_that_is_replaced_meanwhile_has_to_be_opened_again(desk: Desk)
     assert "600" in desk.client.followed(reopened).text
 
 
+@pytest.mark.slow
 def test_damaged_data_are_said_on_every_screen_and_nothing_is_lost(
     start_app: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

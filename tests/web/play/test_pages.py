@@ -190,7 +190,7 @@ def test_a_wrong_link_is_refused_and_says_what_works(
         assert "<script>" not in reply.text
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS[:4], ids=lambda step: step.name)
 def test_every_end_of_every_slider_answers(client: Client, step: Step) -> None:
     for number in step.numbers:

@@ -74,7 +74,7 @@ def words(command: str) -> list[str]:
     return parts[next(n for n, part in enumerate(parts) if part in ("publish", "inspect")) :]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", DRAFTS)
 def test_command_and_python_publish_alike(name: str, folder: Path, quick: Quick) -> None:
     draft = DRAFTS[name]
@@ -102,6 +102,7 @@ def test_command_and_python_publish_alike(name: str, folder: Path, quick: Quick)
         )
 
 
+@pytest.mark.slow
 def test_the_lines_beside_a_screen_inspect_alike(desk: Desk, quick: Quick) -> None:
     desk.protect_job()
     command, python = shown(desk.get("dangers"))

@@ -159,6 +159,7 @@ def test_what_sounds_sensitive_is_protected_by_one_click(desk: Desk) -> None:
     assert desk.state.draft.sensitive
 
 
+@pytest.mark.slow
 def test_next_opens_when_every_danger_is_decided(desk: Desk) -> None:
     desk.pick("people.csv")
     desk.get("columns")
@@ -325,6 +326,7 @@ def test_a_changed_release_is_not_handed_over(desk: Desk) -> None:
     assert data.name in page
 
 
+@pytest.mark.slow
 def test_an_existing_release_is_refused_in_the_words_of_publish(desk: Desk) -> None:
     desk.published()
     page = desk.done("publish/start", {"to": "release"})

@@ -105,6 +105,7 @@ def test_inspect_has_the_figures_and_the_sentence() -> None:
     assert told["apart"]["mean_belief"] == strongest.apart.mean_belief
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_it(tmp_path: Path) -> None:
     import pyarrow.csv as pc
 
