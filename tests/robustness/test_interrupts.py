@@ -212,7 +212,7 @@ def ends_at_operations(
     return ends
 
 
-SOME_AND_ALL = pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
+SOME_AND_ALL = pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.long)])
 
 
 class TestAtFileOperations:
@@ -321,7 +321,7 @@ def test_killed_twice(large: Path, published: Path, tmp_path: Path, cost: float)
 
 @needs_proc
 @pytest.mark.slow
-@pytest.mark.parametrize("part", [1, 2, 3, 4])
+@pytest.mark.parametrize("part", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3, 4))])
 def test_killed_a_hundred_times(
     large: Path, published: Path, tmp_path: Path, cost: float, part: int
 ) -> None:

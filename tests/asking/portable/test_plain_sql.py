@@ -118,7 +118,7 @@ def test_any_question_has_the_answer_of_method_unbiased(
             compare(query, release, dialect, ask)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(3, slow=40)
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
 @pytest.mark.parametrize("condition", PLAIN)
 def test_every_condition_means_the_same(
