@@ -50,7 +50,7 @@ def test_the_list_is_long_and_most_of_it_is_answered() -> None:
     assert len(ANSWERED) >= 70
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(15)
 @pytest.mark.parametrize("asked", ANSWERED, ids=lambda asked: asked.text[:60])
 def test_answers_agree_with_the_truth(
     asked: Asked, release: cv.Release, truth: duckdb.DuckDBPyConnection

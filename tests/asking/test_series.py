@@ -301,7 +301,6 @@ def test_open_takes_a_list(published: list[Path]) -> None:
         cv.open(published)
 
 
-@pytest.mark.slow
 def test_query_since(published: list[Path], tmp_path: Path) -> None:
     december, january, _ = map(str, published)
     sql = "SELECT sex, count(*) FROM release WHERE job = 'j1' GROUP BY sex"

@@ -129,7 +129,6 @@ def test_a_class_without_an_end_needs_a_number(tmp_path: Path) -> None:
         plain.count(weighted=True)
 
 
-@pytest.mark.slow
 def test_plain_sql_gives_the_unbiased_answers(release: cv.Release) -> None:
     queries = [
         "SELECT job, count(*) FROM release GROUP BY job",

@@ -144,7 +144,6 @@ def test_two_columns_that_are_one_multiply_their_evidence(seed: int) -> None:
     assert all(finding.p_value > 1e-8 for finding in found)  # type: ignore[operator]
 
 
-@pytest.mark.slow
 def test_every_further_release_tells_more(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetition, "MOST_RELEASES", 8)
     outcome = repetition.attack(make_target(seed), Randomness(seed).stream("r"))
@@ -260,7 +259,6 @@ def test_row_order_that_tells_nothing_passes(seed: int) -> None:
     assert all(finding.p_value > 1e-8 for finding in found)  # type: ignore[operator]
 
 
-@pytest.mark.slow
 def test_linkage_states_what_it_knows_claims_and_measures(seed: int) -> None:
     outcome = linkage.attack(make_target(seed), Randomness(seed).stream("l"))
     assert len(outcome.findings) == 6

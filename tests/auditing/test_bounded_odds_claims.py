@@ -185,7 +185,6 @@ def test_a_sound_release_passes_and_every_claim_about_it_can_fail(way: str, tmp_
     assert left == {"small count: two queries that differ in one person"}
 
 
-@pytest.mark.slow
 def test_the_audit_names_the_bound_and_what_it_promises() -> None:
     found = audited(patients(1_000), "odds")
     facts = json.loads(json.dumps(found.as_dict()))
@@ -202,7 +201,6 @@ def test_the_audit_names_the_bound_and_what_it_promises() -> None:
     assert "Promised for illness (noise before groups)" in found.to_html()
 
 
-@pytest.mark.slow
 def test_what_does_not_fit_noise_is_left_out_with_a_reason() -> None:
     found = audited(patients(1_000), "small-counts", "reconstruction", "linkage", common="auto")
     left_out = {own.attack for own in found.findings if own.verdict == "not run"}

@@ -102,7 +102,7 @@ def test_rows_that_were_drawn_by_themselves_are_caught(
     assert expected <= breaking(monkeypatch, visits(), tmp_path / "release")
 
 
-@pytest.mark.slow
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "options",
     [{}, {"groups": "random"}, {"sensitive": {"diagnosis": 3, "ward": 3}, "together": True}],

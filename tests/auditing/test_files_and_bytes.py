@@ -149,7 +149,7 @@ def test_only_orders_that_the_rows_do_not_tell_are_disorder(tmp_path: Path) -> N
     assert told(["c", "a", "b"], [1, 0, 2]) == ["job"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", list(canaries.FORMS))
 def test_canaries_are_planted_in_every_form_and_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str

@@ -210,7 +210,6 @@ def series(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_a_finished_series_is_attacked_with_its_ledger(series: Path) -> None:
     table = patients(900)
     audit = audited(

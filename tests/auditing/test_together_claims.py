@@ -187,7 +187,6 @@ def test_whoever_knows_one_column_believes_the_others() -> None:
     assert own.measured == pytest.approx(expected, abs=0.08)
 
 
-@pytest.mark.slow
 def test_the_audit_names_what_is_published_together() -> None:
     found = audited(patients(1_500), "linkage", together=True)
     facts = json.loads(json.dumps(found.as_dict()))

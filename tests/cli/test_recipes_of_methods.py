@@ -117,7 +117,6 @@ def test_advise_takes_the_same_recipe(name: str) -> None:
     assert expected[name] in line
 
 
-@pytest.mark.slow
 def test_a_new_recipe_shows_every_option() -> None:
     text = CliRunner().invoke(app, ["recipe", "new", "in.csv", "-s", "skewed"]).stdout
     assert 'common = "auto"' in text

@@ -236,7 +236,6 @@ def test_many_conditions_are_tallied_as_each_alone(
         np.testing.assert_array_equal(found, np.stack(alone))
 
 
-@pytest.mark.slow
 def test_conjunctions_are_counted_in_boxes_as_by_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,7 +312,6 @@ def test_what_is_decided_in_memory(condition: str, is_decided: bool, tmp_path: P
     assert (found is not None) == is_decided
 
 
-@pytest.mark.slow
 def test_stretches_of_one_and_of_two_sensitive_columns(tmp_path: Path) -> None:
     """With rows enough both columns order the rows; the counts stay what the files say."""
     rng = np.random.default_rng(3)

@@ -44,7 +44,6 @@ def test_a_name_may_hold_an_equals_sign(quick: Quick, table: Path, tmp_path: Pat
     assert "&lt;everybody&gt; knows." in (tmp_path / "p.html").read_text()
 
 
-@pytest.mark.slow
 def test_a_recipe_keeps_the_reason(quick: Quick, table: Path, tmp_path: Path) -> None:  # noqa: F811
     table.write_text(table.read_text().replace("a=code", "code", 1))
     words = ["publish", table, "-s", "job:3", "--to", tmp_path / "r", "--keep", "code"]

@@ -249,7 +249,7 @@ REWRITTEN = [
 ]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(13)
 @pytest.mark.parametrize(
     "query",
     [

@@ -137,7 +137,6 @@ def test_options_change_the_answer_and_stay_chosen(desk: Desk) -> None:
     assert "--method unbiased --level 0.8 --within 0.2" in page.text
 
 
-@pytest.mark.slow
 def test_one_goes_back_to_earlier_questions_and_state_survives_a_reload(desk: Desk) -> None:
     first = question_id(desk.ask(NURSES))
     desk.ask("SELECT count(*) FROM release")
@@ -220,7 +219,6 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     return go
 
 
-@pytest.mark.slow
 def test_a_long_question_blocks_no_other_page_and_can_be_given_up(
     desk: Desk, slow: threading.Event
 ) -> None:

@@ -159,7 +159,6 @@ def test_what_sounds_sensitive_is_protected_by_one_click(desk: Desk) -> None:
     assert desk.state.draft.sensitive
 
 
-@pytest.mark.slow
 def test_next_opens_when_every_danger_is_decided(desk: Desk) -> None:
     desk.pick("people.csv")
     desk.get("columns")
@@ -348,7 +347,6 @@ def test_nothing_is_written_outside_of_the_root(desk: Desk, place: str) -> None:
     assert not Path(desk.root, place or "x").resolve().joinpath("manifest.json").exists()
 
 
-@pytest.mark.slow
 def test_undo_and_redo_are_on_every_screen(desk: Desk) -> None:
     desk.protect_job()
     page = desk.done("undo", {"screen": "columns"})
@@ -513,7 +511,6 @@ def test_the_effect_is_known_after_reading_otherwise_too(desk: Desk) -> None:
     assert desk.state.draft.texts("age") == {"bins": "30,50"}
 
 
-@pytest.mark.slow
 def test_a_rehearsal_is_not_disturbed_by_what_lies_there(desk: Desk) -> None:
     (desk.root / "release").write_text("a file")
     desk.published("jobs")
