@@ -14,7 +14,7 @@ import countveil as cv
 from tests.robustness.conftest import Quick
 from tests.robustness.tools import assert_refused
 
-ROWS = 1_500
+ROWS = 3_000
 
 
 @pytest.fixture(scope="module")
