@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install setup demo app test test-slow test-browser test-faults mutants lint format docs screens site bench bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
+.PHONY: help install setup demo app test test-slow test-long test-browser test-faults mutants lint format docs screens site bench bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
 # Two targets must not install into one environment at the same time.
 .NOTPARALLEL:
 
@@ -81,10 +81,13 @@ PYTEST := PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytes
   $(if $(SLOWEST),--durations=$(SLOWEST))
 
 test: $(VENV)/.dev  ## the fast tests, with their coverage (WORKERS=, SLOWEST=)
-	COUNTVEIL_LINES=1 $(PYTEST) --dist worksteal -m "not slow and not browser and not faults" --cov --cov-report=
+	COUNTVEIL_LINES=1 $(PYTEST) --dist worksteal -m "not slow and not long and not browser and not faults" --cov --cov-report=
 
 test-slow: $(VENV)/.dev  ## the tests that take longer, and property tests with all of their examples
-	COUNTVEIL_THOROUGH=1 $(PYTEST) --dist loadgroup -m "(slow or hypothesis) and not browser and not faults"
+	COUNTVEIL_THOROUGH=1 $(PYTEST) --dist loadgroup -m "(slow or hypothesis) and not long and not browser and not faults"
+
+test-long: $(VENV)/.dev  ## the largest simulations and most cases of long lists, which nothing shortens
+	COUNTVEIL_THOROUGH=1 $(PYTEST) --dist loadgroup -m "long and not browser and not faults"
 
 test-browser: $(VENV)/.browser  ## the web app in a real browser (Chromium; installed where it may be)
 	$(BIN)/python -m tools.browser

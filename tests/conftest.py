@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Generator
 from pathlib import Path
 
 # Lines are counted from the first import of the package on.
@@ -30,6 +31,7 @@ settings.load_profile("countveil")
 
 # Folders that are a kind of test, not a room; `pytest -m statistical` runs one of them.
 KINDS = ("contracts", "robustness", "statistical")
+BROWSER = Path(__file__).parent / "web" / "browser"
 
 
 @pytest.hookimpl(trylast=True)
@@ -38,6 +40,22 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     hand_over_lines(session.config)
     if not THOROUGH:
         session.config.pluginmanager.register(Limits())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Thousands of tests are made, and none is thrown away: look for no garbage meanwhile."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where no browser is asked for, what drives one is not loaded."""
+    unasked = "not browser" in config.getoption("markexpr")
+    return True if unasked and collection_path == BROWSER else None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -25,6 +25,8 @@ HERE = Path(__file__).parent
 # Files with fast tests of what only a process shows: exit codes, signals, streams, imports.
 WITH_PROCESSES = frozenset(HERE.joinpath("with_processes.txt").read_text().split())
 MOST_PROCESSES, MOST_RELEASES, MOST_ROWS = 8, 40, 60_000
+# What is marked so is in no fast suite anyway.
+APART = ("slow", "long")
 _STARTS = {"subprocess.Popen", "os.fork", "os.posix_spawn", "os.system"}
 
 
@@ -107,7 +109,7 @@ class Limits:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
-        if any(map(pyfuncitem.get_closest_marker, ("slow", "browser", "faults"))):
+        if any(map(pyfuncitem.get_closest_marker, (*APART, "browser", "faults"))):
             return (yield)
         with counting() as work:
             result = yield
@@ -118,16 +120,21 @@ class Limits:
 
 
 def leave_few(items: Iterable[pytest.Item]) -> None:
-    """Of tests marked `few`, mark all cases but a few as slow: the same ones in every process."""
+    """Of tests marked `few`, mark all cases but a few as slow: the same ones in every process.
+
+    If the mark says how many are slow, the others are long.
+    """
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
+        if item.get_closest_marker("few") and not any(map(item.get_closest_marker, APART)):
             tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for cases in tests.values():
         kept = few_of(cases)
-        for case in cases:
-            if case not in kept:
-                case.add_marker("slow")
+        others = [case for case in in_any_order(cases) if case not in kept]
+        marker = cases[0].get_closest_marker("few")
+        most = len(others) if marker is None else marker.kwargs.get("slow", len(others))
+        for place, case in enumerate(others):
+            case.add_marker("slow" if place < most else "long")
 
 
 def few_of(cases: list[pytest.Item]) -> list[pytest.Item]:
@@ -135,7 +142,7 @@ def few_of(cases: list[pytest.Item]) -> list[pytest.Item]:
 
     They are chosen by their names, so a new case leaves the choice of the others as it is.
     """
-    cases = sorted(cases, key=lambda case: zlib.crc32(case.name.encode()))
+    cases = in_any_order(cases)
     marker = cases[0].get_closest_marker("few")
     if marker is not None and marker.args:
         return cases[: marker.args[0]]
@@ -146,6 +153,11 @@ def few_of(cases: list[pytest.Item]) -> list[pytest.Item]:
             kept.append(case)
             covered |= values
     return kept
+
+
+def in_any_order(cases: list[pytest.Item]) -> list[pytest.Item]:
+    """By their names, and yet mixed: the same order everywhere."""
+    return sorted(cases, key=lambda case: zlib.crc32(case.name.encode()))
 
 
 def _parameters(case: pytest.Item) -> dict[str, object]:

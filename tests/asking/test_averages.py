@@ -32,7 +32,7 @@ def release(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> cv.Rel
     return cv.publish(table, {"occupation": 3}, folder, seed=5, weight="w")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["shrunk", "unbiased"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def release(request: pytest.FixtureRequest) -> cv.Release:
     return RELEASES[request.param]()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_answers_lie_near_the_truth(release: cv.Release) -> None:
     """Within five standard errors, and at least 1: false alarms are a matter of 1e-6 each."""
     rows = STAYED if release.rows < ROWS else EVERYBODY
@@ -145,6 +145,7 @@ def test_answers_lie_near_the_truth(release: cv.Release) -> None:
         assert abs(cell.estimate - count) < 5 * cell.std_error + 1
 
 
+@pytest.mark.few(2)
 def test_batches_of_a_group_by_add_up(release: cv.Release) -> None:
     """Counts of each batch are better known than those of as many other rows, and add up."""
     by_batch = release.sql(
@@ -163,7 +164,7 @@ def test_batches_of_a_group_by_add_up(release: cv.Release) -> None:
     assert one.estimates[0].std_error < few.estimates[0].std_error / 2  # type: ignore[operator]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_many_counts_are_the_same_as_one_by_one(release: cv.Release) -> None:
     conditions = [
         "age > 40 AND job = 'j001'", "job IN ('j001', 'j005')", "sex = 1 AND NOT job = 'j002'",
@@ -190,6 +191,7 @@ def test_memory_and_files_answer_alike(
         same(other.sql(question), answer)
 
 
+@pytest.mark.few(2)
 def test_a_crosstab_and_bayes(release: cv.Release) -> None:
     table = release.crosstab("sex", "job")
     assert str(table)
@@ -200,6 +202,7 @@ def test_a_crosstab_and_bayes(release: cv.Release) -> None:
     )
 
 
+@pytest.mark.slow
 def test_survey_weights() -> None:
     columns = [job()]
     table = batched_table(PLAIN, columns, STAYED)
@@ -271,6 +274,7 @@ def test_a_published_series_is_answered_batch_by_batch(published: list[Path]) ->
         assert abs((cell.estimate or 0) - truth[int(value[1:])]) < 6 * (cell.std_error or 0)
 
 
+@pytest.mark.slow
 def test_databases_answer_alike(published: list[Path], tmp_path: Path) -> None:
     release = cv.open(published[-1])
     place = f"duckdb:{tmp_path / 'r.duckdb'}#census"

@@ -107,7 +107,7 @@ SINGLES = st.lists(
 )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @examples(8)
 @given(asked=SINGLES)

@@ -87,7 +87,7 @@ def test_parameters_that_do_not_fit(
         assert release.sql(query, params=params).estimates[0].estimate == 0
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "kind", [dict, pa.table, pd.DataFrame, pl.DataFrame], ids=["dict", "arrow", "pandas", "polars"]
 )

@@ -59,7 +59,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[cv.Release, pa.Tabl
     return cv.publish(rows, {"a": 4, "b": 4}, folder, seed=8), rows
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("query", QUESTIONS)
 @pytest.mark.parametrize("method", ["unbiased", "shrunk"])
 def test_few_of_many_combinations_are_estimated(
@@ -76,6 +76,7 @@ def test_few_of_many_combinations_are_estimated(
         assert abs(estimate - expected.get(key, 0)) <= 7 * error
 
 
+@pytest.mark.slow
 def test_all_combinations_are_refused_with_what_would_work(
     large: tuple[cv.Release, pa.Table],
 ) -> None:

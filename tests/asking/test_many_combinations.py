@@ -117,6 +117,7 @@ def test_every_combination_that_occurs_is_listed_once(
         assert total == pytest.approx(rows, rel=0.02 if method == "shrunk" else 1e-9)
 
 
+@pytest.mark.slow
 def test_shrunk_estimates_of_all_combinations_are_those_of_the_grid(
     release: cv.Release, few_cells: Callable[[], None]
 ) -> None:

@@ -110,6 +110,7 @@ def test_a_value_that_is_nowhere_is_hidden_and_noted(release: cv.Release) -> Non
     assert [str(warning.message) for warning in warned] == list(answer.warnings)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "ask",
     [
@@ -204,7 +205,7 @@ HIDDEN_LAST = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("direction", ["ASC", "DESC"])
 @pytest.mark.parametrize("query", HIDDEN_LAST)
 def test_hidden_groups_come_last_in_either_order(
@@ -224,7 +225,7 @@ def test_hidden_groups_come_last_in_either_order(
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["ASC", "DESC"])
 @pytest.mark.parametrize("query", HIDDEN_LAST)
 def test_plain_sql_puts_hidden_groups_last_too(

@@ -107,6 +107,7 @@ def test_what_is_not_sensitive_changes_exactly(series: ReleaseSeries) -> None:
     assert {cell.verdict for cell in answer.estimates} == {"reliable"}
 
 
+@pytest.mark.slow
 def test_one_change_and_consecutive_ones(series: ReleaseSeries) -> None:
     three = ReleaseSeries([*series.releases, release(EARLY[:500], 9)])
     query = "SELECT count(*) FROM release WHERE job = 'j001'"
@@ -151,6 +152,7 @@ def test_nothing_changed() -> None:
     assert (change.estimate, change.std_error, change.low, change.high) == (0, 0, 0, 0)
 
 
+@pytest.mark.slow
 def test_values_and_batches_that_only_one_release_knows() -> None:
     """The domain grew, and the first batch is gone."""
     early, late = release(EARLY, 1), release(np.flatnonzero(BATCH > 1), 2)

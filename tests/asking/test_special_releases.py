@@ -90,7 +90,7 @@ def test_many_counts_at_once_are_those_of_each(release: cv.Release) -> None:
             assert cell.std_error == pytest.approx(alone.std_error)
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("columns", [("job", "grade"), ("town", "job"), ("years // 4", "grade")])
 def test_a_crosstab_has_the_cells_of_its_query(
     columns: tuple[str, str], release: cv.Release

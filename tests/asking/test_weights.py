@@ -154,6 +154,7 @@ def test_plain_sql_gives_the_unbiased_answers(release: cv.Release) -> None:
         release.plain_sql("SELECT avg(age) FROM release")
 
 
+@pytest.mark.slow
 def test_the_command_line_asks_weighted(
     release: cv.Release, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -223,6 +224,7 @@ def _with_weights(weights: Any) -> pa.Table:
     return table().set_column(4, "w", pa.array(weights))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
@@ -274,6 +276,7 @@ def test_the_weight_is_read_although_only_some_columns_are(tmp_path: Path) -> No
     assert [column.name for column in some.columns] == ["job", "sex", "w"]
 
 
+@pytest.mark.slow
 def test_inspect_rehearses_the_weight() -> None:
     fine = _with_weights(np.random.default_rng(2).lognormal(4, 0.5, ROWS))
     inspection = cv.inspect(fine, sensitive="job", weight="w")

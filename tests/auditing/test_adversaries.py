@@ -155,6 +155,7 @@ def test_every_further_release_tells_more(seed: int, monkeypatch: pytest.MonkeyP
     assert agree.verdict == KNOWN_LIMIT
 
 
+@pytest.mark.slow
 def test_differencing_sees_rows_that_publish_the_truth(seed: int) -> None:
     target = make_target(seed)
     bare = replace(target.sensitive[0], released=target.sensitive[0].truth)
@@ -197,6 +198,7 @@ def test_groups_stay_within_what_the_tests_concede() -> None:
             assert np.all(real <= mean + 1e-12)
 
 
+@pytest.mark.slow
 def test_a_fifth_of_the_groups_made_by_a_rule_is_found(seed: int) -> None:
     stream = Randomness(seed).stream("mixture")
     truth = np.minimum(stream.below(40, 100_000), stream.below(40, 100_000))

@@ -64,6 +64,7 @@ def test_the_sound_mechanism_passes(table: pa.Table, groups: str) -> None:
     assert sum(finding.p_value is not None for finding in found.findings) > 40
 
 
+@pytest.mark.slow
 def test_twice_the_chance_to_publish_the_truth(
     table: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:

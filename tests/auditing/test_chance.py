@@ -71,6 +71,7 @@ def test_sums_of_hypergeometric_counts_are_bounded() -> None:
     )
 
 
+@pytest.mark.slow
 def test_bets_on_fair_events_win_rarely() -> None:
     rng = np.random.default_rng(3)
     chances = rng.uniform(0, 0.2, 500)

@@ -97,7 +97,7 @@ def test_how_many_tests_there_are_does_not_depend_on_the_draws() -> None:
     assert len(tests) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_forty_sound_releases_pass() -> None:
     failed = failures(range(100, 140), TESTED, 4_000)
     assert len(failed) < 3, failed

@@ -73,6 +73,7 @@ def test_times_that_tell_order_and_duration_are_caught(
     assert attacks(audit(census, "reconstruction")) == {"order and duration by the times of files"}
 
 
+@pytest.mark.slow
 def test_times_of_the_source_on_a_release_are_caught(census: Path, tmp_path: Path) -> None:
     os.utime(census, ns=(10**18, 1_700_000_000_123_456_789))
     release = publish(census, tmp_path / "release")
@@ -82,6 +83,7 @@ def test_times_of_the_source_on_a_release_are_caught(census: Path, tmp_path: Pat
     assert attacks(found) == {"times of the source on the release"}
 
 
+@pytest.mark.slow
 def test_a_copied_release_is_no_alarm(census: Path, tmp_path: Path) -> None:
     shutil.copytree(publish(census, tmp_path / "one"), tmp_path / "two", copy_function=shutil.copy)
     assert audit(census, "reconstruction", release=tmp_path / "two").passed
@@ -119,7 +121,7 @@ PLACES = ("file", "packed file", "name", "upper case", "hexadecimal", "base 64",
           "manifest", "none", "zstd", "snappy", "gzip", "brotli", "lz4")  # fmt: skip
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_canary_is_found_wherever_it_is(census: Path, tmp_path: Path, place: str) -> None:
     release = publish(census, tmp_path / "release")
@@ -147,7 +149,7 @@ def test_only_orders_that_the_rows_do_not_tell_are_disorder(tmp_path: Path) -> N
     assert told(["c", "a", "b"], [1, 0, 2]) == ["job"]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", list(canaries.FORMS))
 def test_canaries_are_planted_in_every_form_and_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str

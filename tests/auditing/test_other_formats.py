@@ -49,7 +49,7 @@ def test_a_sound_release_passes(census: pa.Table, wished: str, tmp_path: Path) -
     assert [f.measured for f in sizes] == [8 * whole / release.rows]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("wished", FORMATS)
 def test_the_values_of_a_dropped_column_would_be_found(
     census: pa.Table, wished: str, tmp_path: Path
@@ -79,7 +79,7 @@ def arrow(path: Path, schema: Any) -> None:
         writer.write_table(pa.table([pa.array([1, 2])], schema=schema))
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("ending", ["dta", "sav"])
 @pytest.mark.parametrize(
     "kind", ["label of the file", "labels of columns", "labels of values", "time of writing"]

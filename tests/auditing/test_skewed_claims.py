@@ -97,7 +97,7 @@ BROKEN: dict[str, list[Broken]] = {
 }  # fmt: skip
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "number"), [(way, n) for way in BROKEN for n in range(3)])
 def test_a_broken_release_trips_its_claims(
     way: str, number: int, monkeypatch: pytest.MonkeyPatch

@@ -14,11 +14,13 @@ import countveil as cv
 from tests.robustness.conftest import Quick
 from tests.robustness.tools import assert_refused
 
+ROWS = 3_000
+
 
 @pytest.fixture(scope="module")
 def census(quick: Quick, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("census") / "census.csv"
-    assert quick("generate", "--rows", "3000", "--to", path, "--seed", "1").code == 0
+    assert quick("generate", "--rows", str(ROWS), "--to", path, "--seed", "1").code == 0
     return path
 
 
@@ -30,7 +32,7 @@ def test_a_plan_is_attacked_and_reported(quick: Quick, census: Path, tmp_path: P
     assert done.code == (0 if found["passed"] else 1)
     assert done.err == ""
     assert found["planned"]
-    assert found["rows"] == found["linked"] == 3000
+    assert found["rows"] == found["linked"] == ROWS
     names = {finding["adversary"] for finding in found["findings"]}
     assert names == {"elimination", "minimality"}
     page = (tmp_path / "audit.html").read_text()
@@ -55,7 +57,7 @@ def test_exposure_comes_before_any_claim(quick: Quick, census: Path, tmp_path: P
     assert re.search(r"@media print .*\.board \{[^}]*break-after: page", page, re.DOTALL)
     found = json.loads(quick(*words, "--format", "json").out)
     exposure = found["exposure"]["occupation"]
-    assert exposure["people"] == exposure["asked_about"] == 3000
+    assert exposure["people"] == exposure["asked_about"] == ROWS
     for figure in (
         exposure["average"],
         exposure["one_in_100_believed_at_least"],
@@ -104,6 +106,7 @@ def test_what_cannot_be_served_is_refused_in_one_paragraph(
     assert quick("audit", census, "-s", "occupation").code == 2
 
 
+@pytest.mark.slow
 def test_a_release_that_does_not_fit_is_refused(quick: Quick, census: Path, tmp_path: Path) -> None:
     release = tmp_path / "release"
     cv.publish(census, {"occupation": 4}, release)

@@ -76,6 +76,7 @@ def test_the_tiny_group_is_hidden_whatever_is_drawn(tmp_path: Path, seed: int) -
         assert found.verdict == "hidden"
 
 
+@pytest.mark.slow
 def test_planting_makes_exactly_five(tmp_path: Path) -> None:
     census = plant(cv.generate(30_000, seed=1), Randomness(1).stream("plant"))
     release = cv.publish(census, {"salary": 2}, tmp_path / "release")
@@ -112,6 +113,7 @@ def test_from_a_table_to_an_answer(says: Says) -> None:
     assert json.loads(says("verify", "release", "--format", "json")) == []
 
 
+@pytest.mark.slow
 def test_a_seeded_release_says_so_on_the_screen(says: Says) -> None:
     says("generate", "--rows", 500, "--to", "census.parquet")
     words = ("publish", "census.parquet", "-s", "occupation:3", "--to", "release")

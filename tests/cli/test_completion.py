@@ -53,6 +53,7 @@ def test_completion_is_offered(quick: Quick) -> None:
     assert "--install-completion" in quick("--help").out
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("ell", "hint"), [("2.5", "2"), ("3.7", "4"), (".5", "2"), ("-1.5", "2")])
 def test_half_an_ell_is_refused(ell: str, hint: str, place: Path, quick: Quick) -> None:
     words = ("publish", "census.parquet", "-s", f"occupation:{ell}", "--to", "r")

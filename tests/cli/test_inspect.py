@@ -38,6 +38,7 @@ def test_what_is_found(quick: Quick, table: Path) -> None:  # noqa: F811
     assert "P00001" not in said
 
 
+@pytest.mark.slow
 def test_the_line_to_copy_works(quick: Quick, table: Path, tmp_path: Path) -> None:  # noqa: F811
     for sensitive in (["-s", "diagnosis"], ["-s", "income"], []):
         line = quick("inspect", table, *sensitive).out.splitlines()[-1].strip()
@@ -159,6 +160,7 @@ def test_a_dry_run_finds_what_would_stop(quick: Quick, table: Path, tmp_path: Pa
     assert_refused(quick("publish", table, *DRY, "--to", missing), "does not exist")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -181,6 +183,7 @@ def test_options_that_are_not_written_so(
     assert told in outcome.err
 
 
+@pytest.mark.slow
 def test_names_that_hold_the_marks(quick: Quick, tmp_path: Path) -> None:  # noqa: F811
     rows = "".join(f"{row},{'abc'[row % 3]},{'xyz'[row // 3 % 3]}\n" for row in range(90))
     (tmp_path / "in.csv").write_text("a=1,b:2,c=3\n" + rows)

@@ -53,6 +53,7 @@ def test_rehearsed_then_published_then_asked(quick: Quick, folder: Path) -> None
     assert_refused(written, "'250.1' was cut to '250'")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mark", [":", "="])
 def test_a_merge_is_written_with_either_mark(quick: Quick, folder: Path, mark: str) -> None:  # noqa: F811
     to = f"merged{ord(mark)}"
@@ -94,6 +95,7 @@ def test_a_file_with_a_mark_in_its_name(quick: Quick, folder: Path) -> None:  # 
     assert set(json.loads(done.out)["merged"]["diag"]) == {"666.6", "777.7", "888.8"}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("words", "said"),
     [

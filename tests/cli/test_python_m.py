@@ -44,7 +44,7 @@ def test_the_next_step_is_one_that_works_here(tmp_path: Path) -> None:
     assert f"Next: python -m countveil show {release}" in done.stdout
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("words", "code"), [(["--version"], 0), (["show", "nowhere"], 1), (["--nothing"], 2)]
 )

@@ -38,7 +38,7 @@ def collecting_afterwards() -> Iterator[None]:
         gc.enable()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -59,7 +59,7 @@ def test_both_ways_print_the_same(
     assert capsys.readouterr() == quick
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     "words",
     [

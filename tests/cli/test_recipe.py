@@ -86,6 +86,7 @@ def test_a_colleague_s_option_is_known_without_being_listed() -> None:
         assert names - OF_A_RUN == set(known[command])
 
 
+@pytest.mark.slow
 def test_flags_go_before_and_the_run_is_written_back(place: Path, quick: Quick) -> None:
     (place / "levels.txt").write_text("baker\nclerk\ndriver\nnurse\n")
     (place / "deep").mkdir()
@@ -115,7 +116,7 @@ def test_flags_go_before_and_the_run_is_written_back(place: Path, quick: Quick) 
     assert third.columns == second.columns
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["inspect", "advise", "audit", "compare"])
 def test_every_command_takes_it(command: str, place: Path, quick: Quick) -> None:
     (place / "r.toml").write_text(
@@ -139,6 +140,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes(name: str, place: Path, quick: Quick) -> None:
     text, words = MISTAKES[name]
@@ -150,6 +152,7 @@ def test_mistakes(name: str, place: Path, quick: Quick) -> None:
         assert "hunter2" not in outcome.err
 
 
+@pytest.mark.slow
 def test_the_recipe_is_an_input_too(place: Path, quick: Quick) -> None:
     quick("recipe", "new", "in.csv", "--to", "r.toml", cwd=place)
     with unchanged(place):

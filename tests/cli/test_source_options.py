@@ -42,7 +42,7 @@ def test_the_line_to_copy_reads_the_table_as_it_was_read(
     assert groups["sex"].to_pylist() == ["man", "woman"]
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["advise", "audit", "compare"])
 def test_every_command_takes_the_same_options(
     quick: Quick,  # noqa: F811

@@ -107,6 +107,7 @@ def test_a_recipe_stays_a_recipe() -> None:
         assert done.exit_code == 0, (line, done.output, done.exception)
 
 
+@pytest.mark.slow
 def test_python_has_the_same_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(errors, "reader", "Python")
     options: dict[str, Any] = {"sensitive": {"my country": 5}, "seed": 1}
@@ -125,6 +126,7 @@ def test_values_that_were_changed_have_no_condition() -> None:
     assert len(commands(message)) == 2
 
 
+@pytest.mark.slow
 def test_a_residue_that_is_in_the_way() -> None:
     """199 rows, of which 9 would go: 98 of the 190 that stay may have the same value."""
     jobs = ["a"] * 98 + [f"b{n % 4}" for n in range(101)]

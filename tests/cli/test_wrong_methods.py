@@ -113,7 +113,7 @@ def table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pa.Table:
     return people
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("command", "name"), CASES)
 def test_in_python(command: str, name: str, table: pa.Table) -> None:
     options, _, message = BY_COMMAND[command][name]
@@ -131,7 +131,7 @@ def test_in_python(command: str, name: str, table: pa.Table) -> None:
     assert not Path("release").exists()
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("command", "name"), CASES)
 def test_on_the_command_line(command: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(errors, "reader", "command line")

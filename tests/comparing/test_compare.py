@@ -41,6 +41,7 @@ def found(census: Path) -> Comparison:
     return cv.compare(census, {"salary": 4}, releases=2, seed=3)
 
 
+@pytest.mark.slow
 def test_all_methods_are_measured(found: Comparison) -> None:
     assert [line.method for line in found.methods] == NAMES
     assert (found.rows, found.of_rows, found.ell, found.releases) == (4_000, 4_000, 4, 2)
@@ -54,6 +55,7 @@ def test_all_methods_are_measured(found: Comparison) -> None:
         assert list(figures.beliefs) == sorted(figures.beliefs)
 
 
+@pytest.mark.slow
 def test_what_follows_from_the_methods(found: Comparison) -> None:
     """Nothing here depends on chance, but for Laplace noise of scale 2,000 in 4,000 rows."""
     anatomy = found["Anatomy"].figures
@@ -123,6 +125,7 @@ def test_what_cannot_be_matched_says_why() -> None:
     assert by_name["invariant PRAM"].method is not None
 
 
+@pytest.mark.slow
 def test_where_methods_stand_by_hand(found: Comparison) -> None:
     """B of random groups is 1/16 + 15/16 h at ell = 4; nothing is below the bound."""
     h = found.agreement
@@ -146,6 +149,7 @@ def test_where_methods_stand_by_hand(found: Comparison) -> None:
     assert place["mechanism A"] == place["mechanism A, printed"]
 
 
+@pytest.mark.slow
 def test_a_skewed_column_is_compared_without_groups_of_different_values() -> None:
     """Four of five rows share a value: mixed groups do not exist from ell = 2 on."""
     rng = np.random.default_rng(7)
@@ -199,6 +203,7 @@ def test_tables_by_hand() -> None:
     assert len(names) == len(rows[0]) == len(rows[1])
 
 
+@pytest.mark.slow
 def test_what_is_refused(census: Path) -> None:
     with pytest.raises(SettingsError, match="has only 4,000"):
         cv.compare(census, {"salary": 4_001})

@@ -31,6 +31,7 @@ def test_the_commands_are_pinned() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_explains_itself_and_each_of_its_options(name: str) -> None:
     text = help_text(name)
@@ -43,6 +44,7 @@ def test_a_command_explains_itself_and_each_of_its_options(name: str) -> None:
             assert len(words) > 1 or after.startswith("      "), f"no help: {line}"
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_stands_on_the_pages_to_start_with(name: str) -> None:
     pages = [page.read_text() for page in (ROOT / "docs/start").glob("*.md")]

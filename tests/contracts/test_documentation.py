@@ -47,6 +47,7 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_sql_examples_are_answered(tmp_path: Path) -> None:
     table = cv.generate(5_000, seed=1)
     release = cv.publish(table, {"occupation": 5}, tmp_path / "release", seed=1)
@@ -164,6 +165,7 @@ def test_the_guide_to_sources_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         exec(block, found)
 
 
+@pytest.mark.slow
 def test_the_guide_to_metadata_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}
@@ -181,6 +183,7 @@ def test_the_guide_to_metadata_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert all(word in guide and word in text for word in named[name].split())
 
 
+@pytest.mark.slow
 def test_the_guide_to_skewed_columns_runs_and_says_what_comes_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -255,6 +258,7 @@ def test_the_guide_to_models_runs_and_has_its_picture(
     assert (tmp_path / "weights.parquet").exists()
 
 
+@pytest.mark.slow
 def test_the_guide_to_recipes_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found: dict[str, Any] = {}
@@ -417,6 +421,7 @@ def test_the_table_of_widths_is_what_intervals_have() -> None:
         assert [cell.strip() for cell in cells.split("|")] == widths
 
 
+@pytest.mark.slow
 def test_the_table_of_the_papers_choices_is_what_the_methods_say() -> None:
     text = (ROOT / "docs/theory/estimates.md").read_text()
     lines = re.findall(r"^\| (\d+) \|(.*\(\d+\).*)\|$", text, flags=re.MULTILINE)

@@ -20,6 +20,7 @@ from tests.fast_suite import (
     Work,
     counting,
     few_of,
+    leave_few,
     nobody_s,
     too_much,
 )
@@ -70,13 +71,13 @@ def test_what_fixtures_set_up_is_not_counted(tmp_path: Path) -> None:
     assert (work.releases, work.rows) == (1, 400)
 
 
-def cases(names: list[tuple[str, int]], *few: int) -> list[pytest.Item]:
-    mark = pytest.mark.few(*few).mark
+def cases(names: list[tuple[str, int]], *few: int, **more: int) -> list[pytest.Item]:
+    mark = pytest.mark.few(*few, **more).mark
     made = [
         SimpleNamespace(
             name=f"test[{letter}-{number}]",
             callspec=SimpleNamespace(params={"letter": letter, "number": number}),
-            get_closest_marker=lambda _: mark,
+            get_closest_marker=lambda name: mark if name == "few" else None,
         )
         for letter, number in names
     ]
@@ -101,11 +102,26 @@ def test_so_many_cases_are_kept_whatever_their_order_and_others() -> None:
     assert [case.name for case in few_of(cases(without, 6))] == kept[1:]
 
 
+def test_of_the_others_so_many_are_slow_as_the_mark_says() -> None:
+    few: list[Any] = [*cases(ALL, 7, slow=12)]
+    marked: list[tuple[str, str]] = []
+    for case in few:
+        case.nodeid = case.name
+        case.add_marker = lambda mark, name=case.name: marked.append((mark, name))
+    leave_few(few)
+    marks = [mark for mark, _ in marked]
+    assert (marks.count("slow"), marks.count("long")) == (12, len(ALL) - 7 - 12)
+    names = {name for _, name in marked}
+    assert len(names) == len(ALL) - 7
+    assert not names & {case.name for case in few_of(few)}
+
+
 def test_every_test_is_in_one_of_the_suites() -> None:
     recipes = (HERE.parent / "Makefile").read_text()
-    assert '-m "not slow and not browser and not faults" ' in recipes
-    slow = '--dist loadgroup -m "(slow or hypothesis) and not browser and not faults"\n'
-    assert f"COUNTVEIL_THOROUGH=1 $(PYTEST) {slow}" in recipes
+    assert '-m "not slow and not long and not browser and not faults" ' in recipes
+    for rest in ("(slow or hypothesis) and not long", "long"):
+        marked = f'-m "{rest} and not browser and not faults"'
+        assert f"COUNTVEIL_THOROUGH=1 $(PYTEST) --dist loadgroup {marked}\n" in recipes
     assert "-m pytest -m browser tests/web/browser\n" in recipes
     assert "-m faults tests/faults\n" in recipes
     run = (HERE.parent / ".ci/run").read_text().splitlines()

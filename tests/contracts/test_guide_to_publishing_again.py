@@ -116,6 +116,7 @@ def test_new_persons_are_a_batch_and_known_ones_publish_what_they_did(series: Se
     assert all(again[visit] == series.first[visit] for visit in range(340))
 
 
+@pytest.mark.slow
 def test_a_correction_is_a_new_case_until_it_is_taken_back(series: Series) -> None:
     again = series.publish(visits(diagnosis=corrected))
     assert batch_of(again, range(40)) == {2}
@@ -138,6 +139,7 @@ def test_a_value_that_is_new_is_never_published_by_earlier_batches(series: Serie
     assert all(row["batch"] == 2 for row in again.values() if row["diagnosis"] == "new")
 
 
+@pytest.mark.slow
 def test_plain_columns_may_come_and_go(series: Series) -> None:
     again = series.publish(visits(ward=lambda visit: visit % 3))
     assert {visit: row["diagnosis"] for visit, row in again.items()} == {
@@ -146,6 +148,7 @@ def test_plain_columns_may_come_and_go(series: Series) -> None:
     assert series.publish(visits()) == series.first
 
 
+@pytest.mark.slow
 def test_a_protected_column_may_come_and_may_be_left_out(series: Series) -> None:
     with_ward = visits(ward=lambda visit: f"ward {visit % 200 % 3}")
     both = series.publish(with_ward, sensitive={"diagnosis": 4, "ward": 2}, keep=["visit", "ward"])
@@ -156,7 +159,7 @@ def test_a_protected_column_may_come_and_may_be_left_out(series: Series) -> None
     assert again == series.first
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -185,6 +188,7 @@ def test_another_name_of_persons_is_refused_and_other_identifiers_are_noticed(
         series.publish(others, dry_run=True)
 
 
+@pytest.mark.slow
 def test_identifiers_are_the_same_as_numbers_and_as_texts(tmp_path: Path) -> None:
     ledger = cv.Ledger.init(tmp_path / "ledger")
     diagnosis = [ILLNESSES[person % 8] for person in range(80)]
@@ -200,6 +204,7 @@ def one_corrected(visit: int) -> str:
     return "illness 1" if visit == 0 else ILLNESSES[visit % 200 % 8]
 
 
+@pytest.mark.slow
 def test_too_few_new_cases_wait_all_of_them(series: Series) -> None:
     with pytest.raises(IneligibleError, match="hold=True"):
         series.publish(visits(diagnosis=one_corrected))
@@ -211,6 +216,7 @@ def test_too_few_new_cases_wait_all_of_them(series: Series) -> None:
     assert both[0]["batch"] == 2
 
 
+@pytest.mark.slow
 def test_random_groups_of_newcomers_who_are_alike_are_warned_of(series: Series) -> None:
     alike = visits(diagnosis=lambda n: "new" if n % 200 < 30 else ILLNESSES[n % 200 % 8])
     with pytest.raises(IneligibleError, match="groups='random'"):
@@ -219,6 +225,7 @@ def test_random_groups_of_newcomers_who_are_alike_are_warned_of(series: Series) 
         series.publish(alike, groups="random")
 
 
+@pytest.mark.slow
 def test_losing_the_ledger_an_old_copy_and_another_key_are_noticed(series: Series) -> None:
     folder, ledger = series.folder, series.ledger
     shutil.copy(ledger.path, folder / "old.ledger")
@@ -244,6 +251,7 @@ def test_a_release_without_the_ledger_is_recognised(series: Series) -> None:
     assert not series.ledger.verify(series.folder / "release-1")
 
 
+@pytest.mark.slow
 def test_a_release_of_the_ledger_is_replaced_by_force(series: Series) -> None:
     there = series.folder / "release-1"
     with pytest.raises(CountveilError, match="force=True"):

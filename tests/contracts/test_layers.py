@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 
 import countveil
+from tests.contracts.parsed import parsed
 
 SOURCE = Path(countveil.__file__).parent
 
@@ -53,27 +52,9 @@ def layer_of(name: str) -> int:
     return LAYERS.index(max(fitting, key=len)) if fitting else LAYERS.index(inside[0])
 
 
-@functools.cache
 def imported(path: Path) -> frozenset[str]:
     """Every module that the file imports, wherever in the file the import stands."""
-    return frozenset(_imported(path))
-
-
-def _imported(path: Path) -> Iterator[str]:
-    for node in _statements(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            yield node.module or ""
-
-
-def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """All statements below; most of a tree is expressions, which hold none."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
-            yield child
-            yield from _statements(child)
+    return parsed(path).imported
 
 
 def ours_imported(path: Path) -> set[str]:
@@ -127,10 +108,9 @@ def test_only_the_randomness_room_makes_randomness() -> None:
 
 def test_every_module_says_what_it_is_and_stays_small() -> None:
     def missing(path: Path) -> str:
-        text = path.read_text()
-        if not ast.get_docstring(ast.parse(text)):
+        if not parsed(path).documented:
             return "no module docstring"
-        return f"{lines} lines" if (lines := text.count("\n")) > 400 else ""
+        return f"{lines} lines" if (lines := parsed(path).lines) > 400 else ""
 
     assert not offending(missing)
 

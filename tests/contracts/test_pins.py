@@ -6,6 +6,7 @@ with the commands that make would run in a clone without an environment.
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import re
@@ -32,10 +33,8 @@ HASH = re.compile(r" {4}--hash=sha256:[0-9a-f]{64}( \\)?\n")
 
 # What each target installs beside the runtime; whatever is not named here needs the runtime alone.
 TARGETS = {
-    "setup": "dev", "app": "app", "test": "dev", "test-slow": "dev", "test-browser": "browser",
-    "test-faults": "dev",
-    "mutants": "dev",
-    "screens": "browser",
+    "setup": "dev", "app": "app", "test": "dev", "test-slow": "dev", "test-long": "dev",
+    "test-browser": "browser", "test-faults": "dev", "mutants": "dev", "screens": "browser",
     "lint": "lint", "format": "format", "site": "site",
     "bench": "bench", "bench-spark": "bench-spark", "study": "study", "study-quick": "study",
 }  # fmt: skip
@@ -49,19 +48,25 @@ class Pin:
     marker: str
 
     def applies(self) -> bool:
-        return not self.marker or bool(Requirement(f"x ; {self.marker}").marker.evaluate())  # type: ignore[union-attr]
+        return not self.marker or applies_here(self.marker)
 
 
-def pins_of(name: str) -> set[Pin]:
+@functools.cache
+def applies_here(marker: str) -> bool:
+    return bool(Requirement(f"x ; {marker}").marker.evaluate())  # type: ignore[union-attr]
+
+
+@functools.cache
+def pins_of(name: str) -> frozenset[Pin]:
     text = (ROOT / "requirements" / f"{name}.txt").read_text()
-    return {Pin(*(part or "" for part in match.groups())) for match in PIN.finditer(text)}
+    return frozenset(Pin(*(part or "" for part in match.groups())) for match in PIN.finditer(text))
 
 
 def versions_of(name: str) -> set[tuple[str, str]]:
     return {(pin.name, pin.version) for pin in pins_of(name)}
 
 
-def available(name: str) -> set[Pin]:
+def available(name: str) -> frozenset[Pin]:
     """What is installed with a set: it comes on top of the runtime."""
     return pins_of(name) | pins_of("runtime")
 
@@ -158,13 +163,23 @@ def requirements_in(names: set[str]) -> Iterator[Requirement]:
         yield from requirements_of(name, set())
 
 
+@functools.cache
+def required(text: str) -> Requirement:
+    return Requirement(text)
+
+
+@functools.cache
+def requires(name: str) -> list[str]:
+    return metadata.requires(name) or []
+
+
 def requirements_of(name: str, extras: set[str]) -> Iterator[Requirement]:
     try:
-        texts = metadata.requires(name) or []
+        texts = requires(name)
     except metadata.PackageNotFoundError:
         assert name not in {pin.name for pin in pins_of("dev")}, f"{name} is not installed"
         return
-    for requirement in map(Requirement, texts):
+    for requirement in map(required, texts):
         marker = requirement.marker
         if marker is None or any(marker.evaluate({"extra": e}) for e in extras | {""}):
             yield requirement

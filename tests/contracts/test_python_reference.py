@@ -211,7 +211,7 @@ def census(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
     return table, folder
 
 
-@pytest.mark.few(15)
+@pytest.mark.few(8)
 @pytest.mark.parametrize("test", list(_examples()))
 def test_an_example_shows_what_comes_out(
     test: doctest.DocTest, census: tuple[Any, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import json
 import re
 import subprocess
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import countveil
+from tests.contracts.parsed import Function, branches_of, lines_of, parsed, statements
 
 SOURCE = Path(countveil.__file__).parent
 ROOT = Path(__file__).parents[2]
@@ -32,12 +32,6 @@ LOST_WORDS = {
 
 VAGUE = {"found", "own"}
 
-BRANCHES = (
-    ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.BoolOp, ast.comprehension,
-    ast.Match,
-)  # fmt: skip
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
 
 def test_the_top_level_fits_on_a_screen() -> None:
     entries = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or path.is_dir()}
@@ -55,14 +49,14 @@ def test_no_function_is_too_long() -> None:
     too_long = {
         f"{path.relative_to(SOURCE)}: {function.name}"
         for path in MODULES
-        for function in functions(path)
-        if lines_of(function) > MOST_LINES or branches_of(function) > MOST_BRANCHES
+        for function in parsed(path).definitions
+        if function.lines > MOST_LINES or function.branches > MOST_BRANCHES
     }
     assert not too_long
 
 
 def test_names_are_words_of_the_field() -> None:
-    names = {(path, node.name) for path in MODULES for node in definitions(path)}
+    names = {(path, node.name) for path in MODULES for node in parsed(path).definitions}
     names |= {(path, part) for path in MODULES for part in path.relative_to(SOURCE).parts}
     lost = {
         f"{path.relative_to(SOURCE)}: {name}"
@@ -102,24 +96,8 @@ def test_the_walks_go_through_few_modules() -> None:
 
 
 def functions(path: Path) -> Iterator[Function]:
-    return (node for node in definitions(path) if not isinstance(node, ast.ClassDef))
-
-
-@functools.cache
-def definitions(path: Path) -> tuple[Function | ast.ClassDef, ...]:
-    """All of a file, which is parsed once for all tests."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return tuple(node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, kinds))
-
-
-def lines_of(function: Function) -> int:
-    """The lines of the body, without signature (a command's options) and docstring."""
-    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
-    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
-
-
-def branches_of(function: Function) -> int:
-    return sum(isinstance(node, BRANCHES) for part in function.body for node in ast.walk(part))
+    tree = ast.parse(path.read_text())
+    return (node for node in statements(tree) if isinstance(node, Function))
 
 
 def words_of(name: str) -> list[str]:
@@ -129,3 +107,13 @@ def words_of(name: str) -> list[str]:
 
 def test_words_are_told_apart() -> None:
     assert words_of("_HeldColumn") == words_of("held_column") == ["held", "column"]
+
+
+def test_lines_and_branches_are_counted() -> None:
+    """The words for branches say how many there are at most; if they are many, the tree does."""
+    text = "def f(x):\n    'One. Two if three.'\n    y = [a for a in x if a]\n    return y or x\n"
+    (function,) = ast.parse(text).body
+    assert isinstance(function, Function)
+    assert lines_of(function) == 2
+    assert branches_of(function, text.splitlines()) == 4
+    assert branches_of(function, text.splitlines(), few=0) == 2

@@ -83,7 +83,7 @@ def pinned(*names: str) -> set[str]:
     return {name for text in texts for name in re.findall(r"^(\S+)==", text, re.MULTILINE)}
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("name", "module"), sorted(set(modules_of_targets())))
 def test_a_target_installs_what_its_modules_import(name: str, module: str) -> None:
     needed = outside(module, set())

@@ -295,6 +295,7 @@ def test_few_conditions_are_not_worth_a_cube() -> None:
     assert (sorted(cube.names), cube.numbers.size) == (["a", "b"], 1_000)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("condition", "is_decided"),
     [("whole = 3 AND text LIKE 'a%'", True), ("NOT (flag OR day > '2000-01-01')", True),

@@ -63,6 +63,7 @@ def test_a_histogram_counts_what_is_not_left_out(source: LocalSource) -> None:
     assert (whole.counts - less.counts).tolist() == [1, 2, 0, 1, 0, 0, 0]
 
 
+@pytest.mark.few(2)
 def test_a_sample_is_spread_and_coded_in_order(source: LocalSource) -> None:
     sample = source.sample(10, NAMES)
     rows = np.arange(10) * ROWS // 10
@@ -79,6 +80,7 @@ def test_a_sample_is_spread_and_coded_in_order(source: LocalSource) -> None:
     assert len(source.sample(10 * ROWS, NAMES)["note"].examples) == 1_000
 
 
+@pytest.mark.few(2)
 def test_recoded_values_take_the_place_of_the_old(source: LocalSource, tmp_path: Path) -> None:
     before = source.histogram("job", NOTHING)
     source.recode("job", ["z", None, "a", "a", "b", "b", "b"])
@@ -107,6 +109,7 @@ def test_numbers_can_be_recoded_too() -> None:
     assert source.sample(4, ["n"])["n"].codes.tolist() == [0, 1, 1, 0]
 
 
+@pytest.mark.slow
 def test_small_row_groups_do_not_make_a_small_sample(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,7 +162,7 @@ def test_texts_that_mean_missing(make: Any, tmp_path: Path) -> None:
     assert kind == ("int64" if make is write_csv else "string")
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [0.3, 0.0])
 def test_text_that_stops_repeating(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: float

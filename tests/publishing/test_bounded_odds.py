@@ -84,7 +84,7 @@ def test_rows_publish_as_often_as_noise_and_groups_say(release: cv.Release) -> N
     assert abs(own - expected) < 6 * math.sqrt(expected)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["shrunk", "unbiased"])
 def test_counts_are_seen_through_the_noise(release: cv.Release, method: str) -> None:
     table = workers().to_pylist()
@@ -119,6 +119,7 @@ def test_plain_sql_says_the_same(release: cv.Release) -> None:
         assert error == pytest.approx(asked.std_error, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_iteration_sees_through_the_noise(release: cv.Release) -> None:
     asked: dict[str, Any] = {"where": "town = 'here'", "job": "job 1"}
     iterated, unbiased = (release.count(**asked, method=m) for m in ("bayes", "unbiased"))
@@ -173,7 +174,7 @@ def with_missing() -> pa.Table:
     return table.set_column(2, "job", pa.array(jobs))
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["frame", "csv", "parquet", "sqlite"])
 def test_the_missing_value_can_be_declared(kind: str, tmp_path: Path) -> None:
     """It takes part in the noise as any other value; rows publish it, and it is estimated."""
@@ -284,6 +285,7 @@ def test_a_file_of_that_name_is_never_taken_for_the_word(
     assert not release.manifest.sensitive["job"].confirmed
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("odds", [1.000001, 1.001])
 def test_a_bound_that_only_noise_alone_would_keep(odds: float, tmp_path: Path) -> None:
     with pytest.raises(

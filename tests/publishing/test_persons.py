@@ -49,6 +49,7 @@ def table() -> pa.Table:
     return visits()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("groups", ["mixed", "random"])
 def test_all_rows_of_a_case_publish_the_same(table: pa.Table, groups: str, tmp_path: Path) -> None:
     cv.publish(
@@ -183,6 +184,7 @@ def test_rounding_leaves_the_number_of_cases_uncertain(rows: float, cases: float
     assert _rounded(1_234, 400) == 3.0625
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "change",
     [

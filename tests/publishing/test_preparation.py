@@ -80,6 +80,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("condition", ANSWERS)
 def test_a_question_about_what_was_replaced_is_answered_by_saying_so(
     release: cv.Release, condition: str
@@ -194,6 +195,7 @@ def test_constants_of_a_condition_are_not_published(tmp_path: Path) -> None:
     assert "123.456" not in "".join(p.read_text("latin-1") for p in release.folder.rglob("*.*"))
 
 
+@pytest.mark.slow
 def test_one_row_of_each_person(tmp_path: Path) -> None:
     rows = zip(*(visits()[name].to_pylist() for name in ("patient", "admitted")), strict=True)
     days: dict[str, list[dt.date]] = {}

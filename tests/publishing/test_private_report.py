@@ -36,6 +36,15 @@ def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def small(census: Path) -> Path:
+    """A part of it, for what does not depend on the rows."""
+    path = census.with_name("small.parquet")
+    columns = ["gender", "marital", "salary"]
+    pq.write_table(pq.read_table(census).select(columns).slice(0, 600), path)
+    return path
+
+
 def tables(page: str) -> list[list[list[str]]]:
     """The cells of every table."""
     root = ET.fromstring(re.sub(r"<!doctype html>|<meta[^>]*>", "", page))
@@ -79,6 +88,7 @@ def test_it_holds_true_and_published_counts(census: Path, tmp_path: Path) -> Non
     assert {path.name for path in tmp_path.iterdir()} == {RECORD_NAME, "own.html", "release"}
 
 
+@pytest.mark.slow
 def test_profiles_are_plain_and_told_apart_from_the_release(tmp_path: Path) -> None:
     """A slice gives its value away: before any release, and named by its plain values alone."""
     rng = np.random.default_rng(1)
@@ -107,6 +117,7 @@ def test_profiles_are_plain_and_told_apart_from_the_release(tmp_path: Path) -> N
     assert "Confidential" in text
 
 
+@pytest.mark.slow
 def test_what_is_measured_is_what_an_analyst_gets(census: Path, tmp_path: Path) -> None:
     """Every cell, against the release's own answer to the same question."""
     table = pq.read_table(census).select(["gender", "education", "occupation"])
@@ -152,8 +163,8 @@ def rounded(*figures: float) -> tuple[float, ...]:
     return tuple(round(float(figure), 6) for figure in figures)
 
 
-def test_places_that_are_refused(quick: Quick, census: Path, tmp_path: Path) -> None:  # noqa: F811
-    words = ("publish", census, "-s", "salary:3", "--to", tmp_path / "release", "--private-report")
+def test_places_that_are_refused(quick: Quick, small: Path, tmp_path: Path) -> None:  # noqa: F811
+    words = ("publish", small, "-s", "salary:3", "--to", tmp_path / "release", "--private-report")
     (tmp_path / "old.html").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "release")
     with unchanged(tmp_path):
@@ -181,6 +192,7 @@ def test_places_that_are_refused(quick: Quick, census: Path, tmp_path: Path) -> 
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_dry_run_writes_the_page_and_nothing_else(
     quick: Quick,  # noqa: F811
     census: Path,
@@ -198,7 +210,7 @@ def test_a_dry_run_writes_the_page_and_nothing_else(
 
 
 def test_a_publication_that_fails_leaves_no_page(
-    census: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from countveil.release.draft import Draft
 
@@ -207,7 +219,7 @@ def test_a_publication_that_fails_leaves_no_page(
 
     monkeypatch.setattr(Draft, "commit", fail)
     with pytest.raises(cv.CountveilError, match="disk is full"):
-        cv.publish(census, {"salary": 3}, tmp_path / "release", private_report=tmp_path / "own")
+        cv.publish(small, {"salary": 3}, tmp_path / "release", private_report=tmp_path / "own")
     assert list(tmp_path.iterdir()) == []
 
 

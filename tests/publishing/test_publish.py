@@ -50,6 +50,7 @@ def tables(draw: st.DrawFn) -> tuple[pa.Table, dict[str, int]]:
     return pa.table(columns, schema=schema), ells
 
 
+@pytest.mark.slow
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tables(), st.sampled_from(["absorb", "drop"]))
 def test_nothing_but_the_sensitive_values_changes(
@@ -109,6 +110,7 @@ def test_types_of_sensitive_columns_are_kept(tmp_path: Path) -> None:
     assert release.count(flag=True).estimate is not None
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_release(tmp_path: Path) -> None:
     table = cv.generate(2_000, seed=3)
     one, two, other = (

@@ -110,6 +110,7 @@ class TestHospital:
         cv.publish(hospital(), {"insulin": 2}, to, drop=drop, keep="treated")
         cv.publish(hospital(), {"insulin": 2}, to, drop=[*drop, "treated"], force=True, again=True)
 
+    @pytest.mark.slow
     def test_a_birth_date_to_protect_is_too_fine(self, to: Path) -> None:
         days = np.random.default_rng(3).integers(0, 26_000, ROWS).astype(np.int32)
         table = patients(since=pa.array(days).cast(pa.date32()))
@@ -217,6 +218,7 @@ class TestBins:
         assert [row[0] for row in found.groups] == labels[::-1]
         assert cv.verify(to) == []
 
+    @pytest.mark.slow
     def test_comparisons_with_edges_are_sums_of_classes(self, to: Path) -> None:
         release = cv.publish(
             patients(), {"age": 2}, to, drop=self.DROP, bins={"age": [30, 45, 65, 80]}, seed=1
@@ -234,6 +236,7 @@ class TestBins:
         assert count("age < 30") == pytest.approx(count("age = 'below 30'"))
         assert count("age < 30 OR age >= 30") == pytest.approx(ROWS)
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("where", ["age >= 40", "age = 50", "age BETWEEN 30 AND 50"])
     def test_comparisons_that_cut_through_a_class(self, to: Path, where: str) -> None:
         release = cv.publish(
@@ -298,6 +301,7 @@ class TestDomain:
             )  # fmt: skip
         assert not to.exists()
 
+    @pytest.mark.slow
     def test_codes_that_are_numbers_are_declared(self, to: Path) -> None:
         table = patients(code=np.random.default_rng(2).integers(0, 150, ROWS))
         drop = [*self.DROP, "diagnosis"]
@@ -353,6 +357,7 @@ def test_values_that_cannot_be_counted(to: Path, wish: Any, kind: pa.DataType) -
         cv.publish(table, {"diagnosis": 3}, to, drop=["patient_id", "icd"], **wish)
 
 
+@pytest.mark.slow
 def test_texts_that_stand_for_missing_values(to: Path, tmp_path: Path) -> None:
     lines = ["NA" if row % 7 == 0 else str(row % 5) for row in range(ROWS)]
     (tmp_path / "in.csv").write_text("number,job\n" + "".join(f"{n},{n}?\n" for n in lines))

@@ -32,6 +32,7 @@ def publish(table: Any, to: Path, **options: Any) -> cv.Release:
     return cv.publish(table, {"job": 3}, to, **options)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("given", "asked"),
     [
@@ -54,6 +55,7 @@ def test_a_release_is_replaced_only_by_those_who_say_it_twice(
     assert cv.verify(tmp_path / "r") == []
 
 
+@pytest.mark.slow
 def test_the_command_line_says_it_with_flags(tmp_path: Path, quick: Quick) -> None:
     cv.generate(500, tmp_path / "census.csv", seed=1)
     words = ("publish", tmp_path / "census.csv", "-s", "occupation:3", "--to")
@@ -87,6 +89,7 @@ def test_rows_that_are_left_over_do_not_hide_the_people(tmp_path: Path) -> None:
         publish(people(401), tmp_path / "second", residue="drop")
 
 
+@pytest.mark.slow
 def test_other_people_trials_and_other_folders_do_not_stop(tmp_path: Path) -> None:
     publish(people(), tmp_path / "first")
     publish(people(first=1_000), tmp_path / "other people")

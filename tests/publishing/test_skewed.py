@@ -177,6 +177,7 @@ def test_common_values_that_are_not_there_are_not_believed(tmp_path: Path) -> No
             Manifest.from_json(text)
 
 
+@pytest.mark.slow
 @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.sampled_from(["a", "a", "a", "b", "c", None]), min_size=6, max_size=60),

@@ -63,7 +63,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> cv.Release:
     return cv.publish(people(), {"job": ELL, "illness": ELL}, to, together=True, seed=2)
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", ["shrunk", "unbiased"])
 @pytest.mark.parametrize("condition", SETS)
 def test_any_set_of_vectors_is_counted(release: cv.Release, condition: str, method: str) -> None:
@@ -144,6 +144,7 @@ def test_the_promise_speaks_of_vectors(release: cv.Release) -> None:
     assert cv.open(release.folder).manifest == release.manifest
 
 
+@pytest.mark.slow
 def test_another_column_apart_can_be_crossed(tmp_path: Path) -> None:
     ells = {"job": ELL, "illness": ELL, "colour": 2}
     release = cv.publish(people(), ells, tmp_path / "r", together=["job", "illness"], seed=1)
@@ -166,6 +167,7 @@ def test_another_column_apart_can_be_crossed(tmp_path: Path) -> None:
         assert float(cell.std_error or 0) < 0.2 * either
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("options", "message"),
     [

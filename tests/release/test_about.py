@@ -69,6 +69,7 @@ def test_what_is_not_one_short_line_is_refused(tmp_path: Path, text: str) -> Non
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "about",
     [

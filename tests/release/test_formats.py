@@ -104,7 +104,7 @@ def test_every_type_comes_back_exactly(table: pa.Table, wished: str, size: int |
         assert all(same(*pair) for pair in pairs), name
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("wished", OUTPUT_FORMATS)
 def test_a_release_works_in_every_format(wished: str, tmp_path: Path) -> None:
     table = cv.generate(3_000, seed=1)
@@ -161,7 +161,7 @@ def test_nothing_but_rows_is_told(wished: str, tmp_path: Path) -> None:
             assert all(field.metadata is None for field in reader.schema)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("wished", FORMATS)
 def test_damage_is_found(wished: str, tmp_path: Path) -> None:
     folder = tmp_path / "release"
@@ -335,6 +335,7 @@ def test_names_are_those_of_the_program() -> None:
             check_kept([(name, "int64")], "stata")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("library", ["pyreadstat", "polars"])
 def test_without_the_library_the_extra_is_named(
     library: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

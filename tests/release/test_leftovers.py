@@ -70,6 +70,7 @@ def test_what_lives_stays(tmp_path: Path) -> None:
         os.close(handle)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [".one.draft-notes", "one.draft-abcd1234", ".draft-abcd1234"])
 def test_other_names_stay(name: str, tmp_path: Path) -> None:
     other = leftover(tmp_path / name, "manifest.json")

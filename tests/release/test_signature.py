@@ -54,7 +54,7 @@ def test_a_genuine_signature(tmp_path: Path, keys: tuple[Path, Path]) -> None:
     assert not (release / "manifest.sig").exists()
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_whoever_changes_the_manifest_needs_the_key(
     tmp_path: Path, keys: tuple[Path, Path]
 ) -> None:
@@ -71,6 +71,7 @@ def test_whoever_changes_the_manifest_needs_the_key(
     assert "not the signature" in finding.problem
 
 
+@pytest.mark.few(1)
 def test_changed_data_under_a_genuine_manifest(tmp_path: Path, keys: tuple[Path, Path]) -> None:
     release = publish(tmp_path, sign=keys[0])
     (part,) = (release / "data").iterdir()
@@ -78,6 +79,7 @@ def test_changed_data_under_a_genuine_manifest(tmp_path: Path, keys: tuple[Path,
     assert [found.file for found in cv.verify(release, signed_by=keys[1])] == [f"data/{part.name}"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("content", [b"", b"x" * 64, b"x" * 10_000])
 def test_signatures_that_are_none(tmp_path: Path, content: bytes) -> None:
     private, public = write_keys(tmp_path, "pem")

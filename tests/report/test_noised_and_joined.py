@@ -77,6 +77,7 @@ def vectors(folder: Path) -> PublishedVectors:
     return PublishedVectors.of(("job", "pay"), counts, places, values)
 
 
+@pytest.mark.few(1)
 def test_the_pages_are_made_of_the_release_alone(noised: Path, joined: Path) -> None:
     for folder, together in ((noised, []), (joined, [vectors(joined)])):
         manifest = replace(read_manifest(folder), report=None)

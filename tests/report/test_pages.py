@@ -106,6 +106,7 @@ def words(element: ET.Element) -> str:
     return "".join(element.itertext())
 
 
+@pytest.mark.few(2)
 def test_it_has_one_title_and_headings_in_order(shown: str) -> None:
     levels = [int(e.tag[1]) for e in tree(shown).iter() if re.fullmatch(r"h[1-6]", e.tag)]
     assert levels.count(1) == 1

@@ -173,6 +173,7 @@ def test_a_signature_covers_it(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_releases_of_before_have_none(tmp_path: Path) -> None:
     assert read_manifest(GOLDEN).report is None
     copy = tmp_path / "copy"

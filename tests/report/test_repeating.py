@@ -139,7 +139,7 @@ def test_it_says_the_method_and_the_three_beliefs(released: Path) -> None:
     assert float(said[1]) == pytest.approx(1 / (1 + 4 * (1 - shares[home]) * 0.95), abs=0.02)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 def test_the_lines_to_copy_work(released: Path, quick: Quick) -> None:  # noqa: F811
     text = (released / REPORT_NAME).read_text(encoding="utf-8")
     lines = [

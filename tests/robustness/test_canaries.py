@@ -177,6 +177,7 @@ def polars_with_secrets() -> Any:
                          "job": repeated(JOBS)})  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "make",
     [pandas_with_secrets, arrow_with_secrets, slice_of_secrets, values_behind_nulls,
@@ -289,6 +290,7 @@ def numbered() -> pa.Table:
     return pa.table({"row": range(ROWS), "job": jobs})
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", [None, 0, 1])
 def test_row_order_is_random(tmp_path: Path, numbered: pa.Table, seed: int | None) -> None:
     cv.publish(numbered, {"job": 4}, tmp_path / "release", seed=seed, keep="row")

@@ -94,7 +94,7 @@ RIGHT: dict[str, tuple[str, bytes, list[str], pa.DataType, set[Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.few(14)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", RIGHT)
 def test_comes_out_right(quick: Quick, tmp_path: Path, name: str) -> None:
     file, content, options, kind, values = RIGHT[name]
@@ -130,6 +130,7 @@ REFUSED: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", REFUSED)
 def test_gets_its_sentence(quick: Quick, tmp_path: Path, name: str) -> None:
     file, content, told = REFUSED[name]

@@ -118,6 +118,7 @@ def test_a_stop_names_columns_harmlessly(source: Path, tmp_path: Path, quick: Qu
     assert_harmless(outcome.out, outcome.err)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("style", ["json", "csv"])
 def test_summary_of_publish(source: Path, tmp_path: Path, quick: Quick, style: str) -> None:
     words = ("publish", source, "-s", f"{SECRET}:3", *KEPT, "--to", tmp_path / "release")
@@ -149,7 +150,7 @@ def test_the_command_that_show_suggests_is_one_command(quick: Quick, hostile: Pa
     assert len(words) == 4
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", [*NAMES, SECRET], ids=ascii)
 def test_every_column_can_be_asked_for(quick: Quick, hostile: Path, name: str) -> None:
     sql = f"SELECT {sql_name(name)}, count(*) FROM release GROUP BY {sql_name(name)}"
@@ -165,7 +166,7 @@ def test_every_column_can_be_asked_for(quick: Quick, hostile: Path, name: str) -
         assert [answer["estimate"] for answer in answers] == [12.0] * len(VALUES)
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("value", VALUES, ids=ascii)
 def test_every_value_can_be_asked_for(quick: Quick, hostile: Path, value: str) -> None:
     words = ("query", hostile, f'SELECT count(*) FROM release WHERE "age" = {sql_text(value)}')
@@ -185,6 +186,7 @@ def test_unknown_columns_in_messages(quick: Quick, hostile: Path, name: str) -> 
     assert_harmless(outcome.err)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("value", VALUES[:5], ids=ascii)
 def test_unknown_values_in_messages(quick: Quick, hostile: Path, value: str) -> None:
     absent = sql_text(value + "?")
@@ -195,6 +197,7 @@ def test_unknown_values_in_messages(quick: Quick, hostile: Path, value: str) -> 
     assert_harmless(outcome.out, outcome.err)
 
 
+@pytest.mark.slow
 def test_names_that_differ_in_case_only(quick: Quick, hostile: Path) -> None:
     for name in ("Age", "age", "AGE"):
         sql = f"SELECT {name}, count(*) FROM release GROUP BY {name}"
@@ -211,6 +214,7 @@ def test_json_is_harmless_too(quick: Quick, hostile: Path) -> None:
     assert_harmless(printed)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["estimate", "low"])
 def test_a_column_named_like_a_part_of_the_answer(quick: Quick, tmp_path: Path, name: str) -> None:
     table = pa.table({name: repeated(["first", "second"], ROWS), "job": repeated("abcdef", ROWS)})
@@ -237,6 +241,7 @@ def test_csv_in_a_file_is_exact(quick: Quick, hostile: Path) -> None:
     assert {record[0] for record in records[1:]} == set(VALUES)
 
 
+@pytest.mark.slow
 def test_csv_on_a_terminal_is_harmless(hostile: Path) -> None:
     sql = "SELECT age, count(*) FROM release GROUP BY age"
     parent, child = pty.openpty()
@@ -275,7 +280,7 @@ def test_hostile_folder_and_file_names(quick: Quick, release: Path, tmp_path: Pa
         assert BUG not in outcome.err
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["table", "json", "csv"])
 def test_a_terminal_that_cannot_show_everything(hostile: Path, style: str) -> None:
     sql = "SELECT age, count(*) FROM release GROUP BY age"
@@ -303,6 +308,7 @@ def test_hostile_names_in_a_csv(quick: Quick, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("value", VALUES[1:5], ids=ascii)
 def test_the_value_in_the_eligibility_message(quick: Quick, tmp_path: Path, value: str) -> None:
     path = tmp_path / "in.parquet"

@@ -61,7 +61,7 @@ INPUTS = [
 ]
 
 
-@pytest.mark.few(12)
+@pytest.mark.few(4)
 @pytest.mark.parametrize("command", REPORTS)
 @pytest.mark.parametrize(("table", "victim", "options"), INPUTS)
 def test_a_report_never_replaces_an_input(
@@ -117,6 +117,7 @@ def test_a_release_is_not_changed_by_a_report_or_a_database(place: Path, quick: 
         assert cv.verify(place / "new-release") == []
 
 
+@pytest.mark.slow
 def test_only_pages_of_ours_are_replaced_without_force(place: Path, quick: Quick) -> None:
     words = ("guarantee", "privacy", "--ell", "3", "--count", "5", "--error", "0.3", "--plot")
     (place / "mine.svg").write_text("<svg>mine</svg>")

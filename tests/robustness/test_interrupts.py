@@ -151,6 +151,7 @@ def test_a_signal_at_a_step(
         assert outcome.code == 0
 
 
+@pytest.mark.slow
 @needs_proc
 def test_ctrl_c_while_the_table_is_read(large: Path, tmp_path: Path) -> None:
     process = start("publish", large, "-s", "occupation:5", "--to", tmp_path / "release")
@@ -211,7 +212,7 @@ def ends_at_operations(
     return ends
 
 
-SOME_AND_ALL = pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.slow)])
+SOME_AND_ALL = pytest.mark.parametrize("step", [7, pytest.param(1, marks=pytest.mark.long)])
 
 
 class TestAtFileOperations:
@@ -320,7 +321,7 @@ def test_killed_twice(large: Path, published: Path, tmp_path: Path, cost: float)
 
 @needs_proc
 @pytest.mark.slow
-@pytest.mark.parametrize("part", [1, 2, 3, 4])
+@pytest.mark.parametrize("part", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 3, 4))])
 def test_killed_a_hundred_times(
     large: Path, published: Path, tmp_path: Path, cost: float, part: int
 ) -> None:

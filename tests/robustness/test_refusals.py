@@ -135,6 +135,7 @@ BAD_INPUTS: dict[str, tuple[str, bytes, tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize(("name", "content", "told"), BAD_INPUTS.values(), ids=BAD_INPUTS.keys())
 def test_bad_input_is_refused(
     quick: Quick, tmp_path: Path, name: str, content: bytes, told: tuple[str, ...]
@@ -194,6 +195,7 @@ def test_gz_with_a_wrong_checksum_is_refused(quick: Quick, tmp_path: Path) -> No
     assert_refused(outcome, "in.csv.gz", "damaged")
 
 
+@pytest.mark.slow
 def test_bytes_that_are_not_utf8_far_down_are_refused(quick: Quick, tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_bytes(lines_of_one_length() + f"1,{CANARY}".encode() + b"\xff\n")
@@ -231,6 +233,7 @@ WISHES: dict[str, tuple[list[str], tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("wish", "told"), WISHES.values(), ids=WISHES.keys())
 def test_wish_that_cannot_be_served(
     quick: Quick, small: Path, tmp_path: Path, wish: list[str], told: tuple[str, ...]
@@ -253,6 +256,7 @@ USAGE: dict[str, tuple[list[str], str]] = {
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("words", "told"), USAGE.values(), ids=USAGE.keys())
 def test_wrong_usage(
     quick: Quick, small: Path, tmp_path: Path, words: list[str], told: str
@@ -274,6 +278,7 @@ def test_wrong_usage_of_the_real_command(small: Path, tmp_path: Path) -> None:
     assert "Traceback" not in outcome.err
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
@@ -359,6 +364,7 @@ FRAMES: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
 }
 
 
+@pytest.mark.few(7)
 @pytest.mark.parametrize(("make", "told"), FRAMES.values(), ids=FRAMES.keys())
 def test_frame_that_cannot_be_published(
     tmp_path: Path, make: Callable[[], Any], told: tuple[str, ...]

@@ -57,7 +57,7 @@ def canaries(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("always_spilled")
 @pytest.mark.parametrize("seed", [None, 0, 1])
 def test_row_order_is_random(canaries: Path, tmp_path: Path, seed: int | None) -> None:
@@ -69,6 +69,7 @@ def test_row_order_is_random(canaries: Path, tmp_path: Path, seed: int | None) -
     assert names_in(tmp_path) == (released("release") if seed is None else ["release"])
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("always_spilled")
 @pytest.mark.parametrize("ending", ["csv", "arrow"])
 def test_other_files_go_through_the_disk_too(canaries: Path, tmp_path: Path, ending: str) -> None:
@@ -98,6 +99,7 @@ def test_every_type_survives(tmp_path: Path) -> None:
     assert found.schema.equals(table.schema)
 
 
+@pytest.mark.slow
 def test_one_seed_gives_the_same_counts_in_memory_and_on_disk(
     canaries: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +218,7 @@ def test_sizes_that_are_refused(tmp_path: Path, size: str) -> None:
     assert names_in(tmp_path) == []
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("size", ["1GB", "500 mb", "0.5GiB", 10**9])
 def test_sizes_that_are_understood(tmp_path: Path, size: str | int) -> None:
     cv.publish(pa.table({"job": repeated(JOBS)}), {"job": 4}, tmp_path / "r", memory=size)

@@ -132,7 +132,7 @@ REFUSED: dict[str, str] = {
 }  # fmt: skip
 
 
-@pytest.mark.few(60)
+@pytest.mark.few(30)
 @pytest.mark.parametrize("sql", REFUSED.values(), ids=REFUSED.keys())
 def test_refused_in_one_sentence(quick: Quick, published: Path, sql: str) -> None:
     outcome = quick("query", published, sql)
@@ -151,6 +151,7 @@ def test_refused_by_the_real_command(published: Path, tmp_path: Path, name: str)
     assert names_in(tmp_path) == []
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("condition", "rows"),
     [
@@ -218,6 +219,7 @@ ALLOWED: dict[str, str] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("sql", ALLOWED.values(), ids=ALLOWED.keys())
 def test_harmless_variations_are_answered(quick: Quick, published: Path, sql: str) -> None:
     outcome = quick("query", published, sql, "--format", "csv")

@@ -100,6 +100,7 @@ OCCUPIED: dict[str, tuple[Callable[[Path, Path], Path], list[str], tuple[str, ..
 }
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(("make", "words", "told"), OCCUPIED.values(), ids=OCCUPIED.keys())
 def test_occupied_place_is_left_alone(
     quick: Quick,
@@ -194,6 +195,7 @@ class TestPermissions:
         yield folder
         folder.chmod(0o755)
 
+    @pytest.mark.slow
     def test_parent_that_cannot_be_written(self, small: Path, locked: Path) -> None:
         with unchanged(locked):
             outcome = run(*publish_small(small, locked / "release"), through=without_privileges())
@@ -242,7 +244,7 @@ class TestPermissions:
         assert_refused(outcome, "permission", "read", "in.csv")
         assert names_in(locked.parent) == ["locked"]
 
-    @pytest.mark.few(1)
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", ["data/part-00000.parquet", "data", "manifest.json", "."])
     def test_release_that_cannot_be_read(self, release: Path, name: str) -> None:
         through = without_privileges()
@@ -329,7 +331,7 @@ def test_no_standard_error_at_all(small: Path, tmp_path: Path) -> None:
 AWKWARD_FOLDERS = ["sex=Q", "with space", "star*", "mark?", "[1]", "quo'te", "per%20cent", "ö😀"]
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", AWKWARD_FOLDERS)
 def test_awkward_folder_names(tmp_path: Path, name: str) -> None:
     place = tmp_path / name
@@ -348,6 +350,7 @@ def test_awkward_folder_names(tmp_path: Path, name: str) -> None:
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["sex=Q", "star*", "[1]", "quo'te"])
 def test_awkward_folder_names_of_csv_files(small: Path, tmp_path: Path, name: str) -> None:
     place = tmp_path / name

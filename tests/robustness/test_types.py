@@ -148,7 +148,7 @@ def assert_faithful(published: pa.Table, source: pa.Table) -> None:
     assert published[SENSITIVE].to_pylist() != source[SENSITIVE].to_pylist()
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("make", FILES)
 def test_every_kind_of_file(quick: Quick, tmp_path: Path, make: Callable[[Path], Path]) -> None:
     source = make(tmp_path)
@@ -243,7 +243,7 @@ CELLS: dict[str, tuple[list[str], pa.DataType]] = {
 }
 
 
-@pytest.mark.few(4)
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("cells", "kind"), CELLS.values(), ids=CELLS.keys())
 def test_type_of_csv_cells(tmp_path: Path, cells: list[str], kind: pa.DataType) -> None:
     lines = [f"{cell},{job}\n" for cell, job in zip(over(cells), over(JOBS), strict=True)]
@@ -297,7 +297,7 @@ def as_stored(array: pa.Array[Any]) -> list[Any]:
     return list((array.cast(pa.int64()) if "[ns" in str(array.type) else array).to_pylist())
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("column", ARROW_COLUMNS.values(), ids=ARROW_COLUMNS.keys())
 def test_every_arrow_type_passes_through(tmp_path: Path, column: pa.Array[Any]) -> None:
     table = pa.table({"x": column, "job": over(JOBS)})
@@ -314,7 +314,7 @@ def test_every_arrow_type_passes_through(tmp_path: Path, column: pa.Array[Any]) 
     assert missing.estimate == column.null_count
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["uint64", "decimal", "time zone", "truth", "date32", "duration"])
 def test_answers_in_arrow_and_pandas(tmp_path: Path, name: str) -> None:
     table = pa.table({"x": ARROW_COLUMNS[name], "job": over(JOBS)})
@@ -341,7 +341,7 @@ PROTECTED: dict[str, pa.Array[Any]] = {
 }
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("column", PROTECTED.values(), ids=PROTECTED.keys())
 def test_every_protectable_type(tmp_path: Path, column: pa.Array[Any]) -> None:
     target = tmp_path / "release"

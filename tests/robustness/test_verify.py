@@ -166,7 +166,7 @@ DAMAGES: dict[Callable[[Path], None], str] = {
 }
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("damage", "name"), DAMAGES.items(), ids=lambda x: getattr(x, "__name__", "")
 )
@@ -191,6 +191,7 @@ def test_damage_is_named_by_the_real_command(release: Path) -> None:
     assert "truncated" in outcome.out
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("make", "told"),
     [
@@ -211,6 +212,7 @@ def test_what_is_no_release(
     assert_refused(quick(command[0], make(tmp_path), *command[1:]), *told)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("damage", [flip, empty, remove, truncate], ids=lambda x: x.__name__)
 def test_damaged_data_are_not_counted_wrongly(
     quick: Quick, release: Path, damage: Callable[[Path], None]
@@ -343,7 +345,7 @@ LIES: dict[str, tuple[tuple[str | int, ...], Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.few(25)
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("path", "to"), LIES.values(), ids=LIES.keys())
 def test_a_manifest_that_cannot_be_right(
     quick: Quick, release: Path, path: tuple[str | int, ...], to: Any

@@ -166,7 +166,7 @@ def formulas() -> st.SearchStrategy[str]:
     )
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=formulas())
 def test_any_formula_counts_what_the_database_counts(
@@ -271,6 +271,7 @@ def test_arranged_answers(
     compare(query, release, database)
 
 
+@pytest.mark.few(1)
 def test_the_tally_is_one_statement(release: Noiseless, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the number of cells: one GROUP BY per query, once the histogram is known."""
     query = (

@@ -118,7 +118,7 @@ def test_an_empty_condition_is_always_true() -> None:
     assert parse_where("  ", COLUMNS) == AllOf(())
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("word", ["AND", "OR"])
 def test_a_long_chain_is_read(word: str) -> None:
     parsed = parse_where(f" {word} ".join(f"age > {i}" for i in range(700)), COLUMNS)
@@ -300,12 +300,14 @@ _TEXT = (
 _WORDS = _TEXT.split(" ")
 
 
+@pytest.mark.slow
 @examples(1_500)
 @given(st.lists(st.sampled_from(_WORDS), max_size=25))
 def test_random_words_are_answered_or_refused(words: list[str]) -> None:
     _never_breaks(" ".join(words))
 
 
+@pytest.mark.slow
 @examples(1_500)
 @given(st.lists(st.sampled_from(_WORDS), max_size=12))
 def test_random_conditions_are_read_or_refused(words: list[str]) -> None:

@@ -22,6 +22,7 @@ def marked(release: cv.Release, query: str) -> str | None:
     return None if place is None else query[place[0] : place[1]]
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize(
     ("query", "word"),
     [

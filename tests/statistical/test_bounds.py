@@ -93,6 +93,7 @@ def test_hypergeometric_tails_are_exact(total: int, marked: int, drawn: int) -> 
         )
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("test", [follows, divergence_bound])
 def test_a_sample_of_the_law_is_refused_as_seldom_as_claimed(

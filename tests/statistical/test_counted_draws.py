@@ -50,6 +50,7 @@ def test_counts_are_multinomial(bound: int, count: int, seed: int) -> None:
     assert follows(seen, np.array(list(law.values()))) > FALSE_ALARM
 
 
+@pytest.mark.few(6)
 @pytest.mark.usefixtures("_way")
 @pytest.mark.parametrize(("bound", "count"), [(5, 200), (7, 63), (40, 64), (300, 3)])
 def test_every_outcome_is_as_frequent_and_none_is_lost(bound: int, count: int, seed: int) -> None:

@@ -56,7 +56,7 @@ def _modulo(stream: Stream, bound: int, count: int, dtype: type[Word]) -> Codes:
     return biased
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("bound", [1, 2, 3, 5, 7, 10, 100, 255, 256, 257, 511, 3 << 7, 3 << 15])
 def test_below_is_uniform(bound: int, seed: int) -> None:
     drawn = Randomness(seed).stream("below", str(bound)).below(bound, 1_000_000)
@@ -233,6 +233,7 @@ def test_all_sets_are_equally_likely(count: int, total: int, seed: int) -> None:
     assert follows(counts, _even(math.comb(total, count))) > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_a_careless_choice_of_a_set_is_noticed(seed: int) -> None:
     """On a clash the next number instead of the upper end: neighbours come too often."""
     stream = Randomness(seed).stream("careless")

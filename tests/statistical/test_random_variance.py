@@ -40,7 +40,7 @@ def band(ratio: float) -> float:
     return chi_square_band(ratio / nearest, RUNS)
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=map(str, CASES))
 def test_the_formula_predicts_the_error(case: tuple[int, int, int, int], seed: int) -> None:
     ell, f, x, n = case

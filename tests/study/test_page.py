@@ -66,6 +66,7 @@ def test_verdicts_follow_from_what_was_found() -> None:
     assert Judged("", "", "", paper_holds=False, ours_hold=False).verdict == FAILS
 
 
+@pytest.mark.slow
 def test_the_committed_results_are_of_the_real_table(results: Results) -> None:
     assert results.about["data"] == "ACS 2024"
     assert results.about["rows"] == 500_000
@@ -73,6 +74,7 @@ def test_the_committed_results_are_of_the_real_table(results: Results) -> None:
         assert {row["data"] for row in rows} == {"ACS 2024"}
 
 
+@pytest.mark.slow
 def test_our_errors_are_within_the_targets(numbers: Numbers) -> None:
     assert len(numbers.results.values("by_ell", "error", method="ours", kind="small", ell=5)) >= 10
     found = numbers.bands("by_ell", method="ours", ell=5)
@@ -88,11 +90,13 @@ def test_we_are_below_anatomy_everywhere(numbers: Numbers) -> None:
         assert all(mine < theirs for mine, theirs in zip(ours, anatomy, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ell", range(5, 11))
 def test_small_counts_are_hidden(numbers: Numbers, ell: int) -> None:
     assert numbers.mean("by_ell", "off", method="ours", kind="small", ell=ell) >= 0.6
 
 
+@pytest.mark.slow
 def test_the_papers_choices_have_the_shapes_of_its_text(numbers: Numbers) -> None:
     large, middle, smaller = numbers.bands("by_ell", method="paper", ell=5)
     assert 0.15 < large < 0.25

@@ -128,6 +128,7 @@ def test_ended_and_taken_up_gives_the_same(
     assert Runner(table, folder, 1).run(todo, lambda *_: pytest.fail("measured")) == again
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_other_data_or_code_is_not_taken(
     table: StudyTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

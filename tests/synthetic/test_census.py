@@ -25,6 +25,7 @@ def table(rows: int, seed: int | None = None) -> pa.Table:
     return made
 
 
+@pytest.mark.slow
 def test_shares_are_the_documented_ones() -> None:
     """False alarm: 263 values, each within 6.5 standard deviations: 263 * 8e-11 < 1e-6."""
     rows = 200_000

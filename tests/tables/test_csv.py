@@ -106,7 +106,7 @@ def test_compressed_files_without_a_last_line_end(tmp_path: Path) -> None:
     assert found["b"].to_pylist() == ["x"] * 90 + [None]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("_small_chunks")
 @pytest.mark.parametrize("most_bytes", [0, 300, PLENTY])
 def test_what_lies_on_disk_comes_back_as_it_was(tmp_path: Path, most_bytes: int) -> None:
@@ -184,6 +184,7 @@ TRICKY = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(22)
 @pytest.mark.parametrize("text", TRICKY)
 def test_types_fit_what_is_written_as_they_write_it(text: str) -> None:
     check_against_duckdb(text)

@@ -160,6 +160,7 @@ def test_times_beyond_those_of_arrow_are_refused(postgres: str) -> None:
         read_source(postgres, "SELECT '294247-01-10 04:00:54.775808'::timestamp AS d")
 
 
+@pytest.mark.slow
 def test_types_of_duckdb_that_arrow_has_not_become_text(place: Path) -> None:
     values = {
         "340282366920938463463374607431768211455::UHUGEINT": str((1 << 128) - 1),

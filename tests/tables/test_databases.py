@@ -100,7 +100,7 @@ def test_a_query_and_a_part_of_a_table(request: pytest.FixtureRequest, kind: str
     assert part.to_pydict() == {"job": [row[2] for row in rows() if row[0] < 30]}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_a_release_of_a_database(request: pytest.FixtureRequest, tmp_path: Path, kind: str) -> None:
     path = request.getfixturevalue(f"{kind}_file")
@@ -115,6 +115,7 @@ def test_a_release_of_a_database(request: pytest.FixtureRequest, tmp_path: Path,
     assert str(path) not in (tmp_path / "release" / "manifest.json").read_text()
 
 
+@pytest.mark.slow
 def test_a_schema_of_duckdb(duckdb_file: Path) -> None:
     assert table_of(f"duckdb:{duckdb_file}#own.v").num_rows == ROWS
     with pytest.raises(InputError, match=r"has 2 tables.*'own.v'"):
@@ -131,7 +132,7 @@ def test_the_only_table_needs_no_name(sqlite_file: Path, tmp_path: Path) -> None
         table_of(f"sqlite:{plain}")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 @pytest.mark.parametrize(
     ("query", "said"),
@@ -162,6 +163,7 @@ def test_duckdb_reaches_no_other_file(duckdb_file: Path, tmp_path: Path) -> None
         table_of(f"duckdb:{duckdb_file}", query=f"SELECT * FROM read_text('{tmp_path}/secret.csv')")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
 def test_what_is_not_there_or_not_readable(
     request: pytest.FixtureRequest, tmp_path: Path, kind: str

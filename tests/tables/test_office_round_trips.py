@@ -71,6 +71,7 @@ def as_read(table: Any, *, spss: bool) -> Any:
     return pa.table(columns, names=table.column_names)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ending", ["dta", "sav"])
 @examples(40)
 @given(table=tables(STATISTICAL))

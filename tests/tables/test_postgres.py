@@ -100,6 +100,7 @@ def test_a_query_and_a_part(address: str) -> None:
     assert part == {"ok": [g % 2 == 0 for g in range(ROWS) if g % 90 < 30]}
 
 
+@pytest.mark.slow
 def test_a_release(address: str, tmp_path: Path) -> None:
     keep = ["wage", "price", "ratio", "day", "at", "ok", "mood", "code"]
     release = cv.publish(people(address), {"job": 3}, tmp_path / "release", keep=keep)

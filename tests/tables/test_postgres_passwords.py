@@ -108,6 +108,7 @@ def test_none(locked: str) -> None:
         rows(locked)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("password", [WRONG, None])
 def test_releases_in_the_database_ask_for_it_too(
     locked: str, password: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -217,6 +217,7 @@ def test_own_types_of_pandas(table: Any) -> None:
         assert_same(read_source(frame), without_nan(table))
 
 
+@pytest.mark.slow
 @examples(EXAMPLES)
 @given(
     table=tables(
@@ -242,6 +243,7 @@ def test_files_of_duckdb(place: Path, table: Any) -> None:
     assert_same(read_source(f"duckdb:{path}#t"), as_read(table))
 
 
+@pytest.mark.slow
 @examples(15)
 @given(table=tables([*KINDS, *ARROW_ONLY], least=6, most=20))
 def test_all_the_way_into_a_release(table: Any) -> None:

@@ -204,6 +204,7 @@ def test_another_place_and_time_give_the_same_bytes(
     assert from_sdist(built, tmp_path, EPOCH) == []
 
 
+@pytest.mark.slow
 def test_builds_that_differ(sound: tuple[Path, Artifacts], tmp_path: Path, project: Path) -> None:
     _, built = sound
     later = build(project, tmp_path / "later", EPOCH + 86_400)

@@ -54,6 +54,7 @@ def test_a_fault_does_not_quote_data(jobs: Jobs) -> None:
     assert "Lovelace" not in job.error
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("task", ["leave", "stubborn"])
 def test_a_stopped_job_cleans_up(jobs: Jobs, tmp_path: Path, task: str) -> None:
     job = jobs.start("Working", f"tests.web.tasks:{task}", folder=str(tmp_path))

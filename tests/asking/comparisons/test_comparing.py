@@ -26,6 +26,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> cv.Release:
     return cv.publish(table, {"job": 2}, tmp_path_factory.mktemp("comparing") / "r", seed=4)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("measure", "true"), [("difference", 0.15), ("ratio", 2.5), ("odds ratio", 3.0)]
 )

@@ -45,7 +45,7 @@ def truth(query: str) -> list[tuple[object, ...]]:
     return duckdb.execute(query).fetchall()
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(2)
 @pytest.mark.parametrize("aggregate", AGGREGATES)
 def test_of_plain_rows_it_is_what_duckdb_says(aggregate: str, release: cv.Release) -> None:
     query = KEYS.format(aggregate)
@@ -56,7 +56,7 @@ def test_of_plain_rows_it_is_what_duckdb_says(aggregate: str, release: cv.Releas
     assert [cell.std_error for cell in answer.estimates] == pytest.approx([0.0] * len(expected))
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize("aggregate", AGGREGATES[:-2])
 def test_given_a_true_value_the_truth_is_within_the_errors(
     aggregate: str, release: cv.Release

@@ -118,7 +118,7 @@ def test_any_question_has_the_answer_of_method_unbiased(
             compare(query, release, dialect, ask)
 
 
-@pytest.mark.few(8)
+@pytest.mark.few(3, slow=40)
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
 @pytest.mark.parametrize("condition", PLAIN)
 def test_every_condition_means_the_same(
@@ -128,7 +128,7 @@ def test_every_condition_means_the_same(
     compare(query, release, dialect, databases[dialect])
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("keys", ["", "gender", "gender, grade"])
 @pytest.mark.parametrize("measure", ["2.5 * count(*)", "sum(pay)"])
 def test_conditions_that_no_value_meets(
@@ -145,6 +145,7 @@ def test_conditions_that_no_value_meets(
             release.plain_sql(query, dialect=dialect)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
 def test_having_order_and_limit(
     dialect: str, release: cv.Release, databases: dict[str, Ask]
@@ -159,7 +160,7 @@ def test_having_order_and_limit(
     )
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite", "postgres"])
 @pytest.mark.parametrize(
     "query",
@@ -234,6 +235,7 @@ def test_what_no_sum_can_say_is_refused(tmp_path: Path, release: cv.Release) -> 
         release.plain_sql(f"SELECT count(*) FROM release WHERE {bits}")
 
 
+@pytest.mark.slow
 def test_the_command_prints_what_runs(release: cv.Release, databases: dict[str, Ask]) -> None:
     from typer.testing import CliRunner
 

@@ -125,6 +125,7 @@ def test_the_text_grows_with_what_is_asked(release: cv.Release) -> None:
     assert text.count("\n    (") < 40
 
 
+@pytest.mark.slow
 def test_a_column_that_was_published_apart_is_refused(tmp_path: Path) -> None:
     ells = {"job": 3, "grade": 3, "colour": 2}
     crossed = cv.publish(table(), ells, tmp_path / "r", together=["job", "grade"], seed=1)

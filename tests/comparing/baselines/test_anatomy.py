@@ -62,6 +62,7 @@ def test_every_group_is_diverse_and_estimates_add_up(
     assert published.counts(np.ones(total, bool)) == pytest.approx(counts)
 
 
+@pytest.mark.slow
 def test_the_mean_is_what_the_groups_say(seed: int) -> None:
     """E[estimate] = W^T x. False alarms: 1e-6 (Bernstein, whatever the seed)."""
     counts, runs = np.array([6, 5, 4, 2, 1]), 800

@@ -100,6 +100,7 @@ def test_columns_apart_are_drawn_apart() -> None:
     assert table.belief().in_truth(pairs).mean() < 0.6
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("method", ["shrunk", "unbiased"])
 def test_together_estimates_pairs(method: str) -> None:
     """The unbiased answer over 40 releases is near the truth; false alarms below 1e-8."""

@@ -17,6 +17,7 @@ from tests.statistical.bounds import FALSE_ALARM, follows
 CODES = np.repeat([0, 1, 2], [50, 30, 20])
 
 
+@pytest.mark.slow
 def test_the_noise_follows_the_discrete_law() -> None:
     """P(k) = (1 - q) / (1 + q) q^|k| with q = exp(-1 / scale), so mean 0. False alarms: 1e-6."""
     method = Laplace(epsilon=2.0, queries=4)

@@ -38,7 +38,7 @@ def test_the_two_state_answers_by_hand() -> None:
     assert paper.estimated(y)[0, 0] == said[0, 0]
 
 
-@pytest.mark.few(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["shrunk", "unbiased", "bayes"])
 @pytest.mark.parametrize("groups", ["mixed", "anatomy"])
 def test_all_choices_answer(groups: str, method: str) -> None:
@@ -53,6 +53,7 @@ def test_all_choices_answer(groups: str, method: str) -> None:
     assert np.diag(belief.posterior) == pytest.approx(np.full(10, 1 / 4), abs=0.02)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("method", ["shrunk", "unbiased"])
 @pytest.mark.parametrize(("groups", "common"), [("random", False), ("mixed", True)])
 def test_skewed_columns_answer(groups: str, common: bool, method: str) -> None:

@@ -164,6 +164,7 @@ def linear_moments(weights: Floats, chances: Floats) -> tuple[float, float]:
     return float((weights * chances).sum()), float((weights**2 * chances * (1 - chances)).sum())
 
 
+@pytest.mark.slow
 def test_mechanism_a_is_unbiased_with_its_variance(seed: int) -> None:
     """False alarms: 1e-6; for the variance, estimates are taken as normal, with 3% granted."""
     keep = 0.4
@@ -183,6 +184,7 @@ def test_mechanism_a_is_unbiased_with_its_variance(seed: int) -> None:
     assert _near(((found - TRUE) ** 2).mean(axis=0) / variance)
 
 
+@pytest.mark.slow
 def test_pram_is_unbiased_with_its_variance(seed: int) -> None:
     """The published histogram stands in the matrix: still exactly unbiased.
 

@@ -135,7 +135,7 @@ def _same_value(one: Any, two: Any) -> bool:
     return type(one) is type(two) and one == two
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(4, slow=90)
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_same_answers(release: cv.Release, question: str) -> None:
     for number, options in enumerate(OPTIONS):
@@ -162,7 +162,7 @@ def test_the_same_manifest_and_the_same_counts(release: cv.Release) -> None:
     assert same(cells, theirs)
 
 
-@pytest.mark.few
+@pytest.mark.few(8, slow=40)
 @pytest.mark.parametrize("question", REFUSED)
 def test_the_same_is_refused_with_the_same_words(release: cv.Release, question: str) -> None:
     with pytest.raises(QueryError) as theirs:

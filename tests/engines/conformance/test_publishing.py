@@ -97,7 +97,7 @@ def linked(release: cv.Release, choice: str, name: str) -> Counter[tuple[Any, An
     return Counter((true[row["row"]], row[name]) for row in rows_of(release))
 
 
-@pytest.mark.few(10)
+@pytest.mark.few(4, slow=80)
 @pytest.mark.parametrize(("source", "choice"), with_choices(CHOICES))
 def test_the_same_choices_publish_the_same(
     source: Source, choice: str, tmp_path: Path, request: pytest.FixtureRequest

@@ -79,7 +79,7 @@ def test_answers_are_those_of_the_folder(release: cv.Release, address: str) -> N
     assert statement == release.plain_sql(QUESTIONS[0], dialect="duckdb")
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 def test_what_is_there_is_not_lost(release: cv.Release, address: str) -> None:
     cv.export(release.folder, address)
     with pytest.raises(TargetError, match="exists already: replace it with force=True"):
@@ -131,6 +131,7 @@ def test_rows_that_are_not_the_manifests_are_refused(release: cv.Release, tmp_pa
         cv.open(f"duckdb:{tmp_path}/nothing#own")
 
 
+@pytest.mark.slow
 def test_types_that_would_change_are_refused(tmp_path: Path) -> None:
     from decimal import Decimal
 
@@ -206,6 +207,7 @@ def test_what_the_database_would_count_otherwise_is_refused(
         cv.open(f"{postgres}#refused").count("round(pay, 1) = 2.5")
 
 
+@pytest.mark.slow
 def test_the_commands(release: cv.Release, tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
@@ -272,6 +274,7 @@ def test_releases_of_every_format_are_exported(wished: str, tmp_path: Path) -> N
         assert sorted(map(repr, answers[0])) == sorted(map(repr, answers[2]))
 
 
+@pytest.mark.slow
 def test_what_is_shown_and_verified_of_a_database(release: cv.Release, tmp_path: Path) -> None:
     from typer.testing import CliRunner
 

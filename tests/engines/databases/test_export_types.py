@@ -62,6 +62,7 @@ def kept(to: str, table: Any) -> bool:
     return True
 
 
+@pytest.mark.slow
 @examples(15)
 @given(table=tables(COMMON, least=3))
 def test_postgresql(postgres: str, table: Any) -> None:

@@ -93,6 +93,7 @@ def test_large_histograms_too(
     assert_valid(mixed_groups(counts, ell, a_stream(seed)), counts, ell)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("rows", [40, 400, 4 * 10**5, 4 * 10**8 + 3])
 @pytest.mark.parametrize("ell", [2, 4, 7])
 def test_the_very_edge(rows: int, ell: int) -> None:
@@ -139,7 +140,7 @@ def test_a_hundred_thousand_values() -> None:
     assert_valid(mixed_groups(ones, 7, a_stream()), ones, 7)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rows", [10_001, 100_800, 10**6, 10**7 + 4, 10**9])
 @pytest.mark.parametrize("ell", [2, 5, 10])
 def test_the_design_describes_the_groups_at_every_size(rows: int, ell: int) -> None:
@@ -184,7 +185,7 @@ def test_many_values_and_wide_groups_in_large_tables(n_values: int, ell: int, ro
     assert worst_shift(counts, ell, groups) < 0.2
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_values", "ell", "rows", "spread"),
     [(62, 2, 587_160_683, 1.7), (66, 3, 48_249_449, 2.0), (80, 6, 939_582_350, 2.3)],
@@ -204,6 +205,7 @@ def test_counts_that_differ_by_powers_of_ten(
     assert worst_shift(counts, ell, groups) < 0.2
 
 
+@pytest.mark.slow
 def test_the_same_stream_gives_the_same_groups_and_another_does_not() -> None:
     counts = occupations(20_000)
     one, two, three = (mixed_groups(counts, 5, a_stream(seed)) for seed in (1, 1, 2))

@@ -53,7 +53,7 @@ def test_no_random_channel_beats_the_bound(
     assert here.variance >= here.bound * (1 - rounding(here.belief, shares)) - 1e-9
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("values", "outputs"), [(2, 2), (2, 5), (3, 3), (3, 6), (5, 5), (6, 8)])
 def test_no_optimised_channel_beats_the_bound(values: int, outputs: int, shape: str) -> None:
@@ -88,6 +88,7 @@ def _normalised(logits: Floats) -> Floats:
     return channel
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("values", [9, 15])
 def test_no_small_change_of_the_best_channel_beats_the_bound(values: int, shape: str) -> None:

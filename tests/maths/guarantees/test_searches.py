@@ -50,6 +50,7 @@ def test_the_smallest_count_is_found_as_by_going_through_all(
     assert smallest_count(ell, error, probability) == max(failing, default=0) + 1
 
 
+@pytest.mark.slow
 @examples(40)
 @given(ells, errors, st.integers(1, 500))
 def test_the_worst_of_larger_counts_is_found(ell: int, error: float, count: int) -> None:
@@ -130,7 +131,7 @@ def test_a_larger_ell_never_needs_fewer(error: float, probability: float, ell: i
     assert now <= next_
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("ell", "error", "probability"),
     [(10, 1e-3, 0.02), (1_000, 2e-4, 0.02), (5, 0.001, 1e-300), (1_000, 0.9, 1e-300)],

@@ -75,6 +75,7 @@ def test_nothing_claims_that_whole_table_counts_are_hidden() -> None:
     assert not {path.name for path, text in texts.items() for claim in claims if claim in text}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("page", ["README.md", "docs/start/ask.md"])
 def test_the_figures_on_the_first_pages_are_exact(page: str) -> None:
     text = " ".join((ROOT / page).read_text().split())

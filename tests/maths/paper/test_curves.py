@@ -25,6 +25,7 @@ def test_the_ell_of_interest_joins_the_usual_ones() -> None:
     assert {curve.ell for curve in utility_curves(0.2, 5)} == {2, 5, 10}
 
 
+@pytest.mark.slow
 def test_chebyshev_bounds_what_is_exact_and_the_printed_formula_does_not() -> None:
     curves = utility_curves(0.2, 5)
     exact, bound, printed = (

@@ -33,6 +33,7 @@ def iterated(y: np.ndarray, rows: float, keep: float, channel: str) -> tuple[np.
 COUNTS = st.lists(st.integers(1, 60), min_size=3, max_size=6)
 
 
+@pytest.mark.slow
 @examples(40)
 @given(
     inside=COUNTS,

@@ -127,6 +127,7 @@ def unbiased(y: float, n: float, f: float, rows: int, ell: int) -> float:
     return (y - n * b) / (a - b)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("ell", [2, 5])
 @pytest.mark.parametrize("y", [20, 35, 45, 60])
 def test_converged_it_is_the_unbiased_estimate(y: int, ell: int) -> None:
@@ -149,6 +150,7 @@ def test_converged_it_is_clipped_at_the_rows_of_the_predicate() -> None:
     assert _bayes(40, 50, 300, 10_000, 2)[0] == pytest.approx(50, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_where_it_is_not_the_clipped_unbiased_estimate() -> None:
     """More of s inside P than there is altogether: the rows outside P are clipped at zero, which
     changes the total and with it b. The estimate inside then obeys its own equation.
@@ -180,6 +182,7 @@ def _way_gone(ell: int, share: float, lift: float) -> float:
     return (stopped - y) / (x - y)
 
 
+@pytest.mark.slow
 def test_the_paper_s_stop_at_one_percent_leaves_it_half_way() -> None:
     """At ell = 5, for values of 0.2% to 4%, off independence by a factor of two either way."""
     for share in (0.002, 0.01, 0.02):

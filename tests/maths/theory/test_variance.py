@@ -65,6 +65,7 @@ def exact_moments(rows: int, ell: int, f: int, n: int, x: int) -> tuple[float, f
     return first, second - first**2
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("rows", "ell", "f"), [(960, 4, 20), (960, 4, 60), (1000, 2, 40), (1000, 2, 200), (1000, 5, 10)]
 )
@@ -90,6 +91,7 @@ def test_what_is_missing_shrinks_with_the_table(f: int, most: float) -> None:
     assert missing[1] == pytest.approx(missing[0] / 2, rel=0.2)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("rows", "ell", "f"), [(960, 4, 60), (1000, 2, 40), (1000, 2, 200)])
 @pytest.mark.parametrize("share", [0.2, 0.5])
 def test_a_value_that_is_rarer_or_commoner_in_the_predicate(

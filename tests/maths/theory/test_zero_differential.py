@@ -99,7 +99,7 @@ def law_of(table: list[Seat], keep: Fraction | None = None) -> dict[Output, Frac
     return output_law([seat.chances(keep) for seat in table])
 
 
-@pytest.mark.few(5)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("histogram", "ell"), [*TABLES, ((2, 2, 1, 1, 1), 3)])
 def test_theorem_1_an_exchange_within_a_group_changes_no_probability(
     histogram: tuple[int, ...], ell: int
@@ -116,7 +116,7 @@ def test_theorem_1_an_exchange_within_a_group_changes_no_probability(
     assert min(neighbours) >= ell - 1
 
 
-@pytest.mark.few(6)
+@pytest.mark.few(3)
 @pytest.mark.parametrize(("histogram", "ell"), TABLES)
 @pytest.mark.parametrize("more", [Fraction(1, 20), Fraction(-1, 20)])
 def test_theorem_2_p_unlike_q_tells_every_exchange(
@@ -170,6 +170,7 @@ def test_lemma_1_mechanism_a_with_p_equal_q_shows_nothing_at_all() -> None:
     assert all(law == laws[0] for law in laws)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("keep", [Fraction(1, 2), Fraction(1, 5)])
 def test_lemma_2_mechanism_a_with_p_unlike_q_shows_one_changed_value(keep: Fraction) -> None:
     q = (1 - keep) / (DOMAIN - 1)

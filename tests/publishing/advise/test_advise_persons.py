@@ -19,6 +19,7 @@ def table() -> pa.Table:
     return visits()
 
 
+@pytest.mark.slow
 def test_advice_is_about_cases(table: pa.Table) -> None:
     advice = cv.advise(
         table, ["diagnosis"], person="patient", drop="number", groups="random", seed=1

@@ -40,6 +40,7 @@ def test_figures_are_handed_over_one_by_one_and_are_those_of_the_advice() -> Non
     assert tried == list(range(len(tried)))
 
 
+@pytest.mark.slow
 def test_without_anybody_who_listens_nothing_changes() -> None:
     heard: list[Any] = []
     one = cv.advise(table(), "job", seed=1)

@@ -53,6 +53,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.filterwarnings("ignore:Beware")
 @pytest.mark.parametrize("name", COLUMNS)
 def test_publish_accepts_what_inspect_says(name: str) -> None:

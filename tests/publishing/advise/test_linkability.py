@@ -54,6 +54,7 @@ def test_rows_in_small_combinations_are_counted_as_by_hand() -> None:
     }
 
 
+@pytest.mark.slow
 def test_each_remedy_leaves_what_its_option_leaves() -> None:
     """The option that is advised, used: as many rows are left as was said."""
     table, plain = people(), ["age", "day", "town", "sex"]

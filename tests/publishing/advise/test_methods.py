@@ -262,6 +262,7 @@ def test_a_skewed_column_is_advised_and_published(quick: Quick, tmp_path: Path) 
     assert "<script" not in page
 
 
+@pytest.mark.slow
 def test_one_method_can_be_asked_for() -> None:
     found = cv.advise(table(), "job", groups="random", seed=1)["job"]
     assert {one.method for one in found.methods} == {"random"}
@@ -299,6 +300,7 @@ def test_questions_about_a_skewed_column(options: dict[str, Any]) -> None:
     assert asked.figures[0].coverage >= 0.5
 
 
+@pytest.mark.slow
 def test_inspect_says_how_a_skewed_column_is_published(quick: Quick, tmp_path: Path) -> None:  # noqa: F811
     pq.write_table(table(), tmp_path / "t.parquet")
     seen = cv.inspect(tmp_path / "t.parquet", sensitive=["country", "job"])

@@ -58,6 +58,7 @@ def test_every_method_is_tried_with_noise_too(advice: Advice) -> None:
             assert line.mean_belief < without.mean_belief
 
 
+@pytest.mark.slow
 def test_noise_costs_about_as_much_as_its_formula_says(advice: Advice) -> None:
     """Unbiased errors grow by 1 / (1 - gamma), and by a little more where noise adds rows."""
     for line in advice["job"].methods:

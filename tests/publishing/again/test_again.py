@@ -59,6 +59,7 @@ def test_the_person_never_leaves(hospital: Hospital, ledger: Path, tmp_path: Pat
     assert b"patient" not in content
 
 
+@pytest.mark.slow
 def test_corrections_deletions_and_returns(
     hospital: Hospital, ledger: Path, tmp_path: Path
 ) -> None:
@@ -86,6 +87,7 @@ def test_corrections_deletions_and_returns(
     assert rows_of(tmp_path / "3") == first
 
 
+@pytest.mark.slow
 def test_values_that_come_later_and_values_that_are_gone(
     hospital: Hospital, ledger: Path, tmp_path: Path
 ) -> None:
@@ -110,6 +112,7 @@ def test_plain_columns_come_and_go(hospital: Hospital, ledger: Path, tmp_path: P
     assert rows_of(tmp_path / "1") == rows_of(tmp_path / "2")
 
 
+@pytest.mark.slow
 def test_protected_columns_come_and_go(hospital: Hospital, ledger: Path, tmp_path: Path) -> None:
     table = hospital.table(ward=lambda n: f"W{n % 5}")
     publish(table, tmp_path / "1", ledger, drop=["ward"])
@@ -126,6 +129,7 @@ def test_protected_columns_come_and_go(hospital: Hospital, ledger: Path, tmp_pat
     assert rows_of(tmp_path / "4", "ward", "batch_2") == wards
 
 
+@pytest.mark.slow
 def test_a_column_with_the_name_of_the_batches_is_refused(
     hospital: Hospital, ledger: Path, tmp_path: Path
 ) -> None:
@@ -137,6 +141,7 @@ def test_a_column_with_the_name_of_the_batches_is_refused(
     assert [entry.batch for entry in release.manifest.batches] == ["batch_2"]
 
 
+@pytest.mark.slow
 def test_columns_together_have_one_batch(hospital: Hospital, ledger: Path, tmp_path: Path) -> None:
     def table() -> pa.Table:
         return hospital.table(ward=lambda n: f"W{hospital.visits[n][0] % 4}")
@@ -180,6 +185,7 @@ def test_too_few_new_cases_wait_or_have_random_groups(
     assert {number: third[number] for number in first} == first
 
 
+@pytest.mark.slow
 def test_a_row_waits_if_one_of_its_columns_does(
     hospital: Hospital, ledger: Path, tmp_path: Path
 ) -> None:
@@ -270,6 +276,7 @@ def test_what_goes_with_a_ledger(hospital: Hospital, ledger: Path, tmp_path: Pat
         publish(table, to, ledger, residue="drop")
 
 
+@pytest.mark.slow
 def test_a_release_is_replaced_without_saying_it_twice(
     hospital: Hospital, ledger: Path, tmp_path: Path
 ) -> None:
@@ -292,6 +299,7 @@ def test_a_dry_run_leaves_the_ledger_as_it_is(
     assert ledger.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_seed_is_never_forgotten(hospital: Hospital, ledger: Path, tmp_path: Path) -> None:
     assert publish(hospital.table(), tmp_path / "1", ledger, seed=1).manifest.randomness == "seeded"
     hospital.admit(range(150, 250))

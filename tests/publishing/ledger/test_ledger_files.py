@@ -131,6 +131,7 @@ def test_damage_is_noticed(used: Path, tmp_path: Path) -> None:
         cv.Ledger(used).show()
 
 
+@pytest.mark.slow
 def test_releases_of_others_are_told_apart(used: Path, tmp_path: Path) -> None:
     other = cv.Ledger.init(tmp_path / "other").path
     publish(Hospital(range(100)).table(), tmp_path / "theirs", other, again=True)
@@ -152,6 +153,7 @@ def test_what_a_ledger_shows(used: Path) -> None:
     assert "1 releases" in str(summary)
 
 
+@pytest.mark.slow
 def test_the_commands(quick: Quick, tmp_path: Path) -> None:
     run = functools.partial(quick, "ledger", cwd=tmp_path)
     assert run("init", "h.ledger").code == 0

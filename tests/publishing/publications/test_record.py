@@ -63,7 +63,7 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_people_who_were_published_before_are_noticed(kind: dict[str, Any], tmp_path: Path) -> None:
     assert publish(people(0, 2_000), tmp_path / "first", **kind) == []
@@ -84,6 +84,7 @@ def test_the_same_table_is_noticed_when_its_release_is_gone(tmp_path: Path) -> N
     assert f"About 100% of the rows of this table were {BEFORE}" in warning
 
 
+@pytest.mark.slow
 def test_whoever_is_few_in_a_larger_table_is_noticed(tmp_path: Path) -> None:
     publish(people(0, 1_000), tmp_path / "first")
     (warning,) = publish(people(0, 20_000), tmp_path / "second")
@@ -100,6 +101,7 @@ def test_other_people_are_not_taken_for_the_same(kind: dict[str, Any], tmp_path:
     assert publish(people(4_900, 6_000), tmp_path / "a few of them", **kind) == []
 
 
+@pytest.mark.slow
 def test_rows_that_anybody_could_have_say_nothing(tmp_path: Path) -> None:
     def coarse(first: int, last: int) -> pa.Table:
         return people(first, last).select(["age", "town", "job"])
@@ -110,6 +112,7 @@ def test_rows_that_anybody_could_have_say_nothing(tmp_path: Path) -> None:
     assert [entry.sketch for entry in entries_beside(tmp_path / "0")] == [None] * 3
 
 
+@pytest.mark.slow
 def test_a_second_release_that_is_meant_is_recorded_without_a_warning(tmp_path: Path) -> None:
     publish(people(0, 1_000), tmp_path / "first")
     assert publish(people(0, 1_100), tmp_path / "second", again=True) == []
@@ -120,6 +123,7 @@ def test_a_second_release_that_is_meant_is_recorded_without_a_warning(tmp_path: 
     assert [(entry.release, entry.rows) for entry in entries] == [("second", 1100), ("first", 1200)]
 
 
+@pytest.mark.slow
 def test_who_is_identified_by_numbers_or_by_texts_is_the_same(tmp_path: Path) -> None:
     numbers = pa.table({"id": range(10_000, 11_000), "job": [JOBS[n % 4] for n in range(1_000)]})
     publish(numbers, tmp_path / "first", person="id", drop=(), keep=())
@@ -129,7 +133,7 @@ def test_who_is_identified_by_numbers_or_by_texts_is_the_same(tmp_path: Path) ->
         assert "About 100%" in warning
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", [{"record": False}, {"seed": 1}, {"dry_run": True}])
 def test_trials_and_those_who_want_none_leave_no_record(
     options: dict[str, Any], tmp_path: Path
@@ -142,6 +146,7 @@ def test_trials_and_those_who_want_none_leave_no_record(
         assert len(entries_beside(tmp_path / "second")) == 1
 
 
+@pytest.mark.slow
 def test_the_command_line_has_it_too(tmp_path: Path, quick: Quick) -> None:
     for name, last in (("a", 500), ("b", 550)):
         pa.csv.write_csv(people(0, last), tmp_path / f"{name}.csv")
@@ -251,7 +256,7 @@ def readable(path: Path) -> None:
     path.chmod(0o644)
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("damage", "says", "recorded"),
     [
@@ -332,6 +337,7 @@ def assert_all_recognised(folder: Path, releases: int) -> None:
         assert f"in 'r{number}'" in warning
 
 
+@pytest.mark.slow
 def test_publishers_at_once_leave_an_entry_each(tmp_path: Path) -> None:
     def one(number: int) -> None:
         table = people(number * 1_000, number * 1_000 + 300)
@@ -353,6 +359,7 @@ def test_processes_at_once_leave_an_entry_each(tmp_path: Path) -> None:
     assert_all_recognised(tmp_path, 2)
 
 
+@pytest.mark.slow
 def test_a_key_that_another_publisher_brought_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

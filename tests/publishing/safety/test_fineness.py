@@ -111,6 +111,7 @@ def test_publishing_stops_until_merged_or_confirmed(tmp_path: Path) -> None:
     cv.publish(table, {"product": 5}, to, merge={"product": merge}, force=True, again=True)
 
 
+@pytest.mark.slow
 def test_the_odds_are_those_of_the_release(tmp_path: Path) -> None:
     """P(publish v | true v) over P(publish v | another), counted in a release.
 

@@ -87,6 +87,7 @@ def test_a_pair_is_not_named_for_what_one_column_does() -> None:
     ]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("seed", range(10))
 def test_chance_is_not_a_finding(seed: int) -> None:
     """Thousands of slices, single and paired; in hundreds of those with few rows all agree.

@@ -68,7 +68,7 @@ def notes_of(release: cv.Release) -> tuple[Mapping[str, str], Mapping[str, Any],
 
 @pytest.mark.filterwarnings("ignore:Column 'hours' has values without a label:UserWarning")
 class TestLabels:
-    @pytest.mark.few(2)
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("ending", ["sav", "dta"])
     @pytest.mark.parametrize("output_format", ["spss", "stata"])
     def test_they_survive_to_the_files(
@@ -83,7 +83,7 @@ class TestLabels:
         assert {*rows["job"].to_list()} == {None, *map(float, JOBS)}
         assert cv.verify(release.folder) == []
 
-    @pytest.mark.few(2)
+    @pytest.mark.slow
     @pytest.mark.parametrize("output_format", ["spss", "stata", "parquet", "csv"])
     def test_the_release_is_the_same_in_every_format(
         self, tmp_path: Path, output_format: str
@@ -96,6 +96,7 @@ class TestLabels:
         assert {*release.manifest.sensitive["job"].domain} == {None, *JOBS.values()}
         assert release.manifest.codebook == plain.manifest.codebook
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("output_format", ["spss", "stata", "parquet", "csv"])
     def test_nothing_is_named_that_is_not_published(
         self, tmp_path: Path, output_format: str
@@ -183,6 +184,7 @@ class TestLabels:
         assert "no answer" in shown
         assert "Main job, ünïcode &lt;&amp;&gt;" in (release.folder / "report.html").read_text()
 
+    @pytest.mark.few(1)
     @pytest.mark.parametrize("output_format", ["spss", "stata"])
     def test_the_audit_knows_them(self, tmp_path: Path, output_format: str) -> None:
         release = published(
@@ -218,7 +220,7 @@ class TestLabels:
             cv.open(release.folder).sql("SELECT job, count(*) FROM release GROUP BY 1")
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "codebook",
     [

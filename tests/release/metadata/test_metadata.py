@@ -119,7 +119,7 @@ def test_a_signature_covers_them(tmp_path: Path) -> None:
     assert [each.file for each in cv.verify(release.folder, signed_by=public)] == ["ddi.xml"]
 
 
-@pytest.mark.few(3)
+@pytest.mark.few(1)
 @pytest.mark.parametrize("output_format", ["parquet", "csv", "csv.gz", "arrow", "stata", "spss"])
 def test_they_follow_from_the_release_alone(tmp_path: Path, output_format: str) -> None:
     release = described_release(tmp_path / "release", output_format=output_format)
@@ -296,6 +296,7 @@ def test_an_unknown_format_is_refused_before_anything_is_read(tmp_path: Path) ->
         chosen_formats([3])  # type: ignore[list-item]
 
 
+@pytest.mark.slow
 def test_the_command_writes_plans_and_refuses(tmp_path: Path, quick: Quick) -> None:
     cv.generate(300, tmp_path / "census.csv", seed=1)
     words = ("publish", tmp_path / "census.csv", "-s", "salary:2", "--to", tmp_path / "release")
@@ -309,6 +310,7 @@ def test_the_command_writes_plans_and_refuses(tmp_path: Path, quick: Quick) -> N
     assert {*read_manifest(tmp_path / "release").metadata} == {"ddi", "dcat"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("chosen", ['"ddi,dcat"', '["ddi", "dcat"]'])
 def test_a_recipe_may_ask_for_them(tmp_path: Path, quick: Quick, chosen: str) -> None:
     cv.generate(300, tmp_path / "census.csv", seed=1)

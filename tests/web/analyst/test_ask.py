@@ -63,12 +63,14 @@ def test_a_hidden_cell_shows_its_interval_and_no_number(desk: Desk) -> None:
     assert all('class="dot' not in drawn for _, drawn in marks)
 
 
+@pytest.mark.slow
 def test_verdicts_have_a_word_and_a_class(desk: Desk) -> None:
     page = desk.ask("SELECT occupation, gender, count(*) FROM release GROUP BY ALL")
     for word in ("reliable", "indicative", "hidden"):
         assert f'<span class="verdict-word {word}">{word}</span>' in page.text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("sql", "said", "word"),
     [
@@ -96,11 +98,13 @@ def test_a_refusal_keeps_the_text_marks_the_place_and_says_what_works(
         assert marks is None
 
 
+@pytest.mark.slow
 def test_a_value_that_is_not_in_the_domain_is_answered_with_a_hint(desk: Desk) -> None:
     page = desk.ask("SELECT count(*) FROM release WHERE occupation = 'nurze'")
     assert "Did you mean &#39;nurse&#39;?" in page.text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("field", "value"), [("level", "2"), ("level", "often"), ("within", "-1"), ("within", "9")]
 )
@@ -111,6 +115,7 @@ def test_a_wrong_option_keeps_the_question(desk: Desk, field: str, value: str) -
     assert typed(page) == NURSES
 
 
+@pytest.mark.slow
 def test_a_share_is_read_in_percent(desk: Desk) -> None:
     share = "count(*) FILTER (WHERE occupation = 'nurse') / count(*) AS share"
     page = desk.ask(f"SELECT gender, {share} FROM release GROUP BY gender")
@@ -122,6 +127,7 @@ def test_a_share_is_read_in_percent(desk: Desk) -> None:
     assert cells(page)[0][3] == f"{first.low:.2%} to {first.high:.2%}"
 
 
+@pytest.mark.slow
 def test_options_change_the_answer_and_stay_chosen(desk: Desk) -> None:
     page = desk.ask(NURSES, method="unbiased", level="0.8", within="0.2")
     answer = cv.open(desk.folder).sql(NURSES, method="unbiased", level=0.8, within=0.2)
@@ -142,6 +148,7 @@ def test_one_goes_back_to_earlier_questions_and_state_survives_a_reload(desk: De
     assert typed(desk.client.get(f"/ask/answer/{first}")) == NURSES
 
 
+@pytest.mark.slow
 def test_what_is_typed_and_not_asked_survives_a_reload(desk: Desk) -> None:
     known = question_id(desk.ask(NURSES))
     draft = "SELECT marital, count(*) FROM release GROUP BY marital"
@@ -150,6 +157,7 @@ def test_what_is_typed_and_not_asked_survives_a_reload(desk: Desk) -> None:
     assert typed(desk.client.get(f"/ask/answer/{known}")) == draft
 
 
+@pytest.mark.slow
 def test_long_answers_are_kept_for_the_last_questions_only(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +184,7 @@ def test_nothing_of_a_question_is_in_an_address(desk: Desk) -> None:
         assert "gender" not in address
 
 
+@pytest.mark.slow
 def test_two_tabs_ask_at_once(desk: Desk) -> None:
     queries = [
         f"SELECT gender, count(*) FROM release WHERE age > {n} GROUP BY 1" for n in range(12)
@@ -233,6 +242,7 @@ def test_a_long_question_blocks_no_other_page_and_can_be_given_up(
     assert "You gave this question up." in desk.client.get(f"/ask/answer/{known}").text
 
 
+@pytest.mark.slow
 def test_a_question_that_waits_and_is_given_up_disturbs_no_other(
     desk: Desk, slow: threading.Event
 ) -> None:

@@ -198,6 +198,7 @@ def selected(page: Reply, name: str) -> list[str]:
     return re.findall(r'<option value="([^"]*)" selected>', match[0])
 
 
+@pytest.mark.slow
 def test_a_click_is_written_as_sql(desk: Desk) -> None:
     known = question_id(desk.first())
     page = drafted(
@@ -212,6 +213,7 @@ def test_a_click_is_written_as_sql(desk: Desk) -> None:
     assert 'id="lines" hx-swap-oob="true"' in page.text
 
 
+@pytest.mark.slow
 def test_sql_is_shown_in_the_builder(desk: Desk) -> None:
     known = question_id(desk.first())
     sql = "SELECT age // 10 * 10 AS age_from, avg(age) FROM release WHERE gender = 'F' GROUP BY 1"
@@ -225,6 +227,7 @@ def test_sql_is_shown_in_the_builder(desk: Desk) -> None:
     assert "sql-part" not in page.text
 
 
+@pytest.mark.slow
 def test_a_question_that_is_sql_only_switches_the_builder_off_and_keeps_the_text(
     desk: Desk,
 ) -> None:
@@ -239,6 +242,7 @@ def test_a_question_that_is_sql_only_switches_the_builder_off_and_keeps_the_text
     assert "This question is SQL only" not in page.text
 
 
+@pytest.mark.slow
 def test_another_column_forgets_the_values_of_the_one_before(desk: Desk) -> None:
     known = question_id(desk.first())
     page = drafted(
@@ -250,6 +254,7 @@ def test_another_column_forgets_the_values_of_the_one_before(desk: Desk) -> None
     assert selected(page, "where-0-column") == ["gender"]
 
 
+@pytest.mark.slow
 def test_what_is_half_chosen_survives_a_reload_and_the_sql_stays(desk: Desk) -> None:
     known = question_id(desk.first())
     before = re.search(r"<textarea[^>]*>(.*?)</textarea>", desk.first().text, re.DOTALL)
@@ -261,6 +266,7 @@ def test_what_is_half_chosen_survives_a_reload_and_the_sql_stays(desk: Desk) -> 
     assert before[0] in page.text
 
 
+@pytest.mark.slow
 def test_without_scripts_the_builder_is_sent_and_shown_again(desk: Desk) -> None:
     known = question_id(desk.first())
     reply = desk.client.post(
@@ -270,6 +276,7 @@ def test_without_scripts_the_builder_is_sent_and_shown_again(desk: Desk) -> None
     assert "GROUP BY marital" in page.text
 
 
+@pytest.mark.slow
 def test_too_much_hidden_offers_coarser_questions_and_asks_them_by_one_click(desk: Desk) -> None:
     page = desk.ask(
         "SELECT age, marital, count(*) FROM release WHERE occupation = 'nurse' AND gender = 'F' "
@@ -295,6 +302,7 @@ def test_too_much_hidden_offers_coarser_questions_and_asks_them_by_one_click(des
         assert hidden < before
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_known_offers_nothing(desk: Desk) -> None:
     page = desk.ask("SELECT gender, count(*) FROM release GROUP BY gender")
     assert "cells are hidden" not in page.text
@@ -350,6 +358,7 @@ def fields_of(page: Reply) -> list[tuple[str, str]]:
     return [(name, value.replace("\n", "\r\n")) for name, value in parser.sent]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "sql",
     [
@@ -372,6 +381,7 @@ def test_a_page_that_is_sent_back_unchanged_asks_the_same(desk: Desk, sql: str) 
     assert ("sql", sql.replace("\n", "\r\n")) in fields_of(again)
 
 
+@pytest.mark.slow
 def test_a_builder_that_was_changed_and_not_written_yet_is_what_is_asked(desk: Desk) -> None:
     """Without scripts, or when somebody clicks before the SQL has followed."""
     fields = [f for f in fields_of(desk.first()) if f[0] != "group-0"]
@@ -379,6 +389,7 @@ def test_a_builder_that_was_changed_and_not_written_yet_is_what_is_asked(desk: D
     assert "GROUP BY marital" in desk.settled(reply).text
 
 
+@pytest.mark.slow
 def test_what_is_half_chosen_is_not_asked_without_it(desk: Desk) -> None:
     fields = [f for f in fields_of(desk.first()) if f[0] != "where-0-column"]
     reply = desk.client.post(f"/ask/question/{desk.id}", [*fields, ("where-0-column", "age")])
@@ -387,6 +398,7 @@ def test_what_is_half_chosen_is_not_asked_without_it(desk: Desk) -> None:
     assert selected(reply, "where-0-column") == ["age"]
 
 
+@pytest.mark.slow
 def test_what_is_typed_is_asked_though_the_builder_has_not_followed_yet(desk: Desk) -> None:
     """The text reached the app, the builder's new fields have not reached the page."""
     page = desk.first()

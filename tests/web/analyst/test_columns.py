@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import countveil as cv
 from tests.web.analyst.conftest import Desk
 from tests.web.client import Reply
@@ -39,6 +41,7 @@ def test_no_row_is_shown_and_the_page_says_why(desk: Desk) -> None:
     assert "usually not that person's" in page.text.replace("&#39;", "'")
 
 
+@pytest.mark.slow
 def test_completions_know_columns_and_values(desk: Desk) -> None:
     counted(desk)
     proposed = json.loads(desk.client.get(f"/ask/completions/{desk.id}").text)

@@ -41,6 +41,7 @@ def test_cells_are_those_of_the_library(desk: Desk) -> None:
     assert cells(page) == expected
 
 
+@pytest.mark.slow
 def test_the_heat_map_hatches_what_is_indicative_and_leaves_hidden_cells_blank(desk: Desk) -> None:
     page = cross(desk, group_0="occupation", group_1="gender")
     drawing = page.text[page.text.index("<svg") : page.text.index("</svg>")]
@@ -62,6 +63,7 @@ def test_the_heat_map_hatches_what_is_indicative_and_leaves_hidden_cells_blank(d
     assert "<style" not in drawing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
     [
@@ -77,6 +79,7 @@ def test_two_different_columns_are_needed(desk: Desk, fields: dict[str, str]) ->
     assert "Choose two different columns." in problem(page)
 
 
+@pytest.mark.slow
 def test_a_wrong_value_keeps_what_was_chosen(desk: Desk) -> None:
     page = cross(
         desk, group_0="gender", group_1="marital", where_0_column="age", where_0_was="age",
@@ -88,6 +91,7 @@ def test_a_wrong_value_keeps_what_was_chosen(desk: Desk) -> None:
     assert '<option value="marital" selected>' in page.text
 
 
+@pytest.mark.slow
 def test_a_crosstab_is_exported_as_a_heat_map(desk: Desk) -> None:
     page = cross(desk, group_0="gender", group_1="marital")
     match = re.search(r"/ask/export/([0-9a-f]{16})/svg", page.text)

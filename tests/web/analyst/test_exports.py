@@ -23,6 +23,7 @@ def checksum(folder: Path) -> str:
     return hashlib.sha256((folder / "manifest.json").read_bytes()).hexdigest()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["csv", "svg", "python", "postgres", "sqlite", "duckdb"])
 def test_every_file_is_a_download_with_checksum_and_method(desk: Desk, form: str) -> None:
     known = question_id(desk.ask(SQL))
@@ -49,6 +50,7 @@ def test_csv_is_a_plain_table_with_every_number(desk: Desk) -> None:
     assert any(row[5] == "hidden" and row[1] for row in rows)
 
 
+@pytest.mark.slow
 def test_the_python_file_asks_again_and_notices_another_release(desk: Desk, tmp_path: Path) -> None:
     known = question_id(desk.ask(SQL, method="unbiased"))
     script = tmp_path / "ask.py"
@@ -63,6 +65,7 @@ def test_the_python_file_asks_again_and_notices_another_release(desk: Desk, tmp_
         exec(compile(script.read_text(), "ask.py", "exec"), {})
 
 
+@pytest.mark.slow
 def test_sql_for_sqlite_runs_there(desk: Desk) -> None:
     known = question_id(desk.ask(SQL))
     statement = desk.client.get(f"/ask/export/{known}/sqlite").text
@@ -79,6 +82,7 @@ def test_sql_for_sqlite_runs_there(desk: Desk) -> None:
     assert [row[1] for row in answer] == pytest.approx([c.estimate for c in expected.estimates])
 
 
+@pytest.mark.slow
 def test_a_picture_is_a_whole_svg_file(desk: Desk) -> None:
     known = question_id(desk.ask(SQL))
     picture = ET.fromstring(desk.client.get(f"/ask/export/{known}/svg").text)
@@ -91,6 +95,7 @@ def test_a_picture_is_a_whole_svg_file(desk: Desk) -> None:
     assert "SELECT gender" in note.text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["python", "sqlite", "svg"])
 def test_a_question_cannot_leave_its_comment(desk: Desk, form: str) -> None:
     """Line ends of every kind in a question stay inside of comments and of metadata."""
@@ -112,6 +117,7 @@ def test_a_question_cannot_leave_its_comment(desk: Desk, form: str) -> None:
     assert all(line.startswith(mark) for line in lines)
 
 
+@pytest.mark.slow
 def test_what_has_no_plain_sql_says_why_and_keeps_the_page(desk: Desk) -> None:
     sql = "SELECT gender, count(*) FROM release GROUP BY ROLLUP (gender)"
     known = question_id(desk.ask(sql))
@@ -121,6 +127,7 @@ def test_what_has_no_plain_sql_says_why_and_keeps_the_page(desk: Desk) -> None:
     assert sql in reply.text
 
 
+@pytest.mark.slow
 def test_a_form_that_does_not_exist_and_a_question_without_an_answer(desk: Desk) -> None:
     known = question_id(desk.ask(SQL))
     assert desk.client.get(f"/ask/export/{known}/xlsx").status == 404

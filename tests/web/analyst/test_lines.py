@@ -38,6 +38,7 @@ def printed(python: str) -> dict[str, Any]:
     return {**names, "printed": out.getvalue()}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("sql", QUESTIONS)
 @pytest.mark.parametrize("options", [{}, {"method": "unbiased", "level": "0.9"}])
 def test_command_and_python_answer_as_the_page(
@@ -55,6 +56,7 @@ def test_command_and_python_answer_as_the_page(
     assert shown == [[row["gender"], row["verdict"]] for row in by_python]
 
 
+@pytest.mark.slow
 def test_a_place_with_blanks_and_quotes_is_quoted(
     start_app: Callable[..., Any], published: Path, tmp_path: Path, quick: Callable[..., Any]
 ) -> None:
@@ -73,6 +75,7 @@ def test_a_place_with_blanks_and_quotes_is_quoted(
     )
 
 
+@pytest.mark.slow
 def test_the_other_screens_have_lines_that_run(desk: Desk, quick: Callable[..., Any]) -> None:
     for step in ("release", "columns", "crosstab"):
         command, python = lines_of(desk.first(step))
@@ -81,6 +84,7 @@ def test_the_other_screens_have_lines_that_run(desk: Desk, quick: Callable[..., 
         assert printed(python)["printed"]
 
 
+@pytest.mark.slow
 def test_a_crosstab_in_python_has_the_cells_of_the_page(desk: Desk) -> None:
     fields = {
         "group-0": "marital", "group-1": "age", "group-1-was": "age", "step-1": "20",

@@ -167,6 +167,7 @@ def test_a_signature_is_checked_with_a_public_key_that_is_picked(signed_desk: De
     assert "--signed-by" in page.text
 
 
+@pytest.mark.slow
 def test_the_key_of_somebody_else_is_noticed(signed_desk: Desk, keys: tuple[Path, Path]) -> None:
     other = Ed25519PrivateKey.generate().public_key()
     keys[1].write_bytes(
@@ -185,6 +186,7 @@ def test_a_private_key_is_refused_with_advice(signed_desk: Desk) -> None:
     assert "is a private key. Keep it secret" in problem(page)
 
 
+@pytest.mark.slow
 def test_a_release_that_is_removed_meanwhile_is_said_and_answers_are_kept(desk: Desk) -> None:
     answered = desk.ask("SELECT gender, count(*) FROM release GROUP BY gender")
     address = re.search(r'aria-current="page"><code>', answered.text)
@@ -210,6 +212,7 @@ def test_a_release_that_is_replaced_meanwhile_has_to_be_opened_again(desk: Desk)
     assert "600" in desk.client.followed(reopened).text
 
 
+@pytest.mark.slow
 def test_damaged_data_are_said_on_every_screen_and_nothing_is_lost(
     start_app: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

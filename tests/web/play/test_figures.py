@@ -21,6 +21,7 @@ from tests.statistical.bounds import FALSE_ALARM, binomial_two_sided, bonferroni
 SEED = int(os.environ.get("COUNTVEIL_TEST_SEED", "1").partition("-")[0]) % 9_999 + 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ell", [2, 5, 10])
 def test_a_group_has_different_values_and_her_first(ell: int) -> None:
     people = group.group_of(SEED, ell)
@@ -71,6 +72,7 @@ def test_the_more_hide_together_the_less_a_value_tells() -> None:
     assert shown == sorted(shown, reverse=True)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("rows", sizes.SIZES)
 def test_tables_have_what_is_asked_about(rows: int) -> None:
     parts, names = sizes.table_of(SEED, rows)
@@ -84,6 +86,7 @@ def test_tables_have_what_is_asked_about(rows: int) -> None:
         assert small / rows == pytest.approx(0.01, abs=0.005)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ell", [2, 10])
 def test_parts_keep_their_rows_and_values_their_counts(ell: int) -> None:
     parts, _ = sizes.table_of(SEED, 3_000)
@@ -96,6 +99,7 @@ def test_parts_keep_their_rows_and_values_their_counts(ell: int) -> None:
     assert np.abs(deviation).max() < 9
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("ell", "rows"), [(2, 1_000), (5, 30_000), (10, 1_000_000)])
 def test_intervals_are_those_of_the_estimator(ell: int, rows: int) -> None:
     published, used = sizes.publish(SEED, ell, rows)
@@ -130,6 +134,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     assert binomial_two_sided(24 - missed, 24, 0.93) > FALSE_ALARM
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ell", [2, 5, 10])
 def test_one_release_is_guessed_right_once_in_ell(ell: int) -> None:
     known = breaking.known_after(SEED, ell, 1)
@@ -137,6 +142,7 @@ def test_one_release_is_guessed_right_once_in_ell(ell: int) -> None:
     assert binomial_two_sided(right, breaking.ROWS, 1 / ell) > FALSE_ALARM
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("releases", [2, 3, 6])
 def test_guesses_are_right_as_often_as_they_are_believed(releases: int) -> None:
     ell = 2
@@ -151,6 +157,7 @@ def test_guesses_are_right_as_often_as_they_are_believed(releases: int) -> None:
     assert abs(known.right - believed.mean()) < slack
 
 
+@pytest.mark.slow
 def test_independent_releases_give_more_and_more_away() -> None:
     known = [breaking.known_after(SEED, 2, releases) for releases in (1, 3, 6, 12)]
     assert [one.right for one in known] == sorted(one.right for one in known)
@@ -160,6 +167,7 @@ def test_independent_releases_give_more_and_more_away() -> None:
     assert known[0].sure == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ell", [2, 5])
 def test_a_pay_grade_gives_everything_away(ell: int) -> None:
     without = breaking.giveaway(SEED, ell, with_grade=False)
@@ -173,6 +181,7 @@ def test_a_pay_grade_gives_everything_away(ell: int) -> None:
     assert with_grade.after > 0.99
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("ell", [2, 5])
 def test_twins_agree_by_chance_or_always(ell: int) -> None:
     apart, as_one = (breaking.twins(SEED, ell, apart=apart) for apart in (True, False))

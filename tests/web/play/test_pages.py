@@ -29,6 +29,7 @@ def shown(text: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("path", PATHS)
 def test_pages_hold_no_style_and_no_script_of_their_own(client: Client, path: str) -> None:
     reply = client.get(path)
@@ -39,6 +40,7 @@ def test_pages_hold_no_style_and_no_script_of_their_own(client: Client, path: st
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 def test_every_picture_has_a_name_and_every_control_a_label(client: Client, step: Step) -> None:
     text = client.get(step.path).text
@@ -50,6 +52,7 @@ def test_every_picture_has_a_name_and_every_control_a_label(client: Client, step
     assert {re.search(r'id="([^"]+)"', one)[1] for one in controls} <= labelled  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_the_pages_follow_each_other(client: Client) -> None:
     text = client.get("/play/?seed=12").text
     titles = []
@@ -72,6 +75,7 @@ def test_numbers_go_along(client: Client) -> None:
     assert "<pre data-copy>/play/group?seed=7&ell=3&draw=2</pre>" in text
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["group", "thousand", "counts", "twins"])
 def test_a_link_shows_everybody_the_same(start_app: StartApp, name: str) -> None:
     pages = []
@@ -136,6 +140,7 @@ def test_a_hidden_answer_shows_its_interval_alone(client: Client) -> None:
     assert f"{few.estimate:,.1f}" not in text
 
 
+@pytest.mark.slow
 def test_switches_break_it(client: Client) -> None:
     said = re.compile(r'id="said".*?</p>', re.DOTALL)
 
@@ -150,6 +155,7 @@ def test_switches_break_it(client: Client) -> None:
     assert "reads the grade" in says("/play/giveaway?grade=1")
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
 def test_a_part_has_all_that_changes(client: Client, step: Step) -> None:
     whole = client.get(step.path).text
@@ -184,6 +190,7 @@ def test_a_wrong_link_is_refused_and_says_what_works(
         assert "<script>" not in reply.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS[:4], ids=lambda step: step.name)
 def test_every_end_of_every_slider_answers(client: Client, step: Step) -> None:
     for number in step.numbers:

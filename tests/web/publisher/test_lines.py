@@ -99,6 +99,7 @@ def facts_on(page: str) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", DRAFTS)
 def test_command_and_python_publish_alike(name: str, folder: Path, quick: Quick) -> None:
     draft = DRAFTS[name]
@@ -126,6 +127,7 @@ def test_command_and_python_publish_alike(name: str, folder: Path, quick: Quick)
         )
 
 
+@pytest.mark.slow
 def test_the_lines_beside_a_screen_inspect_alike(desk: Desk, quick: Quick) -> None:
     desk.protect_job()
     command, python = shown(desk.get("dangers"))
@@ -235,6 +237,7 @@ def test_the_lines_beside_an_audit_attack_alike(desk: Desk, quick: Quick) -> Non
         assert heading.partition(" Knows:")[0] in printed
 
 
+@pytest.mark.slow
 def test_every_screen_has_its_lines(desk: Desk) -> None:
     desk.published()
     wanted = {

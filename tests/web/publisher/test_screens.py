@@ -62,6 +62,7 @@ def test_reading_options_are_kept_and_checked(desk: Desk) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("address", "said"),
     [
@@ -94,6 +95,7 @@ def test_a_pattern_does_not_lead_out_through_a_link(
         assert "outside of the folder" in problem(reply.text)
 
 
+@pytest.mark.slow
 def test_a_database_below_the_root_is_taken(desk: Desk) -> None:
     import duckdb
 
@@ -103,6 +105,7 @@ def test_a_database_below_the_root_is_taken(desk: Desk) -> None:
     assert "Read: 100 rows, 2 columns." in page
 
 
+@pytest.mark.slow
 def test_roles_are_one_click_and_shown(desk: Desk) -> None:
     desk.pick("people.csv")
     page = desk.get("columns")
@@ -116,6 +119,7 @@ def test_roles_are_one_click_and_shown(desk: Desk) -> None:
     assert desk.post("columns/role", {"subject": "0", "role": "nothing"}).status == 422
 
 
+@pytest.mark.slow
 def test_classes_show_their_effect(desk: Desk) -> None:
     desk.pick("people.csv")
     desk.get("columns")
@@ -141,6 +145,7 @@ def test_a_file_of_labels_must_lie_below_the_root(desk: Desk) -> None:
     assert desk.state.draft.texts("region") == {"labels": "labels.csv"}
 
 
+@pytest.mark.slow
 def test_what_sounds_sensitive_is_protected_by_one_click(desk: Desk) -> None:
     desk.pick("people.csv")
     page = desk.get("columns")
@@ -182,6 +187,7 @@ def test_next_opens_when_every_danger_is_decided(desk: Desk) -> None:
     assert desk.state.draft.keep == ()
 
 
+@pytest.mark.slow
 def test_a_reason_is_in_the_private_report_and_nowhere_in_the_release(desk: Desk) -> None:
     desk.pick("people.csv")
     desk.get("columns")
@@ -224,6 +230,7 @@ def test_everything_measured_is_shown_and_taken(desk: Desk) -> None:
     assert desk.state.draft.complete
 
 
+@pytest.mark.slow
 def test_what_is_not_possible_is_grey_and_says_why(desk: Desk) -> None:
     values = ["most"] * 14 + ["some", "few", "rare", "some", "few", "some"]
     lines = [f"{values[n % 20]},{n % 7},{n % 3}" for n in range(600)]
@@ -239,6 +246,7 @@ def test_what_is_not_possible_is_grey_and_says_why(desk: Desk) -> None:
     assert "is not feasible" in page
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("wishes", "said"),
     [
@@ -258,6 +266,7 @@ def test_a_wrong_wish_is_named_and_kept(desk: Desk, wishes: dict[str, str], said
         assert f'value="{text}"' in reply.text
 
 
+@pytest.mark.slow
 def test_a_refusal_of_publish_names_what_would_work(desk: Desk) -> None:
     desk.protect_job()
     desk.done("amount/typed", {"subject": "0", "ell": "9", "method": "mixed"})
@@ -317,6 +326,7 @@ def test_a_changed_release_is_not_handed_over(desk: Desk) -> None:
     assert data.name in page
 
 
+@pytest.mark.slow
 def test_an_existing_release_is_refused_in_the_words_of_publish(desk: Desk) -> None:
     desk.published()
     page = desk.done("publish/start", {"to": "release"})
@@ -328,6 +338,7 @@ def test_an_existing_release_is_refused_in_the_words_of_publish(desk: Desk) -> N
     assert "Published 600 rows" in page
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("place", ["", "../elsewhere", "/tmp/elsewhere"])
 def test_nothing_is_written_outside_of_the_root(desk: Desk, place: str) -> None:
     desk.rehearsed()
@@ -352,6 +363,7 @@ def test_undo_and_redo_are_on_every_screen(desk: Desk) -> None:
     assert desk.state.draft.role("email") == "drop"
 
 
+@pytest.mark.slow
 def test_the_draft_outlives_the_browser(desk: Desk) -> None:
     desk.protect_job()
     after = Client(desk.client.app, jar=dict(desk.client.jar))
@@ -359,6 +371,7 @@ def test_the_draft_outlives_the_browser(desk: Desk) -> None:
     assert 'id="role-4-protect" name="role" value="protect" aria-pressed="true"' in page
 
 
+@pytest.mark.slow
 def test_two_tabs_share_one_draft(desk: Desk) -> None:
     desk.pick("people.csv")
     desk.get("columns")
@@ -370,6 +383,7 @@ def test_two_tabs_share_one_draft(desk: Desk) -> None:
     assert desk.state.draft.role("job") == "protect"
 
 
+@pytest.mark.slow
 def test_results_belong_to_the_draft_they_were_made_from(desk: Desk) -> None:
     desk.rehearsed()
     assert "not open yet" not in desk.get("publish")
@@ -379,6 +393,7 @@ def test_results_belong_to_the_draft_they_were_made_from(desk: Desk) -> None:
     assert "not open yet" not in desk.get("publish")
 
 
+@pytest.mark.slow
 def test_a_table_that_changed_is_read_again(desk: Desk) -> None:
     assert "Read: 600 rows" in desk.pick("people.csv")
     text = (desk.root / "people.csv").read_text()
@@ -400,6 +415,7 @@ def test_hostile_names_stay_names(desk: Desk) -> None:
     assert desk.state.draft.drop == (name,)
 
 
+@pytest.mark.slow
 def test_a_page_asked_by_itself_keeps_what_is_typed(desk: Desk) -> None:
     desk.pick("people.csv")
     reply = desk.client.get("/publish/columns?keep=1", htmx=True)
@@ -435,6 +451,7 @@ def test_a_bound_on_the_odds_needs_declared_values(desk: Desk) -> None:
     assert "Odds at most<b>50</b>" in page
 
 
+@pytest.mark.slow
 def test_columns_that_reveal_each_other_are_published_together(desk: Desk) -> None:
     desk.pick("people.csv")
     desk.get("columns")
@@ -484,6 +501,7 @@ def test_random_groups_are_chosen_for_all_columns_or_for_none(desk: Desk) -> Non
     assert "not open yet" in desk.get("rehearsal")
 
 
+@pytest.mark.slow
 def test_the_effect_is_known_after_reading_otherwise_too(desk: Desk) -> None:
     desk.pick("people.csv")
     desk.get("columns")

@@ -216,9 +216,7 @@ class _Balance:
         n, tried = self._off.shape[0], self._tried
         at, leaving, cost = [], [], []
         for side in range(2):
-            here = self._try_places(*groups[0].shape)
-            value = np.take_along_axis(values[side], here, axis=0)
-            movable = np.take_along_axis(free[side], here, axis=0)
+            here, value, movable = self._tried_of(values[side], free[side])
             # The rest of its group meets the value once less, the other group once more.
             price = np.where(movable, 0.0, np.inf)
             for table, group in ((0, side), (n * n, 1 - side)):
@@ -233,10 +231,15 @@ class _Balance:
         best, pairs = np.argmin(change, axis=0), np.arange(first.size)
         return change[best, pairs], at[0][best // tried, pairs], at[1][best % tried, pairs]
 
-    def _try_places(self, places: int, n_pairs: int) -> Counts:
+    def _tried_of(
+        self, values: Counts, free: NDArray[np.bool_]
+    ) -> tuple[Counts, Counts, NDArray[np.bool_]]:
+        """The places of groups that are tried, the values there and whether these can move."""
+        places, n_pairs = values.shape
         if places <= self._tried:
-            return np.broadcast_to(np.arange(places)[:, None], (places, n_pairs))
-        return self._stream.below(places, n_pairs * self._tried).reshape(self._tried, n_pairs)
+            return np.broadcast_to(np.arange(places)[:, None], values.shape), values, free
+        here = self._stream.below(places, n_pairs * self._tried).reshape(self._tried, n_pairs)
+        return here, np.take_along_axis(values, here, 0), np.take_along_axis(free, here, 0)
 
     def _moves(self, g: Counts, h: Counts, i: Counts, j: Counts) -> tuple[Counts, Floats]:
         """What swapping place i of g for j of h does to C: keys of pairs (u <= v), and changes."""

@@ -42,6 +42,7 @@ def said(action: Any) -> list[str]:
     return [str(one.message) for one in caught if "are associated" in str(one.message)]
 
 
+@pytest.mark.slow
 def test_publish_says_what_apart_and_together_do(tmp_path: Path) -> None:
     options: dict[str, Any] = {"seed": 1, "keep": ["job", "branch"]}
     table = workers()
@@ -63,6 +64,7 @@ def test_publish_says_what_apart_and_together_do(tmp_path: Path) -> None:
     assert said(lambda: cv.publish(table, three, tmp_path / "d", together=sets, **options))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "way", [{"groups": "random"}, {"common": "auto"}, {"groups": "anatomy"},
             {"odds": 30, "domain": {"job": "public:occurring", "branch": "public:occurring"}}],
@@ -103,6 +105,7 @@ def test_inspect_has_the_figures_and_the_sentence() -> None:
     assert told["apart"]["mean_belief"] == strongest.apart.mean_belief
 
 
+@pytest.mark.slow
 def test_the_command_line_prints_it(tmp_path: Path) -> None:
     import pyarrow.csv as pc
 

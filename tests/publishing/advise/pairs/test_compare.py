@@ -45,6 +45,7 @@ def advice() -> Advice:
     return cv.advise(workers(), ["job", "branch"], seed=1, drop=["pay"], groups="random")
 
 
+@pytest.mark.slow
 def test_both_ways_have_a_line_for_every_ell(advice: Advice) -> None:
     (pair,) = advice.pairs
     assert pair.columns == ("job", "branch")
