@@ -38,7 +38,7 @@ from countveil.engines.contract import OpenedRelease, ReleaseTable
 from countveil.errors import QueryError, ReleaseError
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.estimate import Estimator
-from countveil.release import Manifest, PublishedColumn
+from countveil.release import Expected, Manifest, PublishedColumn
 from countveil.release.values import BOOLEAN
 from countveil.sql.domain_values import evaluate
 from countveil.sql.query import (
@@ -70,6 +70,9 @@ class Release(Counting, FurtherMethods, Modelled):
         folder: The place of the release.
         engine: "embedded" or "spark".
         master: The address of a Spark cluster, if there is no session yet.
+        signed_by: A file with the publisher's Ed25519 public key: the signature is checked, and
+            every data file.
+        larger: How many times as large as usual the release may be.
 
     Attributes:
         place (str): What was opened.
@@ -87,8 +90,17 @@ class Release(Counting, FurtherMethods, Modelled):
          M             546           0   546    546   reliable
     """
 
-    def __init__(self, folder: Place, *, engine: str = EMBEDDED, master: str | None = None) -> None:
-        self._open(folder, open_release(os.fspath(folder), engine, master))
+    def __init__(
+        self,
+        folder: Place,
+        *,
+        engine: str = EMBEDDED,
+        master: str | None = None,
+        signed_by: Place | None = None,
+        larger: float = 1,
+    ) -> None:
+        expected = Expected(None if signed_by is None else Path(signed_by), larger)
+        self._open(folder, open_release(os.fspath(folder), engine, master, expected))
 
     @classmethod
     def planned(cls, folder: Place, manifest: Manifest) -> Release:

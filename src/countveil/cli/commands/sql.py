@@ -8,7 +8,12 @@ from typing import Annotated
 
 import typer
 
-from countveil.cli.options import QuestionArgument, ReleaseArgument
+from countveil.cli.options import (
+    LargerOption,
+    QuestionArgument,
+    ReleaseArgument,
+    SignedByOption,
+)
 from countveil.display import visible
 
 
@@ -36,6 +41,8 @@ def command(
         bool,
         typer.Option("--weighted", help="Count every row with its survey weight."),
     ] = False,
+    signed_by: SignedByOption = None,
+    larger: LargerOption = 1,
 ) -> None:
     """Print SQL that answers the question in your own database, without countveil.
 
@@ -49,7 +56,8 @@ def command(
     """
     from countveil.asking.release import Release
 
-    text = Release(folder).plain_sql(sql, dialect=dialect, table=table, weighted=weighted)
+    release = Release(folder, signed_by=signed_by, larger=larger)
+    text = release.plain_sql(sql, dialect=dialect, table=table, weighted=weighted)
     # A file or a pipe gets the text unchanged; a screen gets no control characters.
     lines = text.split("\n")
     print("\n".join(map(visible, lines)) if sys.stdout.isatty() else text)

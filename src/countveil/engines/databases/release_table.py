@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from countveil.engines.contract import OpenedRelease
 from countveil.engines.databases.connections import Connection, connection_class, manifest_table
 from countveil.engines.pivot import one_by_one, pivot
-from countveil.errors import ReleaseError
-from countveil.release import Manifest
+from countveil.errors import ReleaseError, SettingsError, option
+from countveil.release import ANY, Expected, Manifest
+from countveil.release.limits import MANIFEST_BYTES, check_larger, check_limit
 from countveil.sql import dialects
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
@@ -30,16 +31,26 @@ if TYPE_CHECKING:
 _DIALECTS = {POSTGRES: dialects.POSTGRES, DUCKDB: dialects.DUCKDB}
 
 
-def open_release(address: DatabaseAddress) -> OpenedRelease:
+def open_release(address: DatabaseAddress, expected: Expected = ANY) -> OpenedRelease:
     """Open the release at an address."""
+    check_larger(expected.larger)
+    if expected.signed_by is not None:
+        raise SettingsError(
+            f"Only a folder has a signature: leave {option('signed_by')} out, and check the folder "
+            f"before it is exported."
+        )
     connection = connection_class(address).reading(address.place)
     name = quoted_name(manifest_table(address.table))
-    texts = connection.fetch(f"SELECT manifest FROM {name}")
-    if texts.num_rows != 1:
-        raise ReleaseError(
-            f"{address} is not a release: it has {texts.num_rows:,} manifests instead of one."
-        )
-    manifest = Manifest.from_json(str(texts.column(0)[0].as_py()))
+    sizes = connection.fetch(f"SELECT length(manifest) FROM {name} LIMIT 2")
+    if sizes.num_rows != 1:
+        number = "several manifests" if sizes.num_rows else "no manifest"
+        raise ReleaseError(f"{address} is not a release: it has {number} instead of one.")
+    size = sizes.column(0)[0].as_py()
+    if not isinstance(size, int):
+        raise ReleaseError(f"{address} is not a release: its manifest is not text.")
+    check_limit("characters in its manifest", size, MANIFEST_BYTES, expected.larger)
+    texts = connection.fetch(f"SELECT manifest FROM {name} LIMIT 1")
+    manifest = Manifest.from_json(str(texts.column(0)[0].as_py()), expected.larger)
     table = DatabaseRelease(connection, address, manifest)
     table.check()
     return OpenedRelease(manifest, lambda: table)

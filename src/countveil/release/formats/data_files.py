@@ -21,6 +21,7 @@ from countveil.release.values import ARROW, CSV, CSV_GZ, PARQUET, format_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from countveil.release.formats.csv_rows import ExpectedRows
     from countveil.release.manifest import PublishedColumn
 
 STATISTICAL = {"dta": STATA, "sav": SPSS}
@@ -29,7 +30,6 @@ ENDINGS = {
 }  # fmt: skip
 OUTPUT_FORMATS = tuple(ENDINGS)
 _GZIP_HEAD = 10
-_BLOCK, _LARGEST_BLOCK = 1 << 24, (1 << 31) - 1
 # Types that text keeps exactly, there and back.
 _AS_TEXT = {
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float",
@@ -57,8 +57,13 @@ def check_kept(columns: Sequence[tuple[str, str]], output_format: str) -> None:
             )
 
 
-def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> pa.Table:
-    """The rows of a data file that is not Parquet, as an Arrow table; ReleaseError if it is not."""
+def read_rows(
+    path: Path, columns: Sequence[PublishedColumn], expected: ExpectedRows | None = None
+) -> pa.Table:
+    """The rows of a data file that is not Parquet, as an Arrow table; ReleaseError if it is not.
+
+    Of one that somebody else made, no more is read than is expected of it.
+    """
     import pyarrow as pa
 
     try:
@@ -70,11 +75,10 @@ def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> pa.Table:
         if program is not None:
             kinds = [(column.name, arrow_type(column.type)) for column in columns]
             return stata_spss.read_dataset(path, kinds, program)
-        try:
-            return _read_csv(path, columns, _BLOCK)
-        except pa.ArrowInvalid:
-            # A row larger than a block is rare; then the whole file is one block.
-            return _read_csv(path, columns, _LARGEST_BLOCK)
+        from countveil.release.formats.csv_rows import read_csv
+
+        kinds = [(column.name, arrow_type(column.type)) for column in columns]
+        return read_csv(path, kinds, expected)
     except (pa.ArrowException, OSError, ValueError):
         # The cause may quote a value.
         raise ReleaseError(
@@ -108,30 +112,6 @@ def content_beside_rows(path: Path, labels: StoredLabels | None = None) -> list[
         return extras
     program = STATISTICAL.get(ending)
     return [] if program is None else stata_spss.metadata_beside_rows(path, program, labels)
-
-
-def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> pa.Table:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    # The stubs do not know that None means a plain file.
-    compression: Any = "gzip" if format_of(path.name) == CSV_GZ else None
-    with pa.input_stream(str(path), compression=compression) as raw:
-        table: pa.Table = csv.read_csv(
-            raw,
-            # In this thread only: Arrow's threads may outlive the file object.
-            read_options=csv.ReadOptions(use_threads=False, block_size=block),
-            parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-            convert_options=csv.ConvertOptions(
-                column_types={column.name: arrow_type(column.type) for column in columns},
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-                true_values=["true"],
-                false_values=["false"],
-            ),
-        )
-    return table
 
 
 def arrow_type(name: str) -> pa.DataType:
