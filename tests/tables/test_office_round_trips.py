@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.errors import InputError
+from countveil.tables.readers import excel
 from tests.sample_tables import DAYS, HOSTILE, INTEGERS, Kind, assert_same, read_source, tables
 from tests.strategies import examples
 from tests.workbooks import workbook
@@ -155,6 +156,15 @@ def expected_column(kind: str, cells: list[Any]) -> Any:
 
 
 @examples(60)
+@pytest.fixture(scope="module")
+def in_this_process() -> Iterator[None]:
+    """The same function reads workbooks, without a process for every example."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(excel, "in_own_process", lambda _, given, __: excel.workbooks_as_bytes(given))
+        yield
+
+
+@pytest.mark.usefixtures("in_this_process")
 @given(sheet=sheets())
 def test_excel(place: Path, sheet: tuple[list[str], list[list[Any]]]) -> None:
     kinds, columns = sheet

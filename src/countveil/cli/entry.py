@@ -87,13 +87,16 @@ def main() -> NoReturn:
         if sys.argv[1:2] == ["query"]:
             from countveil.cli.quick_query import answered_quickly
 
-            if answered_quickly(sys.argv[1:]):
+            with _libraries_muffled():
+                answered = answered_quickly(sys.argv[1:])
+            if answered:
                 sys.stdout.flush()
                 # Nothing was opened for writing, and unloading the libraries takes a while.
                 os._exit(0)
         from countveil.cli.app import run_app
 
-        code = run_app()
+        with _libraries_muffled():
+            code = run_app()
         sys.stdout.flush()
     except BaseException as error:
         if not _received:
@@ -105,6 +108,16 @@ def main() -> NoReturn:
             _say("Interrupted. Nothing was left behind.")
             code = 128 + _received[0]
     sys.exit(code)
+
+
+def _libraries_muffled() -> contextlib.AbstractContextManager[None]:
+    """A server's remarks are printed by the library that talks to it, as they are."""
+    if not any(word.startswith("postgres") for word in sys.argv[1:]):
+        return contextlib.nullcontext()
+    from countveil.display import visible
+    from countveil.system.error_output import harmless_error_output
+
+    return harmless_error_output(visible)
 
 
 def _explain(error: BaseException) -> int:

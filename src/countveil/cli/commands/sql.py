@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from countveil.cli.options import (
     SignedByOption,
 )
 from countveil.display import visible
+from countveil.errors import QueryError
 
 
 class DialectName(StrEnum):
@@ -58,6 +58,11 @@ def command(
 
     release = Release(folder, signed_by=signed_by, larger=larger)
     text = release.plain_sql(sql, dialect=dialect, table=table, weighted=weighted)
-    # A file or a pipe gets the text unchanged; a screen gets no control characters.
-    lines = text.split("\n")
-    print("\n".join(map(visible, lines)) if sys.stdout.isatty() else text)
+    if visible(text) != text:
+        # Literals hold no control characters; names can be written in no other way.
+        raise QueryError(
+            "A column or a name in the query has control characters, which could steer the "
+            "terminal that shows the SQL. Name columns with AS, without them; or get the text in "
+            "Python, with release.plain_sql."
+        )
+    print(text)

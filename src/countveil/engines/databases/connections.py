@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, Self
 
+from countveil.display import visible
 from countveil.errors import CountveilError, MissingExtraError, TargetError
 from countveil.system.address import DUCKDB, POSTGRES, DatabaseAddress
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from countveil.release import PublishedColumn
 
+_LONGEST_REMARK = 300
 TableName = tuple[str, ...]
 TOO_LARGE = (
     "A number in the query becomes too large, or a value does not fit. Use smaller numbers, or "
@@ -94,7 +96,7 @@ def check_common_types(columns: Sequence[PublishedColumn], database: str) -> Non
 
 def first_line(error: Exception) -> str:
     """What a driver says, without the statement that it may repeat."""
-    return str(error).strip().split("\n")[0].strip().rstrip(".")
+    return visible(str(error).strip().split("\n")[0].strip().rstrip("."), _LONGEST_REMARK)
 
 
 def cannot_write(place: str, error: Exception) -> CountveilError:

@@ -46,6 +46,8 @@ class PostgresServer:
         # A release is never closed: its connection is closed when it is collected.
         weakref.finalize(server, server._connection.close)
         with server._connection.cursor() as cursor:
+            # What a table's functions remark would reach the terminal as it is.
+            cursor.execute("SET client_min_messages = error")
             cursor.execute("SET default_transaction_read_only = on")
             cursor.execute("SET standard_conforming_strings = on")
         return server

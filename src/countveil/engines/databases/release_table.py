@@ -18,6 +18,7 @@ from countveil.engines.pivot import one_by_one, pivot
 from countveil.errors import ReleaseError, SettingsError, option
 from countveil.release import ANY, Expected, Manifest
 from countveil.release.limits import MANIFEST_BYTES, check_larger, check_limit
+from countveil.release.values import kind_of
 from countveil.sql import dialects
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
@@ -68,6 +69,14 @@ class DatabaseRelease:
 
     def check(self) -> None:
         """Refuse rows that cannot be those of the manifest: every estimate would be wrong."""
+        names = ", ".join(quoted_name((column.name,)) for column in self._manifest.columns)
+        stored = self._connection.fetch(f"SELECT {names} FROM {self._table} LIMIT 0").schema
+        for column, field in zip(self._manifest.columns, stored, strict=True):
+            if kind_of(str(field.type)) != kind_of(column.type):
+                raise ReleaseError(
+                    f"The column {column.name!r} of the table has another type than the manifest "
+                    f"says, {column.type}. Load the release again with 'countveil export'."
+                )
         rows = self._connection.fetch(f"SELECT count(*) FROM {self._table}").column(0)[0].as_py()
         if rows != self._manifest.rows:
             raise ReleaseError(
