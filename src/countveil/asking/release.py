@@ -70,8 +70,7 @@ class Release(Counting, FurtherMethods, Modelled):
         folder: The place of the release.
         engine: "embedded" or "spark".
         master: The address of a Spark cluster, if there is no session yet.
-        signed_by: A file with the publisher's Ed25519 public key: the signature is checked, and
-            every data file.
+        signed_by: The file of the publisher's Ed25519 public key, if the signature is checked.
         larger: How many times as large as usual the release may be.
 
     Attributes:

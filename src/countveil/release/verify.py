@@ -60,14 +60,16 @@ class Discrepancies(list[Discrepancy]):
     """What is wrong with a release; empty, and so false, when it is sound. Print it."""
 
     def __init__(
-        self, place: Path, discrepancies: Iterable[Discrepancy], signed_by: Path | None = None
+        self, place: Path, discrepancies: Iterable[Discrepancy], proved: str | None = None
     ) -> None:
+        """`proved` is what to say if there are none."""
         super().__init__(discrepancies)
-        self._place, self._signed_by = place, signed_by
+        self._place = place
+        self._proved = proved or f"{place} is sound: every file matches the manifest."
 
     def __str__(self) -> str:
         if not self:
-            return visible(soundness(self._place, self._signed_by))
+            return visible(self._proved)
         lines = [f"  {each.file}: {each.problem}" for each in self]
         return "\n".join(map(visible, [f"{self._place} is not what was published:", *lines]))
 
@@ -126,7 +128,7 @@ def verify(
         discrepancies = verify_release(
             Path(folder), lambda done, total: shown("checking", done, total), key, larger
         )
-    return Discrepancies(Path(folder), discrepancies, key)
+    return Discrepancies(Path(folder), discrepancies, soundness(Path(folder), key))
 
 
 def verify_release(

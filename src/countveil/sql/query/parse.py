@@ -26,7 +26,7 @@ from countveil.sql.query.plan import TallyPlan, plan_question
 from countveil.sql.query.question import GroupKey, Having, Ordering, Question, SelectedItem
 from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.sql.query.scalars import ScalarReader, excerpt, reads_node, refuse
-from countveil.sql.query.select import check_readable
+from countveil.sql.query.select import LONGEST_QUERY, MOST_BRACKETS, check_readable
 from countveil.sql.query.translate import MeasureReader, Translator
 
 if TYPE_CHECKING:
@@ -165,7 +165,8 @@ def parse_text(text: str) -> exp.Expr:
     import sqlglot
     from sqlglot.errors import SqlglotError
 
-    check_readable(text)
+    if len(text) > LONGEST_QUERY or text.count("[") > MOST_BRACKETS:
+        check_readable(text)
     try:
         text.encode()
         # sqlglot would log what it cannot parse; the error below says it.

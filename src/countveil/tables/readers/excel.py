@@ -14,7 +14,6 @@ import datetime as dt
 import json
 import zipfile
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +47,10 @@ def open_workbooks(paths: Sequence[Path], sheet: str | None, missing: Sequence[s
     The library that reads workbooks ends its process when a sheet is too large for it, so it works
     in one of its own.
     """
-    if find_spec("python_calamine") is None:
-        raise MissingExtraError("python-calamine", "excel")
+    try:
+        import python_calamine  # noqa: F401 - whether it is there
+    except ImportError:
+        raise MissingExtraError("python-calamine", "excel") from None
     for path in paths:
         _check_unpacked(path)
     given = json.dumps([[str(path.absolute()) for path in paths], list(map(str, paths)), sheet])
