@@ -196,6 +196,11 @@ def _socket(path: Path) -> None:
         os.chdir(here)
 
 
+def _sparse(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+
+
 def _instead(folder: Path, name: str, make: Callable[[Path], object]) -> None:
     path = data_file(folder) if name == "data file" else folder / name
     if path.is_dir():
@@ -216,7 +221,7 @@ SPECIAL: dict[str, Callable[[Path], object]] = {
     "a link out": lambda path: path.symlink_to("/etc/passwd"),
     "a link to itself": lambda path: path.symlink_to(path.name),
     "a link to nothing": lambda path: path.symlink_to("gone"),
-    "a sparse file": lambda path: path.open("wb").truncate(1 << 40),
+    "a sparse file": _sparse,
 }
 
 

@@ -45,7 +45,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sound")
     (folder / "in.csv").write_text(small_csv(), encoding="utf-8")
     first = folder / "parquet"
-    cv.publish(folder / "in.csv", {"job": 4}, first, seed=1, keep="row")
+    cv.publish(folder / "in.csv", {"job": 2}, first, seed=1, keep="row")
     return folder
 
 
@@ -55,7 +55,7 @@ def release_of(sound: Path, output_format: str, place: Path) -> Path:
     if not made.exists():
         table = sound / "in.csv"
         cv.publish(
-            table, {"job": 4}, made, seed=1, output_format=output_format, keep="row", again=True
+            table, {"job": 2}, made, seed=1, output_format=output_format, keep="row", again=True
         )
     shutil.copytree(made, place)
     return place

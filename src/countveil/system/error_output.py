@@ -44,9 +44,9 @@ def harmless_error_output(harmless: Callable[[str], str]) -> Iterator[None]:
         os.dup2(real, _ERROR_OUTPUT)
         os.close(real)
         passing.join(1.0)
-        with contextlib.suppress(OSError, ValueError):
-            ours.flush()
         sys.stderr = before
+        with contextlib.suppress(OSError, ValueError):
+            ours.close()
 
 
 def _pass_on(reading: int, output: io.TextIOBase, harmless: Callable[[str], str]) -> None:
