@@ -33,6 +33,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["postgres", "sqlite", "duckdb"])
 def test_sql_text_holds_no_control_characters(release: Path, quick: Quick, dialect: str) -> None:
     question = f"SELECT sex, count(*) AS n FROM release WHERE job = '{ESCAPE}job''s' GROUP BY sex"

@@ -17,7 +17,7 @@ from countveil.asking.questions.inputs import read_lookups
 from countveil.publishing.ledger.keys import LedgerKey
 from countveil.tables import DatabaseSource
 from countveil.tables.readers import excel
-from countveil.tables.readers.waiting import Waiting
+from countveil.tables.readers.patience import Patience
 from tests.robustness.conftest import Quick
 from tests.robustness.tools import assert_refused, names_in, small_csv
 from tests.workbooks import workbook
@@ -45,6 +45,7 @@ def with_sheet(path: Path, change: tuple[str, str] | None = None, padding: int =
     return path
 
 
+@pytest.mark.slow
 def test_one_cell_at_the_end_of_a_sheet_does_not_end_the_process(
     tmp_path: Path, quick: Quick
 ) -> None:
@@ -55,6 +56,7 @@ def test_one_cell_at_the_end_of_a_sheet_does_not_end_the_process(
     assert names_in(tmp_path) == ["far.xlsx"]
 
 
+@pytest.mark.slow
 def test_a_packed_workbook_that_unpacks_to_far_more_is_refused_at_once(tmp_path: Path) -> None:
     book = with_sheet(tmp_path / "bomb.xlsx", padding=300 << 20)
     assert book.stat().st_size < 2 << 20
@@ -62,6 +64,7 @@ def test_a_packed_workbook_that_unpacks_to_far_more_is_refused_at_once(tmp_path:
         cv.inspect(book)
 
 
+@pytest.mark.slow
 def test_a_sheet_that_needs_more_memory_than_there_is_ends_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,13 +108,14 @@ def test_a_view_that_never_ends_is_given_up_after_a_while(tmp_path: Path, kind: 
 def test_who_looks_is_told_what_is_waited_for() -> None:
     said: list[str] = []
     source = DatabaseSource("sqlite", "a.db", ("people",))
-    waiting = Waiting(source, None, lambda stage, _done, _total: said.append(stage))
+    waiting = Patience(source, None, lambda stage, _done, _total: said.append(stage))
     time.sleep(0.25)
     waiting.tick()
     waiting.tick()
     assert said == ["waiting for people of a.db"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan"])
 def test_a_time_limit_is_a_number_of_seconds(tmp_path: Path, quick: Quick, seconds: str) -> None:
     (tmp_path / "in.csv").write_text(small_csv(), encoding="utf-8")
@@ -128,6 +132,7 @@ OPTIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")
 @pytest.mark.parametrize("special", ["/dev/zero", "pipe", "folder", "link"])
 @pytest.mark.parametrize("option", OPTIONS)
@@ -149,6 +154,7 @@ def test_options_read_no_device_and_wait_for_no_pipe(
             LedgerKey.read(Path(named))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")
 def test_a_large_file_is_no_list_of_values(tmp_path: Path, quick: Quick) -> None:
     (tmp_path / "in.csv").write_text(small_csv(), encoding="utf-8")
@@ -159,6 +165,7 @@ def test_a_large_file_is_no_list_of_values(tmp_path: Path, quick: Quick) -> None
     assert_refused(outcome, "huge.csv", "1,099,511,627,776 bytes")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")
 @pytest.mark.parametrize("special", ["pipe.csv", "link.csv"])
 def test_a_table_is_a_regular_file(tmp_path: Path, quick: Quick, special: str) -> None:

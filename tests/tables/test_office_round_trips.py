@@ -16,10 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.errors import InputError
-from countveil.tables.readers import excel
 from tests.sample_tables import DAYS, HOSTILE, INTEGERS, Kind, assert_same, read_source, tables
 from tests.strategies import examples
-from tests.workbooks import workbook
+from tests.workbooks import read_here, workbook
+
+__all__ = ["read_here"]
 
 WHOLE_BELOW = 1 << 53
 MILLISECONDS = st.integers(-719_162 * 86_400_000, 2_932_897 * 86_400_000 - 1)
@@ -156,15 +157,7 @@ def expected_column(kind: str, cells: list[Any]) -> Any:
 
 
 @examples(60)
-@pytest.fixture(scope="module")
-def in_this_process() -> Iterator[None]:
-    """The same function reads workbooks, without a process for every example."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(excel, "in_own_process", lambda _, given, __: excel.workbooks_as_bytes(given))
-        yield
-
-
-@pytest.mark.usefixtures("in_this_process")
+@pytest.mark.usefixtures("read_here")
 @given(sheet=sheets())
 def test_excel(place: Path, sheet: tuple[list[str], list[list[Any]]]) -> None:
     kinds, columns = sheet

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from countveil.tables.options import Reading
     from countveil.tables.readers.blocks import Blocks
-    from countveil.tables.readers.waiting import Waiting
+    from countveil.tables.readers.patience import Patience
     from countveil.tables.storage.memory import KeptColumns
 
 _CSV, _PACKED = (".csv", ".tsv", ".txt", ".tab"), (".gz", ".zst", ".zip")
@@ -137,10 +137,10 @@ def open_blocks(source: Source, reading: Reading, kept: KeptColumns) -> Blocks:
 
         return open_object(source.frame, reading, kept)
     if isinstance(source, DatabaseSource):
+        from countveil.tables.readers.patience import Patience
         from countveil.tables.readers.streams import StreamBlocks
-        from countveil.tables.readers.waiting import Waiting
 
-        waiting = Waiting(source, reading.timeout, reading.progress)
+        waiting = Patience(source, reading.timeout, reading.progress)
         with _database(source, kept.most_bytes, waiting) as (schema, batches):
             return StreamBlocks(schema, batches, reading, kept)
     try:
@@ -274,7 +274,7 @@ def _open_files(source: FileSource, reading: Reading, kept: KeptColumns) -> Bloc
 
 
 def _database(
-    source: DatabaseSource, most_bytes: int, waiting: Waiting
+    source: DatabaseSource, most_bytes: int, waiting: Patience
 ) -> AbstractContextManager[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema and the batches of a table or query, while the database is open."""
     if source.kind == "sqlite":

@@ -84,6 +84,12 @@ def command(
     master: MasterOption = None,
     signed_by: SignedByOption = None,
     larger: LargerOption = 1,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Give up when there is no answer after so many seconds."
+        ),
+    ] = None,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Count rows of a release, with honest errors.
@@ -101,12 +107,12 @@ def command(
     inputs = _inputs(param or [], table or [])
     opening = {"engine": engine, "master": master, "signed_by": signed_by, "larger": larger}
     if since is None:
-        ask(folder, sql, options, opening, inputs)
+        ask(folder, sql, options, opening, inputs, timeout)
     else:
-        if inputs:
+        if inputs or timeout is not None:
             raise SettingsError(
-                f"Changes take no {option('params')} and no {option('tables')}. Write the values "
-                f"into the query."
+                f"Changes take no {option('params')}, no {option('tables')} and no "
+                f"{option('timeout')}. Write the values into the query."
             )
         _ask_since(folder, since, sql, options, opening)
 

@@ -50,6 +50,9 @@ class Connection(Protocol):
     def fetch(self, text: str) -> pa.Table:
         """The answer to a statement, as an Arrow table."""
 
+    def interrupt(self) -> None:
+        """End early what another thread asks."""
+
     def exists(self, table: TableName) -> bool:
         """Whether there is a table of this name."""
 

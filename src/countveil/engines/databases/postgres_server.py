@@ -84,6 +84,10 @@ class PostgresServer:
                 f"The database does not answer as a release would: {first_line(error)}."
             ) from None
 
+    def interrupt(self) -> None:
+        """End what the server computes for another thread."""
+        self._connection.adbc_cancel()
+
     def _fetch(self, text: str) -> pa.Table:
         with self._connection.cursor() as cursor:
             cursor.execute(text)

@@ -99,6 +99,10 @@ class DatabaseRelease:
         """Count published values under each condition."""
         return one_by_one(self.tally, conditions, sensitive, domains, axes)
 
+    def interrupt(self) -> None:
+        """End what the database computes for another thread."""
+        self._connection.interrupt()
+
     def rows(self, columns: Sequence[str]) -> pa.Table:
         """All rows, of these columns."""
         names = ", ".join(quoted_name((name,)) for name in columns)

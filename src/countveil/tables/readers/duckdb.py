@@ -22,8 +22,8 @@ from countveil.sql.interruptible import InterruptibleCalls
 from countveil.sql.locked_duckdb import connect_to_file, is_duckdb_file
 from countveil.system.address import quoted_name
 from countveil.tables import DatabaseSource
+from countveil.tables.readers.patience import Patience
 from countveil.tables.readers.sqlite import chosen_table
-from countveil.tables.readers.waiting import Waiting
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,7 +41,7 @@ _TABLES = (
 
 @contextlib.contextmanager
 def duckdb_batches(
-    source: DatabaseSource, room: int, waiting: Waiting
+    source: DatabaseSource, room: int, waiting: Patience
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema, and the batches while the database is open."""
     path = Path(source.place)

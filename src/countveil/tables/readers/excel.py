@@ -21,8 +21,8 @@ import pyarrow as pa
 
 from countveil.errors import InputError, MissingExtraError, nearest
 from countveil.release.steps import code_text
-from countveil.system.own_process import WorkAbortedError, in_own_process
 from countveil.system.process import available_memory
+from countveil.system.separate_process import WorkAbortedError, in_separate_process
 from countveil.tables.encoded.plain_arrays import plain_table
 from countveil.tables.readers.blocks import TableBlocks
 
@@ -56,7 +56,7 @@ def open_workbooks(paths: Sequence[Path], sheet: str | None, missing: Sequence[s
     given = json.dumps([[str(path.absolute()) for path in paths], list(map(str, paths)), sheet])
     room = max(_LEAST_MEMORY, available_memory() // 2)
     try:
-        content = in_own_process(f"{__name__}:workbooks_as_bytes", given.encode(), room)
+        content = in_separate_process(f"{__name__}:workbooks_as_bytes", given.encode(), room)
     except WorkAbortedError:
         listed = ", ".join(map(str, paths[:3]))
         raise InputError(

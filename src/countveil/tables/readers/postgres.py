@@ -22,7 +22,7 @@ from countveil.sql.postgres_errors import postgres_reason
 from countveil.sql.query.select import check_select
 from countveil.system.address import quoted_name
 from countveil.tables import DatabaseSource
-from countveil.tables.readers.waiting import Waiting
+from countveil.tables.readers.patience import Patience
 
 _AS_THEY_ARE = frozenset({
     "bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "name", "char",
@@ -35,7 +35,7 @@ _EARLIEST_DAY, _DAY_MICROSECONDS = -2_500_000, 86_400_000_000
 
 @contextlib.contextmanager
 def postgres_batches(
-    source: DatabaseSource, waiting: Waiting
+    source: DatabaseSource, waiting: Patience
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema, and the batches while the connection is open."""
     try:

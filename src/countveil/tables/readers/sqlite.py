@@ -23,7 +23,7 @@ from countveil.errors import InputError, nearest, option
 from countveil.system.address import quoted_name
 from countveil.tables import DatabaseSource
 from countveil.tables.readers.csv.types import fitting
-from countveil.tables.readers.waiting import Waiting
+from countveil.tables.readers.patience import Patience
 
 _BATCH = 1 << 15
 BUSY_SECONDS = 5.0
@@ -46,7 +46,7 @@ _STORED: dict[type, pa.DataType] = {bool: pa.int64(), str: pa.string()}
 
 @contextlib.contextmanager
 def sqlite_batches(
-    source: DatabaseSource, waiting: Waiting
+    source: DatabaseSource, waiting: Patience
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema, and the batches while the database is open."""
     path = Path(source.place)
@@ -78,7 +78,7 @@ def sqlite_batches(
         yield schema, waiting.checked(batches)
 
 
-def _goes_on(waiting: Waiting) -> int:
+def _goes_on(waiting: Patience) -> int:
     """0, or 1 if SQLite shall stop."""
     if not waiting.is_over:
         waiting.tick()
@@ -161,7 +161,7 @@ def _allow(action: int, *_: Any) -> int:
 
 
 @contextlib.contextmanager
-def _explained(path: Path, waiting: Waiting) -> Iterator[None]:
+def _explained(path: Path, waiting: Patience) -> Iterator[None]:
     """Replace SQLite's message by a sentence of ours: it may quote a value."""
     try:
         yield

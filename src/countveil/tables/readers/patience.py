@@ -1,4 +1,4 @@
-"""Waiting for a database: what is waited for, and for how long.
+"""Patience for a database: what is waited for, and for how long.
 
 Enters: what is read, a number of seconds, where progress is shown. Leaves: a word to whoever looks,
 or an `InputError` when the time is over. Must not know: any database. A view may compute for ever,
@@ -20,7 +20,7 @@ Batch = TypeVar("Batch")
 _BETWEEN_WORDS = 0.2
 
 
-class Waiting:
+class Patience:
     """Is asked now and then while a table of a database is read."""
 
     def __init__(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from countveil.system import offers
-from countveil.system.own_process import WorkAbortedError, in_own_process
 from countveil.system.regular import UnfitFileError, open_regular, read_regular, regular_size
+from countveil.system.separate_process import WorkAbortedError, in_separate_process
 
 HERE = __name__
 PLENTY = 1 << 30
@@ -27,24 +27,25 @@ def fill(given: bytes) -> bytes:
     return bytes(int(given))
 
 
+@pytest.mark.slow
 def test_a_result_comes_back() -> None:
-    assert in_own_process(f"{HERE}:upper", b"text", PLENTY) == b"TEXT"
+    assert in_separate_process(f"{HERE}:upper", b"text", PLENTY) == b"TEXT"
 
 
 @pytest.mark.slow
 def test_an_end_without_a_result_is_an_error_here() -> None:
     with pytest.raises(WorkAbortedError):
-        in_own_process(f"{HERE}:abort", b"", PLENTY)
+        in_separate_process(f"{HERE}:abort", b"", PLENTY)
     with pytest.raises(WorkAbortedError):
-        in_own_process(f"{HERE}:nothing_like_it", b"", PLENTY)
+        in_separate_process(f"{HERE}:nothing_like_it", b"", PLENTY)
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(offers.RESOURCE is None, reason="this system limits no memory")
 def test_memory_is_limited() -> None:
-    assert len(in_own_process(f"{HERE}:fill", b"1000", PLENTY)) == 1000
+    assert len(in_separate_process(f"{HERE}:fill", b"1000", PLENTY)) == 1000
     with pytest.raises(WorkAbortedError):
-        in_own_process(f"{HERE}:fill", str(2 << 30).encode(), PLENTY)
+        in_separate_process(f"{HERE}:fill", str(2 << 30).encode(), PLENTY)
 
 
 def test_only_regular_files_are_read(tmp_path: Path) -> None:

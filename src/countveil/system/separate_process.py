@@ -19,7 +19,7 @@ from countveil.system import offers
 
 _CODE = (
     "import os, sys; sys.path[:] = os.environ.pop('COUNTVEIL_PATHS').split(os.pathsep); "
-    "from countveil.system.own_process import serve; serve()"
+    "from countveil.system.separate_process import serve; serve()"
 )
 
 
@@ -27,7 +27,7 @@ class WorkAbortedError(Exception):
     """The process ended without a result."""
 
 
-def in_own_process(function: str, given: bytes, most_bytes: int) -> bytes:
+def in_separate_process(function: str, given: bytes, most_bytes: int) -> bytes:
     """What `module:function` gives for these bytes, computed within so much memory."""
     environment = {**os.environ, "COUNTVEIL_PATHS": os.pathsep.join(sys.path)}
     done = subprocess.run(  # noqa: S603 - our own interpreter, and a function of ours
