@@ -105,6 +105,25 @@ def test_a_view_that_never_ends_is_given_up_after_a_while(tmp_path: Path, kind: 
     assert time.monotonic() - began < 60
 
 
+def test_a_question_is_given_up_after_a_while(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text(small_csv(), encoding="utf-8")
+    cv.publish(path, {"job": 2}, tmp_path / "release", seed=1, keep="row")
+    cv.export(tmp_path / "release", f"duckdb:{tmp_path / 'in.duckdb'}#people")
+    with duckdb.connect(str(tmp_path / "in.duckdb")) as opened:
+        opened.execute("ALTER TABLE people RENAME TO once")
+        more = "SELECT once.* FROM once, range(100000000) a, range(100000000) b"
+        opened.execute(f"CREATE VIEW people AS {more}")
+    began = time.monotonic()
+    with pytest.raises(cv.CountveilError, match=r"took more than 0\.5 seconds.*timeout"):
+        cv.open(f"duckdb:{tmp_path / 'in.duckdb'}#people", timeout=0.5)
+    assert time.monotonic() - began < 60
+    assert cv.open(tmp_path / "release", timeout=60).sql("SELECT count(*) FROM release")
+    for wrong in (0, -1):
+        with pytest.raises(cv.CountveilError, match="number of seconds"):
+            cv.open(tmp_path / "release", timeout=wrong).sql("SELECT count(*) FROM release")
+
+
 def test_who_looks_is_told_what_is_waited_for() -> None:
     said: list[str] = []
     source = DatabaseSource("sqlite", "a.db", ("people",))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from countveil.asking.release import Place, Release
 from countveil.engines.choice import EMBEDDED
@@ -27,6 +27,7 @@ def open(  # noqa: A001
     master: str | None = ...,
     signed_by: Place | None = ...,
     larger: float = ...,
+    timeout: float | None = ...,
 ) -> Release: ...
 @overload
 def open(  # noqa: A001
@@ -36,6 +37,7 @@ def open(  # noqa: A001
     master: str | None = ...,
     signed_by: Place | None = ...,
     larger: float = ...,
+    timeout: float | None = ...,
 ) -> ReleaseSeries: ...
 def open(  # noqa: A001 - cv.open reads as it should
     folder: Place | Places,
@@ -44,6 +46,7 @@ def open(  # noqa: A001 - cv.open reads as it should
     master: str | None = None,
     signed_by: Place | None = None,
     larger: float = 1,
+    timeout: float | None = None,
 ) -> Release | ReleaseSeries:
     """Open a release for questions, or several of one ledger together.
 
@@ -58,6 +61,8 @@ def open(  # noqa: A001 - cv.open reads as it should
             release.
         larger: How many times as large as usual a release may be: its manifest, the values of its
             columns, what its files unpack to. Raise it for a release that you trust.
+        timeout: Seconds that a question may take before it ends in a `QueryError`; on a cluster it
+            has no effect.
 
     Returns:
         A `Release`; of a list, a `ReleaseSeries`.
@@ -72,13 +77,12 @@ def open(  # noqa: A001 - cv.open reads as it should
         >>> release.rows, dict(release.ell)
         (5000, {'occupation': 5})
     """
+    options: dict[str, Any] = {
+        "engine": engine, "master": master, "signed_by": signed_by, "larger": larger,
+        "timeout": timeout,
+    }  # fmt: skip
     if isinstance(folder, str | os.PathLike):
-        return Release(folder, engine=engine, master=master, signed_by=signed_by, larger=larger)
+        return Release(folder, **options)
     from countveil.asking.series import ReleaseSeries
 
-    return ReleaseSeries(
-        [
-            Release(place, engine=engine, master=master, signed_by=signed_by, larger=larger)
-            for place in folder
-        ]
-    )
+    return ReleaseSeries([Release(place, **options) for place in folder])

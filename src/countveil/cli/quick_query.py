@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from countveil.cli.output import Format, print_rows, warn
 
 if TYPE_CHECKING:
-    from countveil.asking.release import Release
     from countveil.asking.result import Answer
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}", re.ASCII)
@@ -59,29 +58,14 @@ def ask(
     options: QueryOptions,
     opening: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
-    timeout: float | None = None,
 ) -> None:
-    """Ask a release and print its answer, which may take `timeout` seconds.
+    """Ask a release and print its answer.
 
     `opening` has the options of opening it; `inputs` are parameters and lookup tables.
     """
     from countveil.asking.release import Release
 
-    release = Release(folder, **(opening or {}))
-    if timeout is not None:
-        from countveil.asking.questions.time_limit import time_limit
-
-        with time_limit(release, timeout):
-            answer = _answer(release, sql, options, inputs)
-    else:
-        answer = _answer(release, sql, options, inputs)
-    print_answer(answer, options.style)
-
-
-def _answer(
-    release: Release, sql: str, options: QueryOptions, inputs: Mapping[str, Any] | None
-) -> Answer:
-    return release.sql(
+    answer = Release(folder, **(opening or {})).sql(
         sql,
         method=options.method,
         channel=options.channel,
@@ -90,6 +74,7 @@ def _answer(
         weighted=options.weighted,
         **(inputs or {}),
     )
+    print_answer(answer, options.style)
 
 
 def print_answer(answer: Answer, style: Format) -> None:

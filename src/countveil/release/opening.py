@@ -34,10 +34,12 @@ class Expected:
     Attributes:
         signed_by: The public key of its publisher; None if anybody may have made it.
         larger: How many times as large as usual it may be.
+        timeout: Seconds that a database may take for a question; None for any number.
     """
 
     signed_by: Path | None = None
     larger: float = 1
+    timeout: float | None = None
 
 
 ANY = Expected()

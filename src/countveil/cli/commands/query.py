@@ -106,13 +106,14 @@ def command(
     options = QueryOptions(method, channel, level, within, style, weighted)
     inputs = _inputs(param or [], table or [])
     opening = {"engine": engine, "master": master, "signed_by": signed_by, "larger": larger}
+    opening["timeout"] = timeout
     if since is None:
-        ask(folder, sql, options, opening, inputs, timeout)
+        ask(folder, sql, options, opening, inputs)
     else:
-        if inputs or timeout is not None:
+        if inputs:
             raise SettingsError(
-                f"Changes take no {option('params')}, no {option('tables')} and no "
-                f"{option('timeout')}. Write the values into the query."
+                f"Changes take no {option('params')} and no {option('tables')}. Write the values "
+                f"into the query."
             )
         _ask_since(folder, since, sql, options, opening)
 

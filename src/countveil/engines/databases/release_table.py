@@ -22,6 +22,7 @@ from countveil.release.values import kind_of
 from countveil.sql import dialects
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
+from countveil.sql.time_limit import time_limit
 from countveil.system.address import DUCKDB, POSTGRES, DatabaseAddress, quoted_name
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ def open_release(address: DatabaseAddress, expected: Expected = ANY) -> OpenedRe
             f"before it is exported."
         )
     connection = connection_class(address).reading(address.place)
+    with time_limit(connection.interrupt, expected.timeout):
+        return _opened(connection, address, expected)
+
+
+def _opened(connection: Connection, address: DatabaseAddress, expected: Expected) -> OpenedRelease:
     name = quoted_name(manifest_table(address.table))
     sizes = connection.fetch(f"SELECT length(manifest) FROM {name} LIMIT 2")
     if sizes.num_rows != 1:

@@ -1,30 +1,22 @@
 """A question that may take so many seconds, and no more.
 
-Enters: a release, a number of seconds. Leaves: nothing, or a `QueryError` once the time is over.
-Must not know: what is asked, engines. The thread that asks is ended as `Release.interrupt` ends it.
+Enters: how to end it from another thread, a number of seconds. Leaves: nothing, or a `QueryError`
+once the time is over. Must not know: what is asked, of whom.
 """
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
 
 from countveil.errors import CountveilError, QueryError, SettingsError, option
 
 _AGAIN_AFTER = 0.2
 
 
-class Interruptible(Protocol):
-    """What can be asked, and ended."""
-
-    def interrupt(self) -> None:
-        """End early what another thread asks."""
-
-
 @contextlib.contextmanager
-def time_limit(release: Interruptible, seconds: float | None) -> Iterator[None]:
+def time_limit(interrupt: Callable[[], object], seconds: float | None) -> Iterator[None]:
     """Whatever is asked inside ends after so many seconds."""
     if seconds is None:
         yield
@@ -40,7 +32,7 @@ def time_limit(release: Interruptible, seconds: float | None) -> Iterator[None]:
         # One statement may end, and the next begin.
         while not done.wait(_AGAIN_AFTER):
             with contextlib.suppress(Exception):
-                release.interrupt()
+                interrupt()
 
     threading.Thread(target=watch, name="countveil-time", daemon=True).start()
     try:
