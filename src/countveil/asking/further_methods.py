@@ -179,9 +179,7 @@ class FurtherMethods:
         if interrupt is not None:
             interrupt()
 
-    def _lookups(self, tables: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        if not tables:
-            return {}
+    def _lookups(self, tables: Mapping[str, Any]) -> Mapping[str, Any]:
         from countveil.asking.questions.inputs import lookup_tables
 
         return lookup_tables(tables)

@@ -219,7 +219,8 @@ class Release(Counting, FurtherMethods, Modelled):
                     if describes(query):
                         return described(self)
                 settings = EstimationSettings(method, channel, level, within)
-                inputs = Inputs(params, self._lookups(tables), self._exactly)
+                lookups = self._lookups(tables) if tables else {}
+                inputs = Inputs(params, lookups, self._exactly)
                 if MOMENTS.search(query):
                     from countveil.sql.query.forms.rewriting import flat_text
 

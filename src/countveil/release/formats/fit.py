@@ -8,6 +8,7 @@ not know: what rows are for. Nothing is unpacked to find out: a few bytes can un
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,13 +59,15 @@ def _unfit_parquet(
     larger: float,
 ) -> str | None:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     from countveil.release.formats.parquet_pages import pages_of
 
+    # The core of the library: all of it would take as long to load as a question takes.
+    core: Any = import_module("pyarrow._parquet")
     try:
         with open_regular(path) as raw:
-            data = pq.ParquetFile(raw)
+            data = core.ParquetReader()
+            data.open(raw)
             problem = different(data.metadata.num_rows, data.schema_arrow, file, columns)
             if problem is not None:
                 return problem
