@@ -80,8 +80,10 @@ def test_what_is_not_plain_is_left_alone(words: list[str]) -> None:
 
 def test_the_options_are_those_of_the_command() -> None:
     parameters = inspect.signature(query.command).parameters
-    # An engine and its master, another release, parameters and tables are not for the quick way.
-    other = ("folder", "sql", "engine", "master", "since", "param", "table")
+    # An engine and its master, another release, parameters and tables, a key and limits are not
+    # for the quick way.
+    other = {"folder", "sql", "engine", "master", "since", "param", "table"}
+    other |= {"signed_by", "larger", "timeout"}
     described = {name: p.default for name, p in parameters.items() if name not in other}
     assert described == {field.name: field.default for field in fields(QueryOptions)}
     defaults = QueryOptions()

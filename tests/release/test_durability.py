@@ -10,6 +10,7 @@ import pytest
 
 import countveil as cv
 from countveil.release import draft
+from countveil.system import files
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what is synced")
 
@@ -19,7 +20,7 @@ def test_everything_is_synced_before_the_renaming(
     output_format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps: list[tuple[str, Path]] = []
-    fsync, rename = os.fsync, draft.rename
+    fsync, rename = os.fsync, files.rename
 
     def synced(handle: int) -> None:
         steps.append(("sync", Path(f"/proc/self/fd/{handle}").readlink()))

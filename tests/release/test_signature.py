@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PrivateFormat, PublicFormat
 
 import countveil as cv
+from countveil.cli.app import parser
 from countveil.errors import CountveilError
 
 PLAIN = serialization.NoEncryption()
@@ -98,6 +99,48 @@ def test_another_key(tmp_path: Path) -> None:
     _, stranger = write_keys(tmp_path, "openssh")
     release = publish(tmp_path, sign=private)
     assert len(cv.verify(release, signed_by=stranger)) == 1
+
+
+def test_questions_check_the_signature_when_asked(tmp_path: Path) -> None:
+    private, public = write_keys(tmp_path, "pem")
+    other = tmp_path / "other"
+    other.mkdir()
+    stranger = write_keys(other, "pem")[1]
+    release = publish(tmp_path, sign=private)
+    assert cv.open(release, signed_by=public).count() == cv.open(release).count()
+    with pytest.raises(CountveilError, match="not the signature of this manifest"):
+        cv.open(release, signed_by=stranger)
+    (data,) = (release / "data").iterdir()
+    content = data.read_bytes()
+    data.write_bytes(content[:100] + b"xx" + content[102:])
+    with pytest.raises(CountveilError, match="not the file that was signed"):
+        cv.open(release, signed_by=public)
+    data.write_bytes(content)
+    cv.export(release, f"duckdb:{tmp_path / 'x.duckdb'}#t")
+    with pytest.raises(CountveilError, match="Only a folder has a signature"):
+        cv.open(f"duckdb:{tmp_path / 'x.duckdb'}#t", signed_by=public)
+    (release / "manifest.sig").unlink()
+    with pytest.raises(CountveilError, match="missing: the release is not signed"):
+        cv.open(release, signed_by=public)
+
+
+def test_commands_check_the_signature_when_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    private, public = write_keys(tmp_path, "pem")
+    release = publish(tmp_path, sign=private)
+    question = "SELECT count(*) FROM release WHERE gender = 'F'"
+    for words in (["query", question], ["sql", question], ["verify"]):
+        command = [words[0], str(release), *words[1:], "--signed-by", str(public)]
+        assert not parser()(command, standalone_mode=False)
+    assert f"signed by {public}" in capsys.readouterr().out
+    parser()(["verify", str(release)], standalone_mode=False)
+    assert "does not prove who made it: its signature was not checked" in capsys.readouterr().out
+    (release / "manifest.sig").write_bytes(bytes(64))
+    for words in (["query", question], ["sql", question]):
+        command = [words[0], str(release), *words[1:], "--signed-by", str(public)]
+        with pytest.raises(CountveilError, match="is not signed by"):
+            parser()(command, standalone_mode=False)
 
 
 def test_openssl_agrees(tmp_path: Path) -> None:

@@ -439,7 +439,12 @@ def test_python_gets_a_list_that_prints(release: Path) -> None:
     sound = cv.verify(release)
     assert sound == []
     assert not sound
-    assert str(sound) == repr(sound) == f"{release} is sound: every file matches the manifest."
+    assert str(sound) == repr(sound)
+    assert str(sound) == (
+        f"{release} is sound: every file matches the manifest.\n"
+        f"This does not prove who made it: it is not signed."
+    )
+    assert "not signed" in sound._repr_html_()
     (release / "note\x1b.txt").write_text("x")
     (finding,) = found = cv.verify(release)
     assert isinstance(found, list)

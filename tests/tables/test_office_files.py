@@ -21,7 +21,10 @@ from countveil.publishing.prepare import recode
 from countveil.tables import Shaping
 from countveil.tables.readers import statistical as stat_files
 from tests.sample_tables import open_local
-from tests.workbooks import old_workbook, open_document, workbook
+from tests.workbooks import old_workbook, open_document, read_here, workbook
+
+__all__ = ["read_here"]
+pytestmark = pytest.mark.usefixtures("read_here")
 
 ROWS = 300
 JOBS = {1: "cook", 2: "smith", 3: "nurse", 4: "clerk"}

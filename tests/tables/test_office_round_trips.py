@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 from countveil.errors import InputError
 from tests.sample_tables import DAYS, HOSTILE, INTEGERS, Kind, assert_same, read_source, tables
 from tests.strategies import examples
-from tests.workbooks import workbook
+from tests.workbooks import read_here, workbook
+
+__all__ = ["read_here"]
 
 WHOLE_BELOW = 1 << 53
 MILLISECONDS = st.integers(-719_162 * 86_400_000, 2_932_897 * 86_400_000 - 1)
@@ -156,6 +158,7 @@ def expected_column(kind: str, cells: list[Any]) -> Any:
 
 
 @examples(60)
+@pytest.mark.usefixtures("read_here")
 @given(sheet=sheets())
 def test_excel(place: Path, sheet: tuple[list[str], list[list[Any]]]) -> None:
     kinds, columns = sheet

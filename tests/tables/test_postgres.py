@@ -20,6 +20,7 @@ from countveil.errors import CountveilError, InputError, MissingExtraError, Quer
 from countveil.sql import postgres_connection as postgres_link
 from countveil.tables import DatabaseSource
 from countveil.tables.readers import streams
+from countveil.tables.readers.patience import Patience
 from countveil.tables.readers.postgres import postgres_batches
 from tests.sample_tables import open_local
 
@@ -138,7 +139,7 @@ def _numbers(address: str) -> None:
 
 def test_rows_that_others_add_meanwhile_are_not_seen(address: str) -> None:
     source = DatabaseSource("postgresql", address, ("own schema", "people"))
-    with postgres_batches(source) as (_, batches):
+    with postgres_batches(source, Patience(source, None, None)) as (_, batches):
         first = next(batches)
         writer = threading.Thread(target=_add, args=(address,))
         writer.start()

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 Axes = tuple[int, ...]
 
+# Lines of an answer.
+MOST_LINES = 1_000_000
 _NO_CELLS = Estimates(*(np.zeros(0) for _ in range(4)))
 _COMPARE = {
     "equal": np.equal, "unequal": np.not_equal, "less": np.less, "at_most": np.less_equal,
@@ -121,6 +123,7 @@ def answer_question(
         counted = tallied.truths, tallied.moments, tallied.ranges
         tallies = channels.tallies(*counted, plan.grouped)
         exists = existing_cells(question, plan, tallies)
+        check_lines(int(exists.sum()))
 
         def keys_in() -> dict[GroupKey, list[Any]]:
             everywhere = np.ones(exists.shape, bool)
@@ -132,6 +135,15 @@ def answer_question(
         columns = [Cells(e.at(exists), sizes[exists], within) for e, sizes in grids]
         keys = keys_of(question, plan, tallied.keys, tallies, exists)
     return labelled(question, plan, (keys, columns))
+
+
+def check_lines(lines: int) -> None:
+    """Refuse an answer that nobody would read, and that would take minutes."""
+    if lines > MOST_LINES:
+        raise QueryError(
+            f"The answer would have {lines:,} lines; at most {MOST_LINES:,} are estimated. Group "
+            f"by less, or narrow the query with WHERE."
+        )
 
 
 def labelled(

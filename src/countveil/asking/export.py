@@ -15,12 +15,14 @@ from countveil.engines.databases.connections import (
     manifest_table,
 )
 from countveil.errors import ReleaseError, SettingsError, TargetError, option
-from countveil.release import MANIFEST_NAME, Manifest, read_manifest, verify_release
+from countveil.release import MANIFEST_NAME, Expected, Manifest, read_manifest, verify_release
 from countveil.release.draft import check_not_input
 from countveil.system.address import DATABASES, POSTGRES, DatabaseAddress, parse_release_address
 
 
-def export(folder: str | os.PathLike[str], to: str, *, force: bool = False) -> None:
+def export(
+    folder: str | os.PathLike[str], to: str, *, force: bool = False, larger: float = 1
+) -> None:
     """Load a release into a database, with its manifest in a side table.
 
     Both tables appear together or not at all.
@@ -29,6 +31,7 @@ def export(folder: str | os.PathLike[str], to: str, *, force: bool = False) -> N
         folder: The folder of a release.
         to: `postgresql://user@host/db#schema.table`, `duckdb:FILE#table` or `sqlite:FILE#table`.
         force: Replace a release that is there already.
+        larger: How many times as large as usual the release may be.
 
     Raises:
         ReleaseError: The folder is not, or is no longer, what was published.
@@ -41,18 +44,18 @@ def export(folder: str | os.PathLike[str], to: str, *, force: bool = False) -> N
         >>> cv.open("duckdb:census.duckdb#census").rows
         5000
     """
-    run_export(Path(folder), to, force=force)
+    run_export(Path(folder), to, force=force, larger=larger)
 
 
-def run_export(folder: Path, to: str, *, force: bool = False) -> Manifest:
+def run_export(folder: Path, to: str, *, force: bool = False, larger: float = 1) -> Manifest:
     """Load a release into a database; a release that is there is replaced with `force` alone."""
     address = parse_release_address(to)
     if address is None:
         raise SettingsError(f"A release is exported to {DATABASES}.")
-    manifest = read_manifest(folder)
+    manifest = read_manifest(folder, Expected(larger=larger))
     if address.kind != POSTGRES:
         check_not_input(Path(address.place), "the database", [folder])
-    findings = verify_release(folder)
+    findings = verify_release(folder, larger=larger)
     if findings:
         raise ReleaseError(
             f"{folder} is not what was published: {findings[0].file} {findings[0].problem}. "
@@ -61,7 +64,7 @@ def run_export(folder: Path, to: str, *, force: bool = False) -> Manifest:
     database = connection_class(address)
     database.check_columns(manifest.columns)
     with database.writing(address.place) as connection:
-        _load(folder, manifest, address, connection, force=force)
+        _load(folder, manifest, address, connection, force=force, larger=larger)
     return manifest
 
 
@@ -72,6 +75,7 @@ def _load(
     connection: Connection,
     *,
     force: bool,
+    larger: float,
 ) -> None:
     import pyarrow as pa
 
@@ -89,5 +93,6 @@ def _load(
             connection.drop(name)
     text = (folder / MANIFEST_NAME).read_text(encoding="utf-8")
     beside = pa.table({"manifest": [text]})
-    connection.write(names[0], released_schema(folder, manifest), released_rows(folder, manifest))
+    rows = released_rows(folder, manifest, larger)
+    connection.write(names[0], released_schema(folder, manifest), rows)
     connection.write(names[1], beside.schema, [beside])

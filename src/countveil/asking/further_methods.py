@@ -179,6 +179,11 @@ class FurtherMethods:
         if interrupt is not None:
             interrupt()
 
+    def _lookups(self, tables: Mapping[str, Any]) -> Mapping[str, Any]:
+        from countveil.asking.questions.inputs import lookup_tables
+
+        return lookup_tables(tables)
+
     def _cell_counts(self, query: str) -> CellCounts:
         """Counts by group with their covariance."""
         from countveil.asking.comparisons.cells import cell_counts

@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from countveil.asking.answer import (
-    Channels,
-    EstimationSettings,
-    answer_question,
-    labelled,
-)
+from countveil.asking.answer import Channels, EstimationSettings, answer_question, labelled
 from countveil.asking.further_methods import FurtherMethods
 from countveil.asking.merging import merged_channels
 from countveil.asking.models.asked import MOMENTS, Modelled
@@ -38,7 +34,7 @@ from countveil.engines.contract import OpenedRelease, ReleaseTable
 from countveil.errors import QueryError, ReleaseError
 from countveil.maths.channel import ChannelView, view_of_release
 from countveil.maths.estimate import Estimator
-from countveil.release import Manifest, PublishedColumn
+from countveil.release import Expected, Manifest, PublishedColumn
 from countveil.release.values import BOOLEAN
 from countveil.sql.domain_values import evaluate
 from countveil.sql.query import (
@@ -51,6 +47,7 @@ from countveil.sql.query import (
 from countveil.sql.query.expressions import Constant, as_condition
 from countveil.sql.query.parse import Inputs, QuestionReader
 from countveil.sql.query.plan import aggregates_of, is_composed
+from countveil.sql.time_limit import time_limit
 
 if TYPE_CHECKING:
     from countveil.asking.batch_channels import BatchedRelease
@@ -70,6 +67,9 @@ class Release(Counting, FurtherMethods, Modelled):
         folder: The place of the release.
         engine: "embedded" or "spark".
         master: The address of a Spark cluster, if there is no session yet.
+        signed_by: The file of the publisher's Ed25519 public key, if the signature is checked.
+        larger: How many times as large as usual the release may be.
+        timeout: Seconds that a question may take; None for any number.
 
     Attributes:
         place (str): What was opened.
@@ -87,8 +87,19 @@ class Release(Counting, FurtherMethods, Modelled):
          M             546           0   546    546   reliable
     """
 
-    def __init__(self, folder: Place, *, engine: str = EMBEDDED, master: str | None = None) -> None:
-        self._open(folder, open_release(os.fspath(folder), engine, master))
+    def __init__(
+        self,
+        folder: Place,
+        *,
+        engine: str = EMBEDDED,
+        master: str | None = None,
+        signed_by: Place | None = None,
+        larger: float = 1,
+        timeout: float | None = None,
+    ) -> None:
+        expected = Expected(None if signed_by is None else Path(signed_by), larger, timeout)
+        self._open(folder, open_release(os.fspath(folder), engine, master, expected))
+        self._timeout = timeout
 
     @classmethod
     def planned(cls, folder: Place, manifest: Manifest) -> Release:
@@ -109,7 +120,7 @@ class Release(Counting, FurtherMethods, Modelled):
     def _open(self, folder: Place, opened: OpenedRelease) -> None:
         self.folder = Path(folder)
         self.place = os.fspath(folder)
-        self._opened = opened
+        self._opened, self._timeout = opened, None
         self.manifest = opened.manifest
         self._columns = ReleaseColumns.of(self.manifest, self._occurs, self._occurring, evaluate)
         self._views: dict[tuple[Any, ...], ChannelView] = {}
@@ -198,24 +209,27 @@ class Release(Counting, FurtherMethods, Modelled):
              accountant   hidden     -             0   59.9   hidden
              actuary      hidden     -             0    7.4   hidden
         """
+        seconds = self._timeout
+        limited = nullcontext() if seconds is None else time_limit(self.interrupt, seconds)
         try:
-            if query.lstrip()[:4].lower() in ("desc", "show"):
-                from countveil.asking.questions.describing import described, describes
+            with limited:
+                if query.lstrip()[:4].lower() in ("desc", "show"):
+                    from countveil.asking.questions.describing import described, describes
 
-                if describes(query):
-                    return described(self)
-            settings = EstimationSettings(method, channel, level, within)
-            inputs = Inputs(params, self._lookups(tables), self._exactly)
-            if MOMENTS.search(query):
-                from countveil.sql.query.forms.rewriting import flat_text
+                    if describes(query):
+                        return described(self)
+                settings = EstimationSettings(method, channel, level, within)
+                lookups = self._lookups(tables) if tables else {}
+                inputs = Inputs(params, lookups, self._exactly)
+                if MOMENTS.search(query):
+                    from countveil.sql.query.forms.rewriting import flat_text
 
-                ask = partial(self._question, weighted=weighted)
-                answer = self._moments(
-                    flat_text(query, self._columns, inputs), ask, settings, weighted
-                )
-                if answer:
-                    return answer[0]
-            return self._answer(self._question(query, weighted, inputs), settings)
+                    ask = partial(self._question, weighted=weighted)
+                    flat = flat_text(query, self._columns, inputs)
+                    answer = self._moments(flat, ask, settings, weighted)
+                    if answer:
+                        return answer[0]
+                return self._answer(self._question(query, weighted, inputs), settings)
         except QueryError as error:
             from countveil.sql.query.places import located
 
@@ -249,13 +263,6 @@ class Release(Counting, FurtherMethods, Modelled):
     ) -> Question:
         question = self._reader.question(query, inputs or Inputs(exact=self._exactly))
         return self._weighted(question) if weighted else question
-
-    def _lookups(self, tables: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        if not tables:
-            return {}
-        from countveil.asking.questions.inputs import lookup_tables
-
-        return lookup_tables(tables)
 
     def _exactly(self, question: Question) -> float | None:
         """The answer to a question about plain columns, as a number; None for none."""

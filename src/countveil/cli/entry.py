@@ -109,7 +109,9 @@ def main() -> NoReturn:
         if sys.argv[1:2] == ["query"]:
             from countveil.cli.quick_query import answered_quickly
 
-            if answered_quickly(sys.argv[1:]):
+            with _libraries_muffled():
+                answered = answered_quickly(sys.argv[1:])
+            if answered:
                 sys.stdout.flush()
                 # Nothing was opened for writing, and unloading the libraries takes a while.
                 os._exit(0)
@@ -139,7 +141,18 @@ def _run() -> int:
             return 0
     from countveil.cli.app import run_app
 
-    return run_app()
+    with _libraries_muffled():
+        return run_app()
+
+
+def _libraries_muffled() -> contextlib.AbstractContextManager[None]:
+    """A server's remarks are printed by the library that talks to it, as they are."""
+    if not any(word.startswith("postgres") for word in sys.argv[1:]):
+        return contextlib.nullcontext()
+    from countveil.display import visible
+    from countveil.system.error_output import harmless_error_output
+
+    return harmless_error_output(visible)
 
 
 def _explain(error: BaseException) -> int:

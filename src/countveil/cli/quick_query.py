@@ -56,14 +56,16 @@ def ask(
     folder: str,
     sql: str,
     options: QueryOptions,
-    engine: str = "embedded",
-    master: str | None = None,
+    opening: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
 ) -> None:
-    """Ask a release and print its answer; `inputs` are parameters and lookup tables."""
+    """Ask a release and print its answer.
+
+    `opening` has the options of opening it; `inputs` are parameters and lookup tables.
+    """
     from countveil.asking.release import Release
 
-    answer = Release(folder, engine=engine, master=master).sql(
+    answer = Release(folder, **(opening or {})).sql(
         sql,
         method=options.method,
         channel=options.channel,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from countveil.engines.contract import Engine, OpenedRelease, ReleaseTable
 from countveil.errors import SettingsError, option
-from countveil.release import Manifest, read_manifest
+from countveil.release import ANY, Expected, Manifest, read_manifest
 from countveil.release.values import PARQUET, format_of
 from countveil.system.address import parse_release_address
 
@@ -49,34 +49,38 @@ def chosen_engine(name: str, table: object, master: str | None = None) -> Engine
     return LocalEngine()
 
 
-def open_release(place: str, name: str = EMBEDDED, master: str | None = None) -> OpenedRelease:
+def open_release(
+    place: str, name: str = EMBEDDED, master: str | None = None, expected: Expected = ANY
+) -> OpenedRelease:
     """Open a release: a folder, a table in a database, or with Spark any place that it reads."""
     check_engine(name, master)
     if name == SPARK:
         from countveil.engines.spark.release_table import open_release as open_with_spark
 
-        return open_with_spark(place, master)
+        return open_with_spark(place, master, expected)
     address = parse_release_address(place)
     if address is not None:
         from countveil.engines.databases.release_table import open_release as open_in_database
 
-        return open_in_database(address)
+        return open_in_database(address, expected)
     folder = Path(place)
-    manifest = read_manifest(folder)
+    manifest = read_manifest(folder, expected)
     # DuckDB is loaded by the first question only.
-    return OpenedRelease(manifest, partial(_open_files, folder, manifest))
+    return OpenedRelease(manifest, partial(_open_files, folder, manifest, expected.larger))
 
 
-def _open_files(folder: Path, manifest: Manifest) -> ReleaseTable:
+def _open_files(folder: Path, manifest: Manifest, larger: float) -> ReleaseTable:
     from countveil.engines.local.release_table import LocalRelease
+    from countveil.release.opening import check_data_files
 
+    check_data_files(folder, manifest, larger)
     files = [file.path for file in manifest.files]
     columns = [column.name for column in manifest.columns]
     rows = None
     if format_of(files[0]) != PARQUET:
         from countveil.engines.local.release_rows import released_rows
 
-        rows = released_rows(folder, manifest)
+        rows = released_rows(folder, manifest, larger)
     batches = [entry.batch for entry in manifest.batches if entry.batch is not None]
     return LocalRelease(folder, files, columns, [*manifest.sensitive, *batches], rows)
 

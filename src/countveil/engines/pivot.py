@@ -22,11 +22,18 @@ if TYPE_CHECKING:
     from countveil.sql.query.axes import Axis
 
 MOST_NUMBERS = 20_000_000
+# Lines of a GROUP BY that are turned into values of Python.
+MOST_LINES = 1_000_000
 
 
 def pivot(counted: pa.Table, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
     """`counted` has a column per key, condition and sensitive column, then the count, then sums."""
     n_keys, n_bits, n_arguments = len(tally.keys), len(tally.conditions), len(tally.arguments)
+    if counted.num_rows > MOST_LINES:
+        raise QueryError(
+            f"The rows fall into {counted.num_rows:,} groups; at most {MOST_LINES:,} are "
+            f"evaluated. Group by less, or narrow the query with WHERE."
+        )
     columns = counted.columns
     first = n_keys + n_bits
     shape = axis_sizes(tally.axes, domains)

@@ -21,14 +21,15 @@ from countveil.release.manifest import (
     PublishedColumn,
     ReportFile,
     SensitiveColumn,
-    read_manifest,
 )
+from countveil.release.opening import ANY, Expected, read_manifest
 from countveil.release.preparation import Preparation
 from countveil.release.signature import Signer
 from countveil.release.values import decode_value, encode_value, kind_of
 from countveil.release.verify import NOT_PART, Discrepancy, verify_release
 
 __all__ = [
+    "ANY",
     "DATA_FOLDER",
     "MANIFEST_NAME",
     "METADATA_NAMES",
@@ -41,6 +42,7 @@ __all__ = [
     "DataFile",
     "Discrepancy",
     "Draft",
+    "Expected",
     "Manifest",
     "OddsBound",
     "Preparation",

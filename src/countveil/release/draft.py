@@ -38,8 +38,8 @@ from countveil.release.manifest import (
     Manifest,
     ReportFile,
     file_sha256,
-    read_manifest,
 )
+from countveil.release.opening import read_manifest
 from countveil.release.signature import Signer
 from countveil.system import offers, outcome
 from countveil.system.address import refuse_as_folder, refuse_device_name

@@ -1,13 +1,15 @@
 """The manifest: what a release says about itself, and which files its folder holds.
 
-Enters: facts that may be public; a folder. Leaves: JSON with its own checksum, and back. Must not
-know: what is in the data files. Reading refuses whatever could mislead an estimate, and says why.
+Enters: facts that may be public. Leaves: JSON with its own checksum, and back. Must not know: where
+it lies (`release/opening.py` reads it from a folder), what is in the data files. Reading refuses
+whatever could mislead an estimate, and says why.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -16,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from countveil.errors import ReleaseError
 from countveil.maths.channel import GROUP_METHODS, RESIDUES
+from countveil.release.limits import check_content, check_text
 from countveil.release.preparation import Preparation
 from countveil.release.values import NUMBER, decode_value, encode_value, format_of, kind_of
-from countveil.system.address import refuse_as_folder
+from countveil.system.regular import open_regular
 
 if TYPE_CHECKING:
     from countveil.release.batches import BatchedColumns, LedgerMark
@@ -40,7 +43,6 @@ SPECIAL = frozenset({"classes", "class_values", "common", "odds", "confirmed", "
 _MORE = frozenset({"about", "together", "batches", "ledger", "codebook", "metadata"})
 _OPTIONAL = ("report", "weight", *sorted(_MORE))
 _RANDOMNESS = ("cryptographic", "seeded")
-_MANIFEST_LIMIT = 256 * 1024 * 1024
 _DATA_PATH = r"data/[A-Za-z0-9_-]+\.(parquet|csv|csv\.gz|arrow|dta|sav)"
 
 
@@ -215,10 +217,14 @@ class Manifest:
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> Manifest:
-        """Read and check a manifest; `ReleaseError` says what is wrong with it."""
+    def from_json(cls, text: str, larger: float = 1) -> Manifest:
+        """Read and check a manifest; `ReleaseError` says what is wrong with it.
+
+        It may be `larger` times as large as usual (`release/limits.py`).
+        """
+        check_text(text, larger)
         try:
-            content = json.loads(text)
+            content = json.loads(text, parse_float=_finite, parse_constant=_finite)
         except (ValueError, RecursionError) as error:
             raise ReleaseError("The manifest is not readable JSON.") from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -226,13 +232,14 @@ class Manifest:
         version = content.get("format_version")
         if version != FORMAT_VERSION or isinstance(version, bool):
             raise ReleaseError(
-                f"The release has format version {version!r}; this countveil reads version "
-                f"{FORMAT_VERSION}. A newer countveil may read it."
+                f"The release has format version {repr(version)[:20]}; this countveil reads "
+                f"version {FORMAT_VERSION}. A newer countveil may read it."
             )
         if content.pop("checksum", None) != _checksum(content):
             raise ReleaseError(
                 "The manifest was edited or damaged: its content does not match its checksum."
             )
+        check_content(content, larger)
         try:
             manifest = _build(content)
             _check(manifest)
@@ -241,35 +248,18 @@ class Manifest:
         return manifest
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """The manifest of the release in `folder`."""
-    path = folder / MANIFEST_NAME
-    try:
-        if not folder.exists():
-            refuse_as_folder(folder)
-            raise ReleaseError(f"There is no release at {folder}: the folder does not exist.")
-        if not folder.is_dir():
-            raise ReleaseError(f"{folder} is a file. A release is a folder with a {MANIFEST_NAME}.")
-        if not path.is_file():
-            raise ReleaseError(f"{folder} is not a release: it has no {MANIFEST_NAME}.")
-        if path.stat().st_size > _MANIFEST_LIMIT:
-            raise ReleaseError(f"{path} is too large to be a manifest.")
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ReleaseError(f"{path} is damaged: it is not UTF-8 text.") from error
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "its name is not valid"
-        raise ReleaseError(f"{path} cannot be read: {why}.") from error
-    try:
-        return Manifest.from_json(text)
-    except ReleaseError as error:
-        raise ReleaseError(f"{path}: {error}") from error
-
-
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _finite(text: str) -> float:
+    """A number of JSON; ValueError if it is none, or larger than any."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("a number is not finite")
+    return number
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

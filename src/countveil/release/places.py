@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Protocol
 
 from countveil.errors import ReleaseError
-from countveil.release.manifest import MANIFEST_NAME, Manifest, read_manifest
+from countveil.release.manifest import MANIFEST_NAME, Manifest
+from countveil.release.opening import read_manifest
 from countveil.release.second_release import releases_beside
 from countveil.system.address import local_path
 

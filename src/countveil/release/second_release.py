@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from countveil.errors import ReleaseError, TargetError, option
-from countveil.release.manifest import MANIFEST_NAME, Manifest, read_manifest
+from countveil.release.manifest import MANIFEST_NAME, Manifest
+from countveil.release.opening import read_manifest
 from countveil.system.files import LEFTOVER
 
 _MOST_FOLDERS = 1_000

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from countveil.errors import InputError, ReleaseError, SettingsError
 from countveil.release.manifest import SIGNATURE_NAME
+from countveil.system.regular import read_regular
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         Ed25519PublicKey,
     )
 
+SIGNATURE_BYTES = 64
 _LIMIT = 64 * 1024
 
 
@@ -65,22 +67,28 @@ _HOW_TO_MAKE = (
 )
 
 
-def signature_problem(folder: Path, manifest_name: str, public_key: Path) -> str | None:
-    """What is wrong with a release's signature; None if it is genuine."""
+def signature_problem(manifest: bytes, signature: bytes | None, public_key: Path) -> str | None:
+    """What is wrong with the signature of a manifest's bytes; None if it is genuine."""
     from cryptography.exceptions import InvalidSignature
 
     key = _public_key(public_key)
-    path = folder / SIGNATURE_NAME
+    if signature is None:
+        return "missing: the release is not signed"
     try:
-        if not path.exists():
-            return "missing: the release is not signed"
-        signature = path.read_bytes()
-        key.verify(signature, (folder / manifest_name).read_bytes())
+        key.verify(signature, manifest)
     except InvalidSignature:
         return "not the signature of this manifest by this key"
-    except OSError as error:
-        raise ReleaseError(f"{path} cannot be read: {error.strerror}.") from error
     return None
+
+
+def check_signature(manifest: bytes, signature: bytes | None, public_key: Path) -> None:
+    """Refuse a release that the owner of this key did not sign."""
+    problem = signature_problem(manifest, signature, public_key)
+    if problem is not None:
+        raise ReleaseError(
+            f"The release is not signed by {public_key}: {SIGNATURE_NAME} is {problem}. Get the "
+            f"release again from its publisher."
+        )
 
 
 def _public_key(path: Path) -> Ed25519PublicKey:
@@ -104,8 +112,6 @@ def _public_key(path: Path) -> Ed25519PublicKey:
 
 def _content(path: Path) -> bytes:
     try:
-        if path.stat().st_size > _LIMIT:
-            raise SettingsError(f"{path} is too large to be a key.")
-        return path.read_bytes()
+        return read_regular(path, _LIMIT)
     except OSError as error:
         raise InputError(f"The key {path} cannot be read: {error.strerror}.") from error

@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countveil.display import html_of, progress_shown, visible
-from countveil.errors import ReleaseError
+from countveil.errors import ReleaseError, option
 from countveil.release.draft import foreign_files
+from countveil.release.formats.csv_rows import ExpectedRows
 from countveil.release.formats.data_files import read_rows
+from countveil.release.formats.fit import different, unfit
+from countveil.release.limits import check_rows
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
@@ -28,10 +31,11 @@ from countveil.release.manifest import (
     Manifest,
     ReportFile,
     file_sha256,
-    read_manifest,
 )
+from countveil.release.opening import Expected, manifest_bytes, read_manifest, signature_in
 from countveil.release.signature import signature_problem
 from countveil.release.values import PARQUET, format_of, python_values
+from countveil.system.regular import open_regular
 
 if TYPE_CHECKING:
     from countveil.release.batches import BatchedColumns
@@ -55,13 +59,17 @@ class Discrepancy:
 class Discrepancies(list[Discrepancy]):
     """What is wrong with a release; empty, and so false, when it is sound. Print it."""
 
-    def __init__(self, place: Path, discrepancies: Iterable[Discrepancy]) -> None:
+    def __init__(
+        self, place: Path, discrepancies: Iterable[Discrepancy], proved: str | None = None
+    ) -> None:
+        """`proved` is what to say if there are none."""
         super().__init__(discrepancies)
         self._place = place
+        self._proved = proved or f"{place} is sound: every file matches the manifest."
 
     def __str__(self) -> str:
         if not self:
-            return visible(f"{self._place} is sound: every file matches the manifest.")
+            return visible(self._proved)
         lines = [f"  {each.file}: {each.problem}" for each in self]
         return "\n".join(map(visible, [f"{self._place} is not what was published:", *lines]))
 
@@ -69,19 +77,38 @@ class Discrepancies(list[Discrepancy]):
         return str(self)
 
     def _repr_html_(self) -> str:
-        first, *_ = str(self).splitlines()
+        first, *_ = str(self).splitlines() if self else [str(self)]
         rows = [(each.file, each.problem) for each in self]
         return html_of([first, *([(("file", "problem"), rows)] if rows else [])])
 
 
+def soundness(folder: Path, signed_by: Path | None) -> str:
+    """What is proved of a release in which nothing is wrong, and what is not."""
+    sound = f"{folder} is sound: every file matches the manifest"
+    if signed_by is not None:
+        return f"{sound}, which is signed by {signed_by}."
+    if os.path.lexists(folder / SIGNATURE_NAME):
+        signed = f"its signature was not checked ({option('signed_by', 'PUBKEY')} does)"
+    else:
+        signed = "it is not signed"
+    return f"{sound}.\nThis does not prove who made it: {signed}."
+
+
 def verify(
-    folder: str | os.PathLike[str], *, signed_by: str | os.PathLike[str] | None = None
+    folder: str | os.PathLike[str],
+    *,
+    signed_by: str | os.PathLike[str] | None = None,
+    larger: float = 1,
 ) -> Discrepancies:
-    """Whether a release is still what was published.
+    """Whether the files of a release agree with its manifest, and who signed that.
+
+    Without a key, nothing is proved about who made the release: whoever changes a file can change
+    the manifest too. With the publisher's key, every file is the one that the publisher signed.
 
     Args:
         folder: The folder of a release.
         signed_by: A file with the publisher's Ed25519 public key: its signature is checked too.
+        larger: How many times as large as usual the release may be.
 
     Returns:
         What is wrong; empty, and so false, when the release is sound. Print it.
@@ -92,25 +119,27 @@ def verify(
     Example:
         >>> cv.verify("census-release")
         census-release is sound: every file matches the manifest.
+        This does not prove who made it: it is not signed.
         >>> bool(cv.verify("census-release"))
         False
     """
     key = None if signed_by is None else Path(signed_by)
     with progress_shown() as shown:
         discrepancies = verify_release(
-            Path(folder), lambda done, total: shown("checking", done, total), key
+            Path(folder), lambda done, total: shown("checking", done, total), key, larger
         )
-    return Discrepancies(Path(folder), discrepancies)
+    return Discrepancies(Path(folder), discrepancies, soundness(Path(folder), key))
 
 
 def verify_release(
     folder: Path,
     progress: Callable[[int, int], None] | None = None,
     signed_by: Path | None = None,
+    larger: float = 1,
 ) -> list[Discrepancy]:
     """Compare the folder with its manifest, byte by byte; and the manifest with its signature."""
     try:
-        manifest = read_manifest(folder)
+        manifest = read_manifest(folder, Expected(larger=larger))
     except ReleaseError as error:
         if not os.path.exists(folder / MANIFEST_NAME):  # noqa: PTH110 - False where it cannot look
             raise
@@ -119,17 +148,28 @@ def verify_release(
         discrepancies = [Discrepancy(name, NOT_PART) for name in foreign_files(folder, manifest)]
         discrepancies += _links(folder)
         if signed_by is not None:
-            problem = signature_problem(folder, MANIFEST_NAME, signed_by)
-            discrepancies += [Discrepancy(SIGNATURE_NAME, problem)] if problem else []
-        discrepancies += _check_files(folder, manifest, progress)
-        return discrepancies or _check_values(folder, manifest)
+            discrepancies += _check_signature(folder, signed_by, larger)
+        discrepancies += _check_files(folder, manifest, progress, larger)
+        return discrepancies or _check_values(folder, manifest, larger)
     except OSError as error:
         where = error.filename or folder
         raise ReleaseError(f"{where} cannot be read: {error.strerror or error}.") from error
 
 
+def _check_signature(folder: Path, signed_by: Path, larger: float) -> list[Discrepancy]:
+    content = manifest_bytes(folder, larger)
+    try:
+        problem = signature_problem(content, signature_in(folder), signed_by)
+    except ReleaseError as error:
+        problem = str(error).removeprefix(f"{folder / SIGNATURE_NAME} ").removesuffix(".")
+    return [Discrepancy(SIGNATURE_NAME, problem)] if problem else []
+
+
 def _check_files(
-    folder: Path, manifest: Manifest, progress: Callable[[int, int], None] | None
+    folder: Path,
+    manifest: Manifest,
+    progress: Callable[[int, int], None] | None,
+    larger: float,
 ) -> list[Discrepancy]:
     discrepancies = []
     pages = {METADATA_NAMES[name]: file for name, file in manifest.metadata.items()}
@@ -141,7 +181,9 @@ def _check_files(
     total = sum(file.bytes for file in manifest.files)
     done = 0
     for file in manifest.files:
-        problem = _check_file(folder / file.path, file) or _check_content(folder, file, manifest)
+        problem = _check_file(folder / file.path, file) or _check_content(
+            folder, file, manifest, larger
+        )
         if problem:
             discrepancies.append(Discrepancy(file.path, problem))
         done += file.bytes
@@ -158,7 +200,7 @@ def _links(folder: Path) -> list[Discrepancy]:
     ]
 
 
-def _check_values(folder: Path, manifest: Manifest) -> list[Discrepancy]:
+def _check_values(folder: Path, manifest: Manifest, larger: float) -> list[Discrepancy]:
     """The domain in the manifest must be the values that are published, or else declared."""
     import pyarrow.compute as pc
 
@@ -166,7 +208,8 @@ def _check_values(folder: Path, manifest: Manifest) -> list[Discrepancy]:
     for name, entry in manifest.sensitive.items():
         published: set[object] = set()
         for file in manifest.files:
-            published.update(python_values(pc.unique(_column(folder / file.path, name, manifest))))
+            column = _column(folder, file, name, manifest, larger)
+            published.update(python_values(pc.unique(column)))
         listed = set(entry.domain)
         # Declared values need not occur, the missing one neither; nor need those of a case that
         # left since it was drawn.
@@ -179,38 +222,43 @@ def _check_values(folder: Path, manifest: Manifest) -> list[Discrepancy]:
     discrepancies += [
         Discrepancy(MANIFEST_NAME, f"lists other batches in {drawn.batch!r} than rows have")
         for drawn in manifest.batches
-        if drawn.batch is not None and not _batches_fit(folder, manifest, drawn)
+        if drawn.batch is not None and not _batches_fit(folder, manifest, drawn, larger)
     ]
     return discrepancies
 
 
-def _batches_fit(folder: Path, manifest: Manifest, drawn: BatchedColumns) -> bool:
+def _batches_fit(folder: Path, manifest: Manifest, drawn: BatchedColumns, larger: float) -> bool:
     """Whether the manifest lists every batch that a row has."""
     import pyarrow.compute as pc
 
     numbers: set[object] = set()
     for file in manifest.files:
-        column = _column(folder / file.path, str(drawn.batch), manifest)
+        column = _column(folder, file, str(drawn.batch), manifest, larger)
         numbers.update(python_values(pc.unique(column)))
     return numbers <= {batch.number for batch in drawn.drawn}
 
 
-def _column(path: Path, name: str, manifest: Manifest) -> Any:
+def _column(folder: Path, file: DataFile, name: str, manifest: Manifest, larger: float) -> Any:
     import pyarrow.parquet as pq
 
+    path = folder / file.path
     if format_of(path.name) != PARQUET:
-        return read_rows(path, manifest.columns).column(name)
+        expected = ExpectedRows.of(file, len(manifest.columns), larger)
+        return read_rows(path, manifest.columns, expected).column(name)
     # In this thread only: Arrow's threads may still read from Python's file object while the
-    # interpreter exits, which aborts the process.
-    with path.open("rb") as raw, pq.ParquetFile(raw) as data:
+    # interpreter exits, which aborts the process. As a dictionary, so that a long text that many
+    # rows have is there once.
+    with open_regular(path) as raw, pq.ParquetFile(raw, read_dictionary=[name]) as data:
         return data.read(columns=[name], use_threads=False).column(0)
 
 
 def _check_file(path: Path, file: DataFile | ReportFile) -> str | None:
     if path.is_symlink():
         return "is a symbolic link; a release holds its own data"
-    if not path.is_file():
+    if not os.path.lexists(path):
         return "missing"
+    if not path.is_file():
+        return "not a regular file"
     size = path.stat().st_size
     if size != file.bytes:
         change = "truncated" if size < file.bytes else "longer than published"
@@ -220,27 +268,21 @@ def _check_file(path: Path, file: DataFile | ReportFile) -> str | None:
     return None
 
 
-def _check_content(folder: Path, file: DataFile, manifest: Manifest) -> str | None:
+def _check_content(folder: Path, file: DataFile, manifest: Manifest, larger: float) -> str | None:
     """A sound checksum in a manifest that does not fit the data is still a broken release."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if format_of(file.path) == PARQUET:
-        try:
-            with (folder / file.path).open("rb") as raw:
-                data = pq.ParquetFile(raw)
-        except (pa.ArrowException, OSError):
-            return "is not a readable Parquet file"
-        rows, schema = data.metadata.num_rows, data.schema_arrow
-    else:
-        try:
-            table = read_rows(folder / file.path, manifest.columns)
-        except ReleaseError:
-            return f"is not a readable {format_of(file.path)} file with the types of the manifest"
-        rows, schema = table.num_rows, table.schema
-    if rows != file.rows:
-        return f"holds {rows} rows instead of {file.rows}"
-    stored = [(field.name, str(field.type)) for field in schema]
-    if stored != [(column.name, column.type) for column in manifest.columns]:
-        return "has other columns than the manifest lists"
-    return None
+    path = folder / file.path
+    try:
+        check_rows(file.rows, file.bytes, larger)
+    except ReleaseError as error:
+        return str(error).removesuffix(".")
+    problem = unfit(path, file, manifest.columns, larger)
+    if problem is not None or format_of(file.path) == PARQUET:
+        return problem
+    expected = ExpectedRows.of(file, len(manifest.columns), larger)
+    try:
+        table = read_rows(path, manifest.columns, expected)
+    except ReleaseError as error:
+        if "unpack" in str(error):
+            return str(error).removeprefix(f"{path.name} of the release ").removesuffix(".")
+        return f"is not a readable {format_of(file.path)} file with the types of the manifest"
+    return different(table.num_rows, table.schema, file, manifest.columns)

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from countveil.errors import ReleaseError, TargetError, option
 from countveil.release.draft import check_not_input
-from countveil.release.manifest import MANIFEST_NAME, read_manifest
+from countveil.release.manifest import MANIFEST_NAME
+from countveil.release.opening import read_manifest
 from countveil.system.whole_files import PendingFile, pending_file, write_file
 
 __all__ = ["GENERATOR", "PendingFile", "check_file", "pending_file", "write_file"]

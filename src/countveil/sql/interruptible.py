@@ -27,11 +27,12 @@ class BackgroundCall(Generic[Result]):
         self._error: BaseException | None = None
         threading.Thread(target=self._run, name="countveil-call", daemon=True).start()
 
-    def result(self) -> Result:
-        """What the call gave, or raised."""
+    def result(self, tick: Callable[[], object] | None = None) -> Result:
+        """What the call gave, or raised; `tick` is called meanwhile, and may raise."""
         # Another thread may be the one that gets the signal, and would not wake this one.
         while not self._done.wait(_TICK_SECONDS):
-            pass
+            if tick is not None:
+                tick()
         if self._error is not None:
             raise self._error
         return self._results[0]
@@ -52,20 +53,23 @@ class BackgroundCall(Generic[Result]):
 class InterruptibleCalls:
     """Calls to one connection, one after the other, each of which `cancel` ends early."""
 
-    def __init__(self, cancel: Callable[[], object]) -> None:
-        self._cancel = cancel
+    def __init__(
+        self, cancel: Callable[[], object], tick: Callable[[], object] | None = None
+    ) -> None:
+        """`tick` is called while a call is waited for; if it raises, the wait is over."""
+        self._cancel, self._tick = cancel, tick
         self._begun: BackgroundCall[Any] | None = None
 
     def run(self, call: Callable[[], Result]) -> Result:
         """What the call gives."""
-        return self._begin(call).result()
+        return self._begin(call).result(self._tick)
 
     def each(self, fetch: Callable[[], Result]) -> Iterator[Result]:
         """What `fetch` gives until it raises StopIteration; the next is fetched meanwhile."""
         begun = self._begin(fetch)
         while True:
             try:
-                result = begun.result()
+                result = begun.result(self._tick)
             except StopIteration:
                 return
             begun = self._begin(fetch)

@@ -9,7 +9,7 @@ pandas and Polars where they are installed, which takes longer than many a table
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import adbc_driver_manager
@@ -19,22 +19,26 @@ import pyarrow as pa
 from countveil.sql.interruptible import BackgroundCall, InterruptibleCalls
 
 BATCH_BYTES = str(8 << 20)
+# What functions of a table remark would reach the terminal as it is.
+_NO_REMARKS = "SET LOCAL client_min_messages = error"
 _ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 
 
 class PostgresReading:
     """A connection in a read-only transaction, with the database as it is at one moment."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, tick: Callable[[], object] | None = None) -> None:
+        """`tick` is called while the server is waited for; if it raises, the wait is over."""
         self._reader: Any = None
         # A server that does not answer cannot be cancelled: the thread is left behind.
-        self._handles = BackgroundCall(lambda: _connected(place)).result()
+        self._handles = BackgroundCall(lambda: _connected(place)).result(tick)
         self._statement = self._handles[-1]
-        self._calls = InterruptibleCalls(self._statement.cancel)
+        self._calls = InterruptibleCalls(self._statement.cancel, tick)
         try:
             self._statement.set_options(**{"adbc.postgresql.batch_size_hint_bytes": BATCH_BYTES})
-            self._statement.set_sql_query(_ONE_MOMENT)
-            self._calls.run(self._statement.execute_update)
+            for text in (_ONE_MOMENT, _NO_REMARKS):
+                self._statement.set_sql_query(text)
+                self._calls.run(self._statement.execute_update)
         except BaseException:
             self.close()
             raise

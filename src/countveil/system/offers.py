@@ -25,6 +25,12 @@ except ImportError:
     MSVCRT: Any = None
 else:
     MSVCRT = msvcrt
+try:
+    import resource
+except ImportError:
+    RESOURCE: Any = None
+else:
+    RESOURCE = resource
 
 _WINDOWS = os.name == "nt"
 
@@ -69,4 +75,6 @@ DISK_FULL, NO_PERMISSION, NOT_OFFERED = (
 
 # Where Linux says how much memory is free: of the machine, and of the container.
 MEMORY_FILE = Path("/proc/meminfo")
+# The pages of memory that this process has.
+OWN_MEMORY_FILE = Path("/proc/self/statm")
 CONTAINER_FOLDER = Path("/sys/fs/cgroup")

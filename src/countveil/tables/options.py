@@ -46,6 +46,7 @@ class SourceOptions(TypedDict, total=False):
         columns: The only ones to publish beside the protected ones.
         labels: The labels of a column's codes ({"sex": {1: "F", 2: "M"}}, or a CSV file).
         query: A SELECT for a database.
+        timeout: Seconds after which reading from a database is given up.
         levels: Coarser codes in place of codes ("prefix:3", or a hierarchy as "FILE:LEVEL" or
             (file, level)).
         round: Rounds numbers to multiples of a step; they stay numbers.
@@ -65,6 +66,7 @@ class SourceOptions(TypedDict, total=False):
     columns: Sequence[str] | str
     labels: Mapping[str, Mapping[Any, str] | FileName] | None
     query: str | None
+    timeout: float | None
     levels: Mapping[str, str | tuple[FileName, str | int]] | None
     round: Mapping[str, float | str] | None
     top: Mapping[str, float | str] | None
@@ -132,7 +134,7 @@ class Reading:
     """How to read a table: which rows and columns of it, how its cells are written, with what.
 
     Without `columns`, all are read. `memory` limits how much is kept in memory; the rest goes to an
-    encrypted file in the folder `spill`.
+    encrypted file in the folder `spill`. Reading from a database ends after `timeout` seconds.
     """
 
     missing: tuple[str, ...] = ()
@@ -140,6 +142,7 @@ class Reading:
     where: str | None = None
     columns: tuple[str, ...] = ()
     query: str | None = None
+    timeout: float | None = None
     memory: str | int | None = None
     spill: Path | None = None
     progress: Progress | None = None
@@ -291,6 +294,7 @@ def table_options(
         where=options.get("where"),
         columns=_names(options.get("columns", ())),
         query=options.get("query"),
+        timeout=_seconds(options.get("timeout")),
         memory=memory,
         spill=None if spill is None else Path(spill),
         progress=progress,
@@ -321,6 +325,14 @@ def _recoding(
     from countveil.tables.recoding import recoding
 
     return recoding(bins, merge, options)
+
+
+def _seconds(timeout: float | None) -> float | None:
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise SettingsError(f"{option('timeout')} is a number of seconds above 0.")
+    return timeout
 
 
 def _csv_style(options: SourceOptions) -> CsvStyle:

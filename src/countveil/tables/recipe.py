@@ -28,6 +28,7 @@ from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_typ
 from countveil.display import visible
 from countveil.errors import InputError, SettingsError, nearest
 from countveil.system.address import POSTGRES, parse_address, relative_path
+from countveil.system.regular import read_regular
 
 # What is decided anew for every run, or cannot be written in a file.
 OF_A_RUN = frozenset(
@@ -40,7 +41,7 @@ TEXT, TEXTS, WHOLE, NUMBER, FLAG, COLUMNS = (
     "a text", "a list of texts", "a whole number", "a number", "true or false",
     "a table of columns (name.COLUMN = ...)",
 )  # fmt: skip
-_WIDTH = 96
+_WIDTH, _MOST_BYTES = 96, 16 << 20
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 # A rule such as rare:50, or a list in JSON.
 _SPECIFICATION = re.compile(r"[a-z]+:|\s*\{")
@@ -157,7 +158,7 @@ def _parsed(file: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(read_regular(file, _MOST_BYTES).decode())
     except FileNotFoundError:
         raise InputError(f"There is no recipe {file}.") from None
     except UnicodeDecodeError:

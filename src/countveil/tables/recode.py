@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import datetime as dt
+import io
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from countveil.errors import InputError, SettingsError, option
+from countveil.system.regular import read_regular
 
 _LIMIT = 64 * 1024 * 1024
 _PUBLIC = "public:"
@@ -189,11 +191,9 @@ def _typed(column: str, text: str, type_name: str) -> Any:
 def lines_of(path: Path, headers: Sequence[list[str]] = _HEADERS) -> list[tuple[int, list[str]]]:
     """The cells of each line that has any, with its number; one of these headers is left out."""
     try:
-        if path.stat().st_size > _LIMIT:
-            raise InputError(f"{path} is too large for a list of values.")
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            rows = [(reader.line_num, row) for row in reader if row]
+        text = read_regular(path, _LIMIT).decode("utf-8-sig")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        rows = [(reader.line_num, row) for row in reader if row]
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8 text. Convert it to UTF-8 first.") from None
     except csv.Error:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from countveil.tables.options import Reading
     from countveil.tables.readers.blocks import Blocks
+    from countveil.tables.readers.patience import Patience
     from countveil.tables.storage.memory import KeptColumns
 
 _CSV, _PACKED = (".csv", ".tsv", ".txt", ".tab"), (".gz", ".zst", ".zip")
@@ -136,9 +137,11 @@ def open_blocks(source: Source, reading: Reading, kept: KeptColumns) -> Blocks:
 
         return open_object(source.frame, reading, kept)
     if isinstance(source, DatabaseSource):
+        from countveil.tables.readers.patience import Patience
         from countveil.tables.readers.streams import StreamBlocks
 
-        with _database(source, kept.most_bytes) as (schema, batches):
+        waiting = Patience(source, reading.timeout, reading.progress)
+        with _database(source, kept.most_bytes, waiting) as (schema, batches):
             return StreamBlocks(schema, batches, reading, kept)
     try:
         return _open_files(source, reading, kept)
@@ -202,6 +205,9 @@ def _find_files(name: str) -> FileSource:
             raise InputError(f"No file matches {name}.")
     else:
         raise InputError(f"There is no file {name}. {_near_files(path)}".rstrip())
+    special = [path for path in paths if not path.is_file()]
+    if special:
+        raise InputError(f"{special[0]} is not a regular file: a folder, a pipe or a device.")
     formats = {_format_of(path) for path in paths}
     if len(formats) > 1:
         raise InputError(
@@ -268,17 +274,17 @@ def _open_files(source: FileSource, reading: Reading, kept: KeptColumns) -> Bloc
 
 
 def _database(
-    source: DatabaseSource, most_bytes: int
+    source: DatabaseSource, most_bytes: int, waiting: Patience
 ) -> AbstractContextManager[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema and the batches of a table or query, while the database is open."""
     if source.kind == "sqlite":
         from countveil.tables.readers.sqlite import sqlite_batches
 
-        return sqlite_batches(source)
+        return sqlite_batches(source, waiting)
     if source.kind == "postgresql":
         from countveil.tables.readers.postgres import postgres_batches
 
-        return postgres_batches(source)
+        return postgres_batches(source, waiting)
     from countveil.tables.readers.duckdb import duckdb_batches
 
-    return duckdb_batches(source, most_bytes)
+    return duckdb_batches(source, most_bytes, waiting)

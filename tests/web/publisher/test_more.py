@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 import countveil as cv
 from countveil.publishing.ledger.ledger import Ledger
-from countveil.release.manifest import read_manifest
+from countveil.release.opening import read_manifest
 from countveil.release.verify import verify_release
 from tests.robustness.conftest import Quick
 from tests.web.publisher.conftest import JOBS, Desk

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from countveil.release.manifest import read_manifest
+from countveil.release.opening import read_manifest
 from countveil.system.address import without_password
 from countveil.web.publisher.steps import Results
 from countveil.web.sessions import Mode

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from countveil.asking.answer import Channels, MeasureEstimates, keys_of
+from countveil.asking.answer import Channels, MeasureEstimates, check_lines, keys_of
 from countveil.asking.result import Cells
 from countveil.engines.contract import ReleaseTable
 from countveil.errors import QueryError
@@ -111,6 +111,7 @@ class Assembly:
         columns: list[list[Cells]] = [[] for _ in question.measures]
         for one in asked:
             exists = _exists(question, plan, tallies, one.rows)
+            check_lines(int(exists.sum()))
             values = iter(keys_of(whole, plan, tallied.keys, tallies, exists))
             labels = iter(one.labels)
             for number, key in enumerate(question.keys):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countveil.errors import QueryError, option
+from countveil.system.regular import regular_size
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,6 +60,8 @@ def _file(name: str, file: str) -> pa.Table:
     from pyarrow import csv
 
     try:
+        # A pipe or a device would be read for ever.
+        regular_size(Path(file))
         table: pa.Table = csv.read_csv(file)
     except (OSError, pa.ArrowException) as error:
         raise QueryError(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from countveil.cli.options import LargerOption
 from countveil.display import visible
 
 
@@ -23,6 +24,7 @@ def command(
     force: Annotated[
         bool, typer.Option("--force", help="Replace a release that is there already.")
     ] = False,
+    larger: LargerOption = 1,
 ) -> None:
     """Load a release into a database, its manifest into a side table.
 
@@ -35,5 +37,5 @@ def command(
     """
     from countveil.asking.export import run_export
 
-    manifest = run_export(folder, to, force=force)
+    manifest = run_export(folder, to, force=force, larger=larger)
     print(visible(f"Exported {manifest.rows:,} rows of {folder} to {to}."))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -12,8 +12,10 @@ from countveil.cli.options import (
     EngineName,
     EngineOption,
     FormatOption,
+    LargerOption,
     MasterOption,
     QuestionArgument,
+    SignedByOption,
 )
 from countveil.cli.output import Format
 from countveil.cli.quick_query import ChannelName, MethodName, QueryOptions, ask, print_answer
@@ -80,6 +82,14 @@ def command(
     ] = None,
     engine: EngineOption = EngineName.EMBEDDED,
     master: MasterOption = None,
+    signed_by: SignedByOption = None,
+    larger: LargerOption = 1,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", help="Give up when there is no answer after so many seconds."
+        ),
+    ] = None,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Count rows of a release, with honest errors.
@@ -95,15 +105,17 @@ def command(
     """
     options = QueryOptions(method, channel, level, within, style, weighted)
     inputs = _inputs(param or [], table or [])
+    opening = {"engine": engine, "master": master, "signed_by": signed_by, "larger": larger}
+    opening["timeout"] = timeout
     if since is None:
-        ask(folder, sql, options, engine, master, inputs)
+        ask(folder, sql, options, opening, inputs)
     else:
         if inputs:
             raise SettingsError(
                 f"Changes take no {option('params')} and no {option('tables')}. Write the values "
                 f"into the query."
             )
-        _ask_since(folder, since, sql, options, (engine, master))
+        _ask_since(folder, since, sql, options, opening)
 
 
 def _inputs(params: Sequence[str], tables: Sequence[str]) -> dict[str, Any]:
@@ -116,14 +128,14 @@ def _inputs(params: Sequence[str], tables: Sequence[str]) -> dict[str, Any]:
 
 
 def _ask_since(
-    folder: str, since: str, sql: str, options: QueryOptions, engine: tuple[str, str | None]
+    folder: str, since: str, sql: str, options: QueryOptions, opening: Mapping[str, Any]
 ) -> None:
     """Print by how much answers changed."""
     from countveil.asking.opening import open as open_releases
 
     if options.channel is not ChannelName.EXACT:
         raise SettingsError(f"Changes have no {option('channel', 'printed')}: it gives no errors.")
-    series = open_releases([since, folder], engine=engine[0], master=engine[1])
+    series = open_releases([since, folder], **opening)
     if series.releases[0].place != since:
         raise SettingsError(
             f"{since} is release {series.numbers[1]} of the ledger, and {folder} release "

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from countveil.cli.options import QuestionArgument, ReleaseArgument
+from countveil.cli.options import (
+    LargerOption,
+    QuestionArgument,
+    ReleaseArgument,
+    SignedByOption,
+)
 from countveil.display import visible
+from countveil.errors import QueryError
 
 
 class DialectName(StrEnum):
@@ -36,6 +41,8 @@ def command(
         bool,
         typer.Option("--weighted", help="Count every row with its survey weight."),
     ] = False,
+    signed_by: SignedByOption = None,
+    larger: LargerOption = 1,
 ) -> None:
     """Print SQL that answers the question in your own database, without countveil.
 
@@ -49,7 +56,13 @@ def command(
     """
     from countveil.asking.release import Release
 
-    text = Release(folder).plain_sql(sql, dialect=dialect, table=table, weighted=weighted)
-    # A file or a pipe gets the text unchanged; a screen gets no control characters.
-    lines = text.split("\n")
-    print("\n".join(map(visible, lines)) if sys.stdout.isatty() else text)
+    release = Release(folder, signed_by=signed_by, larger=larger)
+    text = release.plain_sql(sql, dialect=dialect, table=table, weighted=weighted)
+    if visible(text) != text:
+        # Literals hold no control characters; names can be written in no other way.
+        raise QueryError(
+            "A column or a name in the query has control characters, which could steer the "
+            "terminal that shows the SQL. Name columns with AS, without them; or get the text in "
+            "Python, with release.plain_sql."
+        )
+    print(text)

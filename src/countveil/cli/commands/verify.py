@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from countveil.cli.options import FormatOption
+from countveil.cli.options import FormatOption, LargerOption, SignedByOption
 from countveil.cli.output import Format, print_rows, progress_shown
 from countveil.display import visible
 from countveil.errors import SettingsError
@@ -17,24 +17,19 @@ def command(
     place: Annotated[
         str, typer.Argument(metavar="DIR", help="The release, a folder.", show_default=False)
     ],
-    signed_by: Annotated[
-        Path | None,
-        typer.Option(
-            "--signed-by",
-            metavar="PUBKEY",
-            help="The publisher's Ed25519 public key: also check the signature.",
-        ),
-    ] = None,
+    signed_by: SignedByOption = None,
+    larger: LargerOption = 1,
     style: FormatOption = Format.TABLE,
 ) -> None:
     """Compare a release with its manifest: every file, every byte.
 
-    Exit code 0 when it is sound, 1 when anything differs; each difference is named. Checksums
-    detect accidents, not malice: anybody who can change a file can change its checksum too. A
-    signature detects malice, if you have the publisher's public key from somewhere else.
+    Exit code 0 when it is sound, 1 when anything differs; each difference is named. This proves
+    that files agree with the manifest, and not who made it: anybody who can change a file can
+    change the manifest too. With --signed-by it proves that every file is the one that the owner
+    of the key signed, if you have the publisher's public key from somewhere else.
     """
     from countveil.release import verify_release
-    from countveil.release.manifest import SIGNATURE_NAME
+    from countveil.release.verify import soundness
     from countveil.system.address import parse_release_address
 
     if parse_release_address(place) is not None:
@@ -45,7 +40,7 @@ def command(
     folder = Path(place)
     with progress_shown() as progress:
         findings = verify_release(
-            folder, lambda done, total: progress("checking", done, total), signed_by
+            folder, lambda done, total: progress("checking", done, total), signed_by, larger
         )
     if style is not Format.TABLE:
         rows = [(finding.file, finding.problem) for finding in findings]
@@ -54,9 +49,6 @@ def command(
         print(visible(f"{folder} is not what was published:"))
         print_rows(("file", "problem"), [(f.file, f.problem) for f in findings], style)
     else:
-        signed = "" if signed_by is None else f", which is signed by {signed_by}"
-        print(visible(f"{folder} is sound: every file matches the manifest{signed}."))
-        if signed_by is None and (folder / SIGNATURE_NAME).exists():
-            print("It is signed; the signature was not checked (--signed-by PUBKEY does).")
+        print(visible(soundness(folder, signed_by)))
     if findings:
         raise typer.Exit(1)

@@ -65,6 +65,24 @@ InputArgument = Annotated[
 ]
 RELEASE_HELP = "The release: a folder, postgresql://user@host/db#table or duckdb:FILE#table"
 ReleaseArgument = Annotated[str, typer.Argument(metavar="DIR", help=f"{RELEASE_HELP}.")]
+SignedByOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--signed-by",
+        metavar="PUBKEY",
+        help="The publisher's Ed25519 public key, which you got from elsewhere: check the "
+        "signature, and every data file with it. Without it, anybody may have made the release.",
+    ),
+]
+LargerOption = Annotated[
+    float,
+    typer.Option(
+        "--larger",
+        metavar="N",
+        help="Allow a release N times as large as usual: its manifest, the values of its columns, "
+        "what its files unpack to. For a release that you trust.",
+    ),
+]
 QuestionArgument = Annotated[str, typer.Argument(metavar="SQL", help="The question, in SQL.")]
 _SENSITIVE = typer.Option(
     "-s",

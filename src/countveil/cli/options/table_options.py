@@ -83,6 +83,13 @@ _SOURCE: dict[str, TableOption] = {
         "SELECT",
         "For a database: the table is the result of this query, which can only read.",
     ),
+    "timeout": TableOption(
+        "--timeout",
+        "SECONDS",
+        "For a database: give up when the table is not read after so many seconds. A view may "
+        "compute for ever.",
+        float | None,
+    ),
 }
 _DROP = {"drop": TableOption("--drop", "COL", "Leave a column out. May be repeated.", TEXTS)}
 _KEEP = {

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, Self
 
+from countveil.display import visible
 from countveil.errors import CountveilError, MissingExtraError, TargetError
 from countveil.system.address import DUCKDB, POSTGRES, DatabaseAddress, quoted_name
 from countveil.system.whole_files import PendingFile, allow_others, sync_path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from countveil.release import PublishedColumn
 
+_LONGEST_REMARK = 300
 TableName = tuple[str, ...]
 DATABASE = "the database"
 TOO_LARGE = (
@@ -49,6 +51,9 @@ class Connection(Protocol):
 
     def fetch(self, text: str) -> pa.Table:
         """The answer to a statement, as an Arrow table."""
+
+    def interrupt(self) -> None:
+        """End early what another thread asks."""
 
     def exists(self, table: TableName) -> bool:
         """Whether there is a table of this name."""
@@ -96,7 +101,7 @@ def check_common_types(columns: Sequence[PublishedColumn], database: str) -> Non
 
 def first_line(error: Exception) -> str:
     """What a driver says, without the statement that it may repeat."""
-    return str(error).strip().split("\n")[0].strip().rstrip(".")
+    return visible(str(error).strip().split("\n")[0].strip().rstrip("."), _LONGEST_REMARK)
 
 
 def cannot_write(place: str, error: Exception) -> CountveilError:

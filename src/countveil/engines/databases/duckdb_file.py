@@ -135,6 +135,10 @@ class DuckdbFile:
             raise ReleaseError(f"{self._place} does not hold the release that was named.") from None
         return answer
 
+    def interrupt(self) -> None:
+        """End what DuckDB computes for another thread."""
+        self._connection.interrupt()
+
     def exists(self, table: TableName) -> bool:
         """Whether there is a table of this name."""
         schema = table[0] if len(table) > 1 else None

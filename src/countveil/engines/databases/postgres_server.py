@@ -48,6 +48,8 @@ class PostgresServer:
         # A release is never closed: its connection is closed when it is collected.
         weakref.finalize(server, server._connection.close)
         with server._connection.cursor() as cursor:
+            # What a table's functions remark would reach the terminal as it is.
+            cursor.execute("SET client_min_messages = error")
             cursor.execute("SET default_transaction_read_only = on")
             cursor.execute("SET standard_conforming_strings = on")
         return server
@@ -85,6 +87,10 @@ class PostgresServer:
             raise ReleaseError(
                 f"The database does not answer as a release would: {first_line(error)}."
             ) from None
+
+    def interrupt(self) -> None:
+        """End what the server computes for another thread."""
+        self._connection.adbc_cancel()
 
     def _fetch(self, text: str) -> pa.Table:
         with self._connection.cursor() as cursor:

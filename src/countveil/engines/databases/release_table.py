@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 from countveil.engines.contract import OpenedRelease
 from countveil.engines.databases.connections import Connection, connection_class, manifest_table
 from countveil.engines.pivot import one_by_one, pivot
-from countveil.errors import ReleaseError
-from countveil.release import Manifest
+from countveil.errors import ReleaseError, SettingsError, option
+from countveil.release import ANY, Expected, Manifest
+from countveil.release.limits import MANIFEST_BYTES, check_larger, check_limit
+from countveil.release.values import kind_of
 from countveil.sql import dialects
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
+from countveil.sql.time_limit import time_limit
 from countveil.system.address import DUCKDB, POSTGRES, DatabaseAddress, quoted_name
 
 if TYPE_CHECKING:
@@ -30,16 +33,31 @@ if TYPE_CHECKING:
 _DIALECTS = {POSTGRES: dialects.POSTGRES, DUCKDB: dialects.DUCKDB}
 
 
-def open_release(address: DatabaseAddress) -> OpenedRelease:
+def open_release(address: DatabaseAddress, expected: Expected = ANY) -> OpenedRelease:
     """Open the release at an address."""
-    connection = connection_class(address).reading(address.place)
-    name = quoted_name(manifest_table(address.table))
-    texts = connection.fetch(f"SELECT manifest FROM {name}")
-    if texts.num_rows != 1:
-        raise ReleaseError(
-            f"{address} is not a release: it has {texts.num_rows:,} manifests instead of one."
+    check_larger(expected.larger)
+    if expected.signed_by is not None:
+        raise SettingsError(
+            f"Only a folder has a signature: leave {option('signed_by')} out, and check the folder "
+            f"before it is exported."
         )
-    manifest = Manifest.from_json(str(texts.column(0)[0].as_py()))
+    connection = connection_class(address).reading(address.place)
+    with time_limit(connection.interrupt, expected.timeout):
+        return _opened(connection, address, expected)
+
+
+def _opened(connection: Connection, address: DatabaseAddress, expected: Expected) -> OpenedRelease:
+    name = quoted_name(manifest_table(address.table))
+    sizes = connection.fetch(f"SELECT length(manifest) FROM {name} LIMIT 2")
+    if sizes.num_rows != 1:
+        number = "several manifests" if sizes.num_rows else "no manifest"
+        raise ReleaseError(f"{address} is not a release: it has {number} instead of one.")
+    size = sizes.column(0)[0].as_py()
+    if not isinstance(size, int):
+        raise ReleaseError(f"{address} is not a release: its manifest is not text.")
+    check_limit("characters in its manifest", size, MANIFEST_BYTES, expected.larger)
+    texts = connection.fetch(f"SELECT manifest FROM {name} LIMIT 1")
+    manifest = Manifest.from_json(str(texts.column(0)[0].as_py()), expected.larger)
     table = DatabaseRelease(connection, address, manifest)
     table.check()
     return OpenedRelease(manifest, lambda: table)
@@ -57,6 +75,14 @@ class DatabaseRelease:
 
     def check(self) -> None:
         """Refuse rows that cannot be those of the manifest: every estimate would be wrong."""
+        names = ", ".join(quoted_name((column.name,)) for column in self._manifest.columns)
+        stored = self._connection.fetch(f"SELECT {names} FROM {self._table} LIMIT 0").schema
+        for column, field in zip(self._manifest.columns, stored, strict=True):
+            if kind_of(str(field.type)) != kind_of(column.type):
+                raise ReleaseError(
+                    f"The column {column.name!r} of the table has another type than the manifest "
+                    f"says, {column.type}. Load the release again with 'countveil export'."
+                )
         rows = self._connection.fetch(f"SELECT count(*) FROM {self._table}").column(0)[0].as_py()
         if rows != self._manifest.rows:
             raise ReleaseError(
@@ -78,6 +104,10 @@ class DatabaseRelease:
     ) -> NDArray[np.float64]:
         """Count published values under each condition."""
         return one_by_one(self.tally, conditions, sensitive, domains, axes)
+
+    def interrupt(self) -> None:
+        """End what the database computes for another thread."""
+        self._connection.interrupt()
 
     def rows(self, columns: Sequence[str]) -> pa.Table:
         """All rows, of these columns."""

@@ -105,6 +105,10 @@ class SqliteFile:
         names = [column[0] for column in cursor.description]
         return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in cursor])
 
+    def interrupt(self) -> None:
+        """End what SQLite computes for another thread."""
+        self._connection.interrupt()
+
     def exists(self, table: TableName) -> bool:
         """Whether there is a table of this name, which SQLite compares without case."""
         cursor = self._connection.execute(

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from countveil.errors import ReleaseError
 from countveil.release import Manifest, PublishedColumn
+from countveil.release.formats.csv_rows import ExpectedRows
 from countveil.release.formats.data_files import read_rows
 from countveil.release.values import PARQUET, format_of, python_values
 from countveil.tables.encoded.encoding import to_numpy
@@ -32,14 +33,15 @@ def released_schema(folder: Path, manifest: Manifest) -> pa.Schema:
     return read_rows(first, manifest.columns).schema.remove_metadata()
 
 
-def released_rows(folder: Path, manifest: Manifest) -> Iterator[pa.Table]:
-    """The rows, in tables that fit into memory."""
+def released_rows(folder: Path, manifest: Manifest, larger: float = 1) -> Iterator[pa.Table]:
+    """The rows, in tables that fit into memory; files may be `larger` than usual."""
     for file in manifest.files:
         path = folder / file.path
         if format_of(path.name) == PARQUET:
             yield from parquet_rows([path])
         else:
-            yield read_rows(path, manifest.columns).replace_schema_metadata(None)
+            expected = ExpectedRows.of(file, len(manifest.columns), larger)
+            yield read_rows(path, manifest.columns, expected).replace_schema_metadata(None)
 
 
 def parquet_rows(paths: Sequence[Path]) -> Iterator[pa.Table]:

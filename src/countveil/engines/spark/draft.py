@@ -23,8 +23,9 @@ from typing import Any
 
 from countveil.engines.spark import jobs
 from countveil.engines.spark.files import Files
-from countveil.errors import ReleaseError, TargetError, option
+from countveil.errors import ReleaseError, SettingsError, TargetError, option
 from countveil.release.draft import PARTS, remove_dead_leftovers
+from countveil.release.limits import MANIFEST_BYTES, check_larger, check_limit
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
@@ -33,6 +34,7 @@ from countveil.release.manifest import (
     Manifest,
     ReportFile,
 )
+from countveil.release.opening import ANY, Expected
 from countveil.release.places import LocalPlaces, is_elsewhere
 from countveil.release.second_release import refuse_to_replace
 from countveil.release.signature import Signer
@@ -242,13 +244,20 @@ def _check_replaceable(
         )
 
 
-def read_manifest(files: Files, root: str) -> Manifest:
+def read_manifest(files: Files, root: str, expected: Expected = ANY) -> Manifest:
     """The manifest of a release on any file system."""
+    check_larger(expected.larger)
+    if expected.signed_by is not None:
+        raise SettingsError(
+            f"Spark checks no signatures: leave {option('signed_by')} out, or check the release "
+            f"with 'countveil verify'."
+        )
     place = f"{root}/{MANIFEST_NAME}"
     if not files.exists(place):
         raise ReleaseError(f"{root} is not a release: it has no {MANIFEST_NAME}.")
     try:
-        return Manifest.from_json(files.read(place).decode())
+        check_limit("bytes in its manifest", files.size(place), MANIFEST_BYTES, expected.larger)
+        return Manifest.from_json(files.read(place).decode(), expected.larger)
     except UnicodeDecodeError:
         raise ReleaseError(f"{place} is damaged: it is not UTF-8 text.") from None
 

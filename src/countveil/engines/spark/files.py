@@ -54,6 +54,10 @@ class Files:
         }
         return dict(sorted(sizes.items()))
 
+    def size(self, address: str) -> int:
+        """The bytes of a file."""
+        return int(self._system.getFileStatus(self._path(address)).getLen())
+
     def read(self, address: str) -> bytes:
         """A small file."""
         stream = self._system.open(self._path(address))

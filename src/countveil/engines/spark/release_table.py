@@ -21,7 +21,7 @@ from countveil.engines.spark.draft import read_manifest
 from countveil.engines.spark.files import Files
 from countveil.engines.spark.session import find_session, our_settings
 from countveil.errors import EngineError, QueryError, ReleaseError
-from countveil.release import Manifest
+from countveil.release import ANY, Expected, Manifest
 from countveil.release.values import PARQUET, format_of
 from countveil.sql.dialects import SPARK, dialect_for
 from countveil.sql.query import Tally, TallyResult
@@ -33,12 +33,14 @@ if TYPE_CHECKING:
     from countveil.sql.query.axes import Axis
 
 
-def open_release(address: str, master: str | None = None) -> OpenedRelease:
+def open_release(
+    address: str, master: str | None = None, expected: Expected = ANY
+) -> OpenedRelease:
     """Open the release at an address."""
     session = find_session(master)
     try:
         files = Files(session, address)
-        manifest = read_manifest(files, files.root)
+        manifest = read_manifest(files, files.root, expected)
     except jobs.java_errors() as error:
         why = jobs.condition(error)
         raise ReleaseError(

@@ -45,6 +45,7 @@ from countveil.publishing.prepare import LocalPreparedTable
 from countveil.publishing.settings import Protecting
 from countveil.randomness import Randomness
 from countveil.release import Manifest
+from countveil.system.regular import read_regular
 from countveil.tables.encoded.survey import Histogram
 from countveil.tables.progress import Progress
 
@@ -137,9 +138,7 @@ def split_questions(text: str) -> tuple[str, ...]:
 
 def _file_text(path: Path) -> str:
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise InputError(f"{path} is too large for a file of questions.")
-        return path.read_text(encoding="utf-8-sig")
+        return read_regular(path, _MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{path} is not UTF-8 text.") from None
     except (OSError, ValueError) as error:

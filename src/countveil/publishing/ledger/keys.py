@@ -25,11 +25,13 @@ from numpy.typing import NDArray
 
 from countveil.errors import LedgerError
 from countveil.randomness import fresh_key
+from countveil.system.regular import read_regular
 from countveil.tables.recode import value_text
 
 Words = NDArray[np.uint64]
 
 _MARK_BYTES, _NONCE_BYTES = 16, 12
+_MOST_BYTES = 1_000
 _HEAD = "countveil ledger key, version 1: keep it secret, and apart from the ledger"
 _FILE = re.compile(rf"{re.escape(_HEAD)}\nledger ([0-9a-f]{{32}})\nkey ([0-9a-f]{{64}})\n")
 
@@ -59,7 +61,7 @@ class LedgerKey:
     def read(cls, path: Path) -> LedgerKey:
         """The key in a file."""
         try:
-            content = path.read_bytes()[:1000].decode("ascii", "replace")
+            content = read_regular(path, _MOST_BYTES).decode("ascii", "replace")
         except FileNotFoundError as error:
             raise LedgerError(
                 f"There is no key at {path}. A ledger is of no use without its key: put it back, "

@@ -17,7 +17,8 @@ from countveil.publishing.ledger.agreement import in_place
 from countveil.publishing.ledger.book import Book, KnownRelease, create_ledger, open_book
 from countveil.publishing.ledger.keys import default_key
 from countveil.publishing.ledger.store import PREPARED
-from countveil.release.manifest import MANIFEST_NAME, Manifest, read_manifest
+from countveil.release.manifest import MANIFEST_NAME, Manifest
+from countveil.release.opening import read_manifest
 from countveil.release.places import LocalPlaces
 from countveil.release.verify import Discrepancies, Discrepancy, verify_release
 

@@ -9,7 +9,7 @@ manifest and are never guessed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from countveil.release.values import ARROW, CSV, CSV_GZ, PARQUET, format_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from countveil.release.formats.csv_rows import ExpectedRows
     from countveil.release.manifest import PublishedColumn
 
 STATISTICAL = {"dta": STATA, "sav": SPSS}
@@ -29,7 +30,6 @@ ENDINGS = {
 }  # fmt: skip
 OUTPUT_FORMATS = tuple(ENDINGS)
 _GZIP_HEAD = 10
-_BLOCK, _LARGEST_BLOCK = 1 << 24, (1 << 31) - 1
 # Types that text keeps exactly, there and back.
 _AS_TEXT = {
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float",
@@ -57,8 +57,13 @@ def check_kept(columns: Sequence[tuple[str, str]], output_format: str) -> None:
             )
 
 
-def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> pa.Table:
-    """The rows of a data file that is not Parquet, as an Arrow table; ReleaseError if it is not."""
+def read_rows(
+    path: Path, columns: Sequence[PublishedColumn], expected: ExpectedRows | None = None
+) -> pa.Table:
+    """The rows of a data file that is not Parquet, as an Arrow table; ReleaseError if it is not.
+
+    Of one that somebody else made, no more is read than is expected of it.
+    """
     import pyarrow as pa
 
     try:
@@ -70,11 +75,10 @@ def read_rows(path: Path, columns: Sequence[PublishedColumn]) -> pa.Table:
         if program is not None:
             kinds = [(column.name, arrow_type(column.type)) for column in columns]
             return stata_spss.read_dataset(path, kinds, program)
-        try:
-            return _read_csv(path, columns, _BLOCK)
-        except pa.ArrowInvalid:
-            # A row larger than a block is rare; then the whole file is one block.
-            return _read_csv(path, columns, _LARGEST_BLOCK)
+        from countveil.release.formats.csv_rows import read_csv
+
+        kinds = [(column.name, arrow_type(column.type)) for column in columns]
+        return read_csv(path, kinds, expected)
     except (pa.ArrowException, OSError, ValueError):
         # The cause may quote a value.
         raise ReleaseError(
@@ -108,62 +112,6 @@ def content_beside_rows(path: Path, labels: StoredLabels | None = None) -> list[
         return extras
     program = STATISTICAL.get(ending)
     return [] if program is None else stata_spss.metadata_beside_rows(path, program, labels)
-
-
-def count_arrow(path: Path) -> int:
-    """The rows of an Arrow file, read batch by batch."""
-    import pyarrow as pa
-
-    with pa.OSFile(str(path), "rb") as raw, pa.ipc.open_file(raw) as reader:
-        numbers = range(reader.num_record_batches)
-        return sum(reader.get_batch(number).num_rows for number in numbers)
-
-
-def count_csv(path: Path, schema: pa.Schema) -> int:
-    """The rows of a CSV of ours, read block by block; at once if a row is larger than a block."""
-    import pyarrow as pa
-    from pyarrow import csv
-
-    kinds = {field.name: field.type for field in schema}
-    try:
-        with _plain_bytes(path) as raw, csv.open_csv(raw, **_csv_options(kinds, _BLOCK)) as reader:
-            return sum(batch.num_rows for batch in reader)
-    except pa.ArrowInvalid:
-        with _plain_bytes(path) as raw:
-            return int(csv.read_csv(raw, **_csv_options(kinds, _LARGEST_BLOCK)).num_rows)
-
-
-def _read_csv(path: Path, columns: Sequence[PublishedColumn], block: int) -> pa.Table:
-    from pyarrow import csv
-
-    kinds = {column.name: arrow_type(column.type) for column in columns}
-    with _plain_bytes(path) as raw:
-        table: pa.Table = csv.read_csv(raw, **_csv_options(kinds, block))
-    return table
-
-
-def _plain_bytes(path: Path) -> Any:
-    import pyarrow as pa
-
-    return pa.input_stream(str(path), compression="detect")
-
-
-def _csv_options(kinds: Mapping[str, pa.DataType], block: int) -> dict[str, Any]:
-    from pyarrow import csv
-
-    return {
-        # In this thread only: Arrow's threads may outlive the file object.
-        "read_options": csv.ReadOptions(use_threads=False, block_size=block),
-        "parse_options": csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
-        "convert_options": csv.ConvertOptions(
-            column_types={**kinds},
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
-            true_values=["true"],
-            false_values=["false"],
-        ),
-    }
 
 
 def arrow_type(name: str) -> pa.DataType:

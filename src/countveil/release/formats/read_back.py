@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from countveil.release.formats import stata_spss
-from countveil.release.formats.data_files import STATISTICAL, count_arrow, count_csv
+from countveil.release.formats.csv_rows import count_csv
+from countveil.release.formats.data_files import STATISTICAL
 from countveil.release.values import ARROW, PARQUET, format_of
 
 if TYPE_CHECKING:
@@ -69,9 +70,18 @@ def _counted(path: Path, schema: pa.Schema) -> int:
     if kind == PARQUET:
         return int(pq.read_metadata(path).num_rows)
     if kind == ARROW:
-        return count_arrow(path)
+        return _counted_arrow(path)
     assert kind not in STATISTICAL  # noqa: S101 - they are compared, which is more
-    return count_csv(path, schema)
+    return count_csv(path, [(field.name, field.type) for field in schema])
+
+
+def _counted_arrow(path: Path) -> int:
+    """The rows of an Arrow file, read batch by batch."""
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "rb") as raw, pa.ipc.open_file(raw) as reader:
+        numbers = range(reader.num_record_batches)
+        return sum(reader.get_batch(number).num_rows for number in numbers)
 
 
 def _not_there(path: Path) -> OSError:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from countveil.errors import MissingExtraError, SettingsError, option
+from countveil.system.regular import open_regular
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,6 +61,7 @@ _STATA_VERSION = 14
 _STAMP = b"<timestamp>"
 _STATA_TIME, _SPSS_TIME = b"01 Jan 1960 00:00", b"01 Jan 7000:00:00"
 _SPSS_TIME_AT = 92
+_PACKED_SPSS = b"$FL3"
 # Without a zone, as in the files.
 _BLANK_TIME = {STATA: dt.datetime(1960, 1, 1), SPSS: dt.datetime(1970, 1, 1)}  # noqa: DTZ001
 
@@ -153,6 +155,23 @@ def read_dataset(path: Path, columns: Sequence[tuple[str, pa.DataType]], program
             columns_read[name] = _labelled(columns_read[name], notes, name)
     arrays = [_typed(columns_read[name], kind, program) for name, kind in columns]
     return pa.Table.from_arrays(arrays, [name for name, _ in columns])
+
+
+def described_size(path: Path, program: str) -> tuple[int, int]:
+    """The rows that a file says it has, and the bytes of each; ValueError if it says neither."""
+    library = _reader()
+    with open_regular(path) as file:
+        if file.read(len(_PACKED_SPSS)) == _PACKED_SPSS:
+            # Ours are not packed so.
+            raise ValueError("packed")
+    read = library.read_dta if program == STATA else library.read_sav
+    try:
+        notes = read(path, metadataonly=True)[1]
+    except (library.ReadstatError, library.PyreadstatError):
+        raise ValueError("not readable") from None
+    if notes.number_rows is None:
+        raise ValueError("no number of rows")
+    return int(notes.number_rows), sum(notes.variable_storage_width.values())
 
 
 def metadata_beside_rows(path: Path, program: str, labels: StoredLabels | None = None) -> list[str]:

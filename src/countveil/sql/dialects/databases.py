@@ -61,7 +61,7 @@ class SQLite(TranslatedDialect):
     """SQLite, in which dates and timestamps are texts."""
 
     name, title, double = "sqlite", "SQLite", "REAL"
-    no_limit = "-1"
+    no_limit, character = "-1", "char"
     wide_integer = ""
     templates: ClassVar[Mapping[str, str]] = {
         **COMMON_TEMPLATES,

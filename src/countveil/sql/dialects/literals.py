@@ -7,10 +7,12 @@ quoted. Must not know: where the text is run.
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from countveil.display import visible
 from countveil.errors import QueryError
 from countveil.release import PublishedColumn
 from countveil.release.values import BOOLEAN, DATE, TEXT, TIMESTAMP
@@ -44,6 +46,8 @@ class LiteralDialect(Dialect):
     types: ClassVar[Mapping[str, str]] = {
         TEXT: "TEXT", BOOLEAN: "BOOLEAN", DATE: "DATE", TIMESTAMP: "TIMESTAMP",
     }  # fmt: skip
+    # The function that gives the character of a number.
+    character: ClassVar[str] = "chr"
     # LIMIT for all rows.
     no_limit: ClassVar[str] = "ALL"
     # Appended to a text that is ordered, so that texts are compared byte by byte.
@@ -83,8 +87,16 @@ class LiteralDialect(Dialect):
         return f"CAST(NULL AS {self.types[kind]})" if kind in self.types else "NULL"
 
     def quoted(self, text: str) -> str:
-        """A text as a literal."""
-        return "'" + text.replace("'", "''") + "'"
+        """A text as a literal, in which nothing can steer a terminal that shows it."""
+        if visible(text) == text:
+            return "'" + text.replace("'", "''") + "'"
+        parts: list[str] = []
+        for harmless, run in itertools.groupby(text, lambda char: visible(char) == char):
+            if harmless:
+                parts.append(self.quoted("".join(run)))
+            else:
+                parts += [f"{self.character}({ord(char)})" for char in run]
+        return f"({' || '.join(parts)})"
 
     def time(self, text: str, kind: str) -> str:
         """A date or a timestamp as a literal."""

@@ -23,8 +23,9 @@ from countveil.sql.query.expressions import (
     Plain,
     SensitiveTest,
 )
-from countveil.sql.query.parse import LONGEST_QUERY, parse_where
+from countveil.sql.query.parse import parse_where
 from countveil.sql.query.release_columns import ReleaseColumns, as_kind
+from countveil.sql.query.select import LONGEST_QUERY
 
 _MOST_CACHED = 4096
 _NAME = r'(?:[A-Za-z_][A-Za-z0-9_]*|"[^"]+")'

@@ -26,12 +26,12 @@ from countveil.sql.query.plan import TallyPlan, plan_question
 from countveil.sql.query.question import GroupKey, Having, Ordering, Question, SelectedItem
 from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.sql.query.scalars import ScalarReader, excerpt, reads_node, refuse
+from countveil.sql.query.select import LONGEST_QUERY, MOST_BRACKETS, check_readable
 from countveil.sql.query.translate import MeasureReader, Translator
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-LONGEST_QUERY = 20_000
 _CLAUSES = {
     "with_": "WITH", "with": "WITH", "joins": "A second table",
     "laterals": "LATERAL", "windows": "WINDOW", "qualify": "QUALIFY", "into": "INTO",
@@ -165,10 +165,8 @@ def parse_text(text: str) -> exp.Expr:
     import sqlglot
     from sqlglot.errors import SqlglotError
 
-    if len(text) > LONGEST_QUERY:
-        raise QueryError(
-            f"The query has {len(text):,} characters; at most {LONGEST_QUERY:,} are read."
-        )
+    if len(text) > LONGEST_QUERY or text.count("[") > MOST_BRACKETS:
+        check_readable(text)
     try:
         text.encode()
         # sqlglot would log what it cannot parse; the error below says it.

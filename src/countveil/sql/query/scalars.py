@@ -368,7 +368,7 @@ def _operands(node: exp.Expr) -> list[exp.Expr]:
     ignorable = {"safe", "coalesce", "is_string", "null_if", "ignore_nulls", "binary", "encoding"}
     known = {*_OPERANDS, *ignorable}
     extra = [part for part, value in node.args.items() if value and part not in known]
-    if extra:
+    if extra or not operands:
         refuse(f"{excerpt(node)} is not supported.", f"Supported: {FUNCTIONS}.")
     return operands
 

@@ -1,15 +1,31 @@
-"""Whether a text is one SELECT.
+"""Whether a text is one SELECT, and can be read at all.
 
-Enters: SQL text of the publisher, and its dialect. Leaves: nothing, or an error. Must not know: the
-database, which runs the text later in a read-only transaction. This check makes sure that it is a
-single statement.
+Enters: SQL text, that of the publisher with its dialect. Leaves: nothing, or an error. Must not
+know: the database, which runs the publisher's text later in a read-only transaction. `check_select`
+makes sure that it is a single statement.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 
 from countveil.errors import QueryError, option
+from countveil.sql.query.functions import SUPPORTED
+
+LONGEST_QUERY = 20_000
+MOST_BRACKETS = 40
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def check_readable(text: str) -> None:
+    """Refuse what sqlglot would read for minutes: its time rises with the square of brackets."""
+    if len(text) > LONGEST_QUERY:
+        raise QueryError(
+            f"The query has {len(text):,} characters; at most {LONGEST_QUERY:,} are read."
+        )
+    if text.count("[") > MOST_BRACKETS and _QUOTED.sub("", text).count("[") > MOST_BRACKETS:
+        raise QueryError(f"The query has more than {MOST_BRACKETS} square brackets. {SUPPORTED}")
 
 
 def check_select(text: str, dialect: str) -> None:

@@ -306,6 +306,8 @@ class MeasureReader:
     def _aggregate(self, node: exp.Expr, condition: Formula) -> Measure:
         from sqlglot import exp
 
+        if node.this is None:
+            refuse(f"{excerpt(node)} has no argument; count(*) counts rows.", _AGGREGATES)
         if isinstance(node, exp.Min | exp.Max) or isinstance(node.this, exp.Distinct):
             from countveil.sql.query.forms.listings import listing_of
 

@@ -22,6 +22,7 @@ from countveil.sql.interruptible import InterruptibleCalls
 from countveil.sql.locked_duckdb import connect_to_file, is_duckdb_file
 from countveil.system.address import quoted_name
 from countveil.tables import DatabaseSource
+from countveil.tables.readers.patience import Patience
 from countveil.tables.readers.sqlite import chosen_table
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _TABLES = (
 
 @contextlib.contextmanager
 def duckdb_batches(
-    source: DatabaseSource, room: int
+    source: DatabaseSource, room: int, waiting: Patience
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema, and the batches while the database is open."""
     path = Path(source.place)
@@ -51,7 +52,7 @@ def duckdb_batches(
     with contextlib.ExitStack() as stack:
         stack.enter_context(_explained(path))
         connection = connect_to_file(path, most_bytes=max(room, LEAST_BYTES))
-        calls = InterruptibleCalls(connection.interrupt)
+        calls = InterruptibleCalls(connection.interrupt, waiting.tick)
         stack.callback(_close, calls, connection)
         asked = source.query
         if asked is None:
@@ -73,7 +74,7 @@ def duckdb_batches(
                 lambda: connection.sql(f"SELECT {listed} FROM ({asked}\n) AS asked")
             )
         reader = calls.run(lambda: relation.to_arrow_reader(_BATCH))
-        yield reader.schema, calls.each(reader.read_next_batch)
+        yield reader.schema, waiting.checked(calls.each(reader.read_next_batch))
 
 
 def _close(calls: InterruptibleCalls, connection: Any) -> None:

@@ -22,6 +22,7 @@ from countveil.sql.postgres_errors import postgres_reason
 from countveil.sql.query.select import check_select
 from countveil.system.address import quoted_name
 from countveil.tables import DatabaseSource
+from countveil.tables.readers.patience import Patience
 
 _AS_THEY_ARE = frozenset({
     "bool", "int2", "int4", "int8", "float4", "float8", "text", "varchar", "bpchar", "name", "char",
@@ -34,7 +35,7 @@ _EARLIEST_DAY, _DAY_MICROSECONDS = -2_500_000, 86_400_000_000
 
 @contextlib.contextmanager
 def postgres_batches(
-    source: DatabaseSource,
+    source: DatabaseSource, waiting: Patience
 ) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema, and the batches while the connection is open."""
     try:
@@ -52,7 +53,7 @@ def postgres_batches(
         )
     with contextlib.ExitStack() as stack:
         stack.enter_context(_explained())
-        link = stack.enter_context(contextlib.closing(PostgresReading(source.place)))
+        link = stack.enter_context(contextlib.closing(PostgresReading(source.place, waiting.tick)))
         asked = source.query or f"SELECT * FROM {quoted_name(source.table)}"
         fields = list(link.ask(f"SELECT * FROM ({asked}\n) AS asked LIMIT 0"))
         names = [field.name for field in fields]
@@ -64,7 +65,7 @@ def postgres_batches(
         )
         link.ask(f"SELECT {listed} FROM ({asked}\n) AS asked")
         schema = pa.schema([pa.field(field.name, _published_type(field)) for field in fields])
-        yield schema, _cast(link.batches(), schema)
+        yield schema, _cast(waiting.checked(link.batches()), schema)
 
 
 def _cast(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -24,6 +24,7 @@ from countveil.errors import InputError, nearest, option
 from countveil.system.address import quoted_name
 from countveil.tables import DatabaseSource
 from countveil.tables.readers.csv.types import fitting
+from countveil.tables.readers.patience import Patience
 
 _BATCH = 1 << 15
 BUSY_SECONDS = 5.0
@@ -45,18 +46,20 @@ _STORED: dict[type, pa.DataType] = {bool: pa.int64(), str: pa.string()}
 
 
 @contextlib.contextmanager
-def sqlite_batches(source: DatabaseSource) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
+def sqlite_batches(
+    source: DatabaseSource, waiting: Patience
+) -> Iterator[tuple[pa.Schema, Iterator[pa.RecordBatch]]]:
     """The schema, and the batches while the database is open."""
     path = Path(source.place)
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_explained(path))
+        stack.enter_context(_explained(path, waiting))
         address = f"{Path(os.path.realpath(path)).as_uri()}?mode=ro"
         connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
         stack.callback(connection.close)
         # Python runs from time to time, and can react to Ctrl-C.
-        connection.set_progress_handler(lambda: 0, _STEPS)
+        connection.set_progress_handler(lambda: _goes_on(waiting), _STEPS)
         connection.execute("BEGIN")
         asked = source.query
         if asked is None:
@@ -72,7 +75,15 @@ def sqlite_batches(source: DatabaseSource) -> Iterator[tuple[pa.Schema, Iterator
         declared = {} if source.query else _declared(connection, source)
         fields = [_field(connection, asked, name, declared.get(name, "")) for name in names]
         schema = pa.schema([field for field, _ in fields])
-        yield schema, _batches(connection.execute(asked), schema, [turn for _, turn in fields])
+        batches = _batches(connection.execute(asked), schema, [turn for _, turn in fields])
+        yield schema, waiting.checked(batches)
+
+
+def _goes_on(waiting: Patience) -> int:
+    """0, or 1 if SQLite shall stop."""
+    if not waiting.is_over:
+        waiting.tick()
+    return int(waiting.is_over)
 
 
 def _table(connection: sqlite3.Connection, source: DatabaseSource) -> tuple[str, ...]:
@@ -151,13 +162,14 @@ def _allow(action: int, *_: Any) -> int:
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explained(path: Path, waiting: Patience) -> Iterator[None]:
     """Replace SQLite's message by a sentence of ours: it may quote a value."""
     try:
         yield
     except sqlite3.DatabaseError as error:
         message = str(error).lower()
         if message == "interrupted":
+            waiting.check()
             raise KeyboardInterrupt from None
         if "locked" in message or "busy" in message:
             why = f"{path} is locked: another program writes to it. Try again when it is done."

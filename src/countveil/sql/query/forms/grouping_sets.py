@@ -7,6 +7,7 @@ columns, engines.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING
 
 from countveil.sql.query.scalars import refuse
@@ -32,13 +33,24 @@ def grouping_sets(group: exp.Expr) -> Sets:
             # GROUP BY a, b WITH ROLLUP is GROUP BY ROLLUP (a, b).
             node.set("expressions", [part.copy() for part in plain])
             plain = []
-    choices = [_sets(node) for node in elements if isinstance(node, several)]
-    sets = [
+    written = [node for node in elements if isinstance(node, several)]
+    # Counted before they are made: those of CUBE double with every column.
+    number = math.prod(map(_number_of_sets, written))
+    if number > MOST_SETS:
+        refuse(f"GROUP BY has {number:,} grouping sets; at most {MOST_SETS} are evaluated.", "")
+    choices = [_sets(node) for node in written]
+    return [
         [*plain, *itertools.chain.from_iterable(chosen)] for chosen in itertools.product(*choices)
     ]
-    if len(sets) > MOST_SETS:
-        refuse(f"GROUP BY has {len(sets):,} grouping sets; at most {MOST_SETS} are evaluated.", "")
-    return sets
+
+
+def _number_of_sets(node: exp.Expr) -> int:
+    from sqlglot import exp
+
+    members = len(node.expressions)
+    if isinstance(node, exp.Cube):
+        return int(2**members)
+    return members + 1 if isinstance(node, exp.Rollup) else members
 
 
 def _sets(node: exp.Expr) -> Sets:
