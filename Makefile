@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install setup demo app test test-slow test-long test-browser test-faults mutants lint format docs screens site bench bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
+.PHONY: help install setup demo app test test-slow test-long test-browser test-faults mutants lint format docs screens site bench bench-app bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
 # Two targets must not install into one environment at the same time.
 .NOTPARALLEL:
 
@@ -124,17 +124,19 @@ site: $(VENV)/.site  ## build the documentation as a site in build/site; a broke
 	$(BIN)/python -m docs.site.build
 	@echo "Open build/site/index.html"
 
-bench: $(VENV)/.bench $(VENV)/.app  ## measure publishing beside a copy, answers, groups, the coverage of intervals (minutes)
+bench: $(VENV)/.bench  ## measure publishing beside a copy, answers, groups, the coverage of intervals (minutes)
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.database
 	$(BIN)/python -m benchmarks.answers
-	$(BIN)/python -m benchmarks.app
 	$(BIN)/python -m benchmarks.groups
 	$(BIN)/python -m benchmarks.coverage
 	$(BIN)/python -m benchmarks.skewed --quick
 	$(BIN)/python -m benchmarks.together --quick
 	$(BIN)/python -m benchmarks.noised --quick
 	$(BIN)/python -m benchmarks.models --quick
+
+bench-app: $(VENV)/.app  ## what the app takes to start, and to answer
+	$(BIN)/python -m benchmarks.app
 
 bench-spark: $(VENV)/.bench-spark  ## publishing on a Spark cluster beside Spark's own shuffle (an hour; needs Java)
 	$(BIN)/python -m benchmarks.spark

@@ -36,7 +36,8 @@ TARGETS = {
     "setup": "dev", "app": "app", "test": "dev", "test-slow": "dev", "test-long": "dev",
     "test-browser": "browser", "test-faults": "dev", "mutants": "dev", "screens": "browser",
     "lint": "lint", "format": "format", "site": "site",
-    "bench": "bench", "bench-spark": "bench-spark", "study": "study", "study-quick": "study",
+    "bench": "bench", "bench-app": "app", "bench-spark": "bench-spark",
+    "study": "study", "study-quick": "study",
 }  # fmt: skip
 WITHOUT_PINS = {"help", "install", "lock", "clean"}
 
