@@ -11,8 +11,7 @@ import math
 import numpy as np
 import pytest
 
-from countveil import randomness
-from countveil.randomness import Randomness
+from countveil.randomness import Randomness, streams
 from tests.statistical.bounds import FALSE_ALARM, follows
 
 TIMES = 20_000
@@ -21,10 +20,10 @@ TIMES = 20_000
 @pytest.fixture(params=["in words", "one by one", "in pieces"])
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """All ways of counting, which large numbers would mix."""
-    monkeypatch.setattr(randomness, "FEW_DRAWS", {"one by one": 1 << 40}.get(request.param, 0))
+    monkeypatch.setattr(streams, "FEW_DRAWS", {"one by one": 1 << 40}.get(request.param, 0))
     if request.param == "in pieces":
-        monkeypatch.setattr(randomness, "WORDS_AT_ONCE", 1_000)
-        monkeypatch.setattr(randomness, "DRAWS_AT_ONCE", 1_500)
+        monkeypatch.setattr(streams, "WORDS_AT_ONCE", 1_000)
+        monkeypatch.setattr(streams, "DRAWS_AT_ONCE", 1_500)
 
 
 def multinomial(bound: int, count: int) -> dict[tuple[int, ...], float]:
@@ -80,7 +79,7 @@ def test_heads_are_binomial(coins: int, seed: int) -> None:
 
 def test_many_coins_and_none(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Bounded by Hoeffding: 2 exp(-2 t^2 / n) at t = 2.7 sqrt(n) is below 1e-6."""
-    monkeypatch.setattr(randomness, "WORDS_AT_ONCE", 100)
+    monkeypatch.setattr(streams, "WORDS_AT_ONCE", 100)
     coins = np.array([0, 10**6, 0, 7, 10**5, 0])
     found = Randomness(seed).stream("heads").heads(coins)
     assert (found[coins == 0] == 0).all()

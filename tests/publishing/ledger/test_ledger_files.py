@@ -93,8 +93,11 @@ def test_what_is_lost_or_wrong_is_refused_with_what_to_do(used: Path, tmp_path: 
         publish(table, to, used, ledger_key=tmp_path / "other.key")
     with pytest.raises(LedgerError, match=r"There is no key at"):
         publish(table, to, used, ledger_key=tmp_path / "no.key")
-    with pytest.raises(LedgerError, match=r"is not the key of a ledger"):
+    with pytest.raises(LedgerError, match=r"cannot be read: it has .* bytes, more than 1,000"):
         publish(table, to, used, ledger_key=tmp_path / "release" / "manifest.json")
+    (tmp_path / "no key.txt").write_text("no key")
+    with pytest.raises(LedgerError, match=r"is not the key of a ledger"):
+        publish(table, to, used, ledger_key=tmp_path / "no key.txt")
     with pytest.raises(LedgerError, match=r"not a ledger"):
         publish(
             table, to, tmp_path / "release" / "manifest.json", ledger_key=tmp_path / "other.key"

@@ -216,7 +216,7 @@ class TestLabels:
         (path,) = (release.folder / "data").iterdir()
         rows, _ = pyreadstat.read_sav(path, output_format="polars")
         pyreadstat.write_sav(rows, path, variable_value_labels={"sex": VALUES["sex"]})
-        with pytest.raises(ReleaseError, match="cannot be read"):
+        with pytest.raises(ReleaseError, match="'countveil verify' says what is wrong"):
             cv.open(release.folder).sql("SELECT job, count(*) FROM release GROUP BY 1")
 
 
