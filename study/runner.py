@@ -134,7 +134,11 @@ class Runner:
 def code_digest(experiment: str) -> str:
     """A fingerprint of the code that decides what a cell of this experiment finds."""
     package, study = Path(countveil.__file__).parent, Path(__file__).parent
-    files = [package / "randomness.py", study / "pool.py", study / "measures.py"]
+    files = [
+        *sorted((package / "randomness").glob("*.py")),
+        study / "pool.py",
+        study / "measures.py",
+    ]
     files += [path for room in _MEASURING for path in sorted((package / room).rglob("*.py"))]
     waiting = [experiment, "common"]
     while waiting:

@@ -22,7 +22,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 MOST_NAMES_AT_THE_TOP = 17
 MOST_MODULES_OF_A_PACKAGE = 15
 MOST_LINES, MOST_BRANCHES = 60, 15
-MOST_MODULES_OF_A_WALK = {"publish": 59, "query": 33}
+MOST_MODULES_OF_A_WALK = {"publish": 63, "query": 34}
 
 # Words that only those who wrote the code would understand.
 LOST_WORDS = {

@@ -224,8 +224,9 @@ def test_damaged_data_are_said_on_every_screen_and_nothing_is_lost(
     desk = Desk(client, client.get("/ask/").headers["location"].rsplit("/", 1)[1], folder)
     sql = "SELECT gender, count(*) FROM release GROUP BY gender"
     page = desk.ask(sql)
-    assert "cannot be read. 'countveil verify' says what is wrong." in problem(page)
+    assert "and the manifest says" in problem(page)
+    assert "'countveil verify' says what is wrong." in problem(page)
     assert sql in page.text
-    assert "cannot be read" in problem(desk.first("columns"))
+    assert "'countveil verify' says what is wrong." in problem(desk.first("columns"))
     assert "truncated" in problem(verified(desk))
     assert desk.first("crosstab").status == 200

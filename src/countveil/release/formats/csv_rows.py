@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from countveil.errors import ReleaseError
 from countveil.release.limits import most_unpacked, too_much_unpacked
-from countveil.release.values import CSV_GZ, format_of
 from countveil.system.regular import open_regular
 
 if TYPE_CHECKING:
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from countveil.release.manifest import DataFile
 
 Result = TypeVar("Result")
+
+_CODECS = {".gz": "gzip", ".zst": "zstd"}
 
 # A row larger than a block is rare; then larger ones are tried, at last the whole file as one.
 _BLOCKS = (1 << 20, 1 << 24, 1 << 28, (1 << 31) - 1)
@@ -119,8 +120,8 @@ class _Counted:
         import pyarrow as pa
 
         self._path, self._expected = path, expected
-        packed = format_of(path.name) == CSV_GZ
-        self._stream: Any = pa.CompressedInputStream(raw, "gzip") if packed else raw
+        codec = _CODECS.get(path.suffix)
+        self._stream: Any = raw if codec is None else pa.CompressedInputStream(raw, codec)
         self._read = 0
 
     def read(self, size: int = -1) -> bytes:

@@ -34,10 +34,10 @@ def check_rows(path: Path, rows: int, schema: pa.Schema) -> None:
     import pyarrow as pa
 
     try:
-        found = _counted(path, schema)
+        there = _counted(path, schema)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise _not_there(path) from error
-    if found != rows:
+    if there != rows:
         raise _not_there(path)
 
 

@@ -296,9 +296,9 @@ def _blank_time(path: Path, program: str) -> None:
     with path.open("r+b") as file:
         if program == STATA:
             head = file.read(1 << 12)
-            if (found := head.find(_STAMP)) < 0:
+            if (stamp := head.find(_STAMP)) < 0:
                 raise OSError(errno.EIO, "the head of a file was lost; the disk may be failing")
-            at = found + len(_STAMP) + 1
+            at = stamp + len(_STAMP) + 1
             file.seek(at)
             file.write(_STATA_TIME[: head[at - 1]])
         else:
