@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from countveil.errors import ReleaseError
 from countveil.release.limits import most_unpacked, too_much_unpacked
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_CODECS = {".gz": "gzip", ".zst": "zstd"}
+_CODECS: dict[str, Literal["gzip", "zstd"]] = {".gz": "gzip", ".zst": "zstd"}
 
 # A row larger than a block is rare; then larger ones are tried, at last the whole file as one.
 _BLOCKS = (1 << 20, 1 << 24, 1 << 28, (1 << 31) - 1)
