@@ -41,3 +41,12 @@ def test_no_statistics_of_values_are_written(rows_per_file: int | None, tmp_path
                 column = metadata.row_group(group).column(place)
                 assert column.statistics is None, f"{column.path_in_schema} has statistics"
                 assert not column.has_offset_index
+
+
+def test_all_files_have_one_time(tmp_path: Path) -> None:
+    """Their own times would reveal in which order they were written, and how long it took."""
+    folder = tmp_path / "release"
+    cv.publish(cv.generate(300, seed=2), {"occupation": 5}, folder, rows_per_file=100, record=False)
+    times = {path.stat().st_mtime_ns for path in (folder, *folder.rglob("*"))}
+    assert len(times) == 1, "the times of files reveal in which order they were written"
+    assert times.pop() % 10**9 == 0
