@@ -98,7 +98,7 @@ test-faults: $(VENV)/.dev  ## calls of the system that fail, kills and signals, 
 	$(PYTEST) --dist worksteal -m faults tests/faults
 
 # What was noticed is remembered in build/, and tried again only where something changed.
-mutants: $(VENV)/.dev  ## plant mistakes in a copy of our code, one by one: do the tests notice, and the audit? (an hour)
+mutants: $(VENV)/.dev  ## plant mistakes in a copy of our code, one by one: do the tests notice, and the audit?
 	$(BIN)/python -m tools.mutants $(MUTANTS)
 	$(BIN)/python -m tools.mutants --audit $(MUTANTS)
 
