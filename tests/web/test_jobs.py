@@ -7,11 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from countveil.web.jobs import Jobs
-from countveil.web.jobs.job import JobState
+from countveil.web.jobs.job import Job, JobState
 
 # Only ends what hangs; nothing is measured by it.
 LONG = 120.0
@@ -105,3 +106,16 @@ def test_a_killed_app_takes_its_jobs_with_it(tmp_path: Path) -> None:
 
 def test_an_unknown_job_is_none(jobs: Jobs) -> None:
     assert jobs.get("0" * 16) is None
+
+
+def test_the_time_left_is_guessed_from_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quarter took 30 seconds, so three more quarters take 90; at first nobody knows."""
+    job = Job("Publishing", stages=[("reading", 80.0), ("writing", 100.0)], done=250, total=1_000)
+    clock = SimpleNamespace(monotonic=lambda: 130.0)
+    monkeypatch.setattr("countveil.web.jobs.job.time", clock)
+    assert (job.stage, job.share, job.seconds_left) == ("writing", 0.25, 90.0)
+    assert job.timed_stages == [("reading", 20.0)]
+    clock.monotonic = lambda: 100.01
+    assert job.seconds_left is None
+    job.total = 0
+    assert (job.share, job.seconds_left) == (None, None)

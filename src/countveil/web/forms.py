@@ -42,8 +42,8 @@ class Form:
         """All texts of a field that are not empty."""
         return [value.strip() for key, value in self._fields if key == name and value.strip()]
 
-    def whole(self, name: str, lowest: int, highest: int) -> int | None:
-        """A whole number, None where the field is empty."""
+    def whole(self, name: str, lowest: int, highest: int, called: str = "") -> int | None:
+        """A whole number, None where the field is empty; the page calls it `called`."""
         text = self.text(name)
         if not text:
             return None
@@ -53,12 +53,13 @@ class Form:
             number = lowest - 1
         if not lowest <= number <= highest:
             raise SettingsError(
-                f"{name} must be a whole number from {lowest:,} to {highest:,}, got {text[:40]!r}."
+                f"{called or name} must be a whole number from {lowest:,} to {highest:,}, got "
+                f"{text[:40]!r}."
             )
         return number
 
-    def number(self, name: str, lowest: float, highest: float) -> float | None:
-        """A number, None where the field is empty."""
+    def number(self, name: str, lowest: float, highest: float, called: str = "") -> float | None:
+        """A number, None where the field is empty; the page calls it `called`."""
         text = self.text(name)
         if not text:
             return None
@@ -68,7 +69,8 @@ class Form:
             number = float("nan")
         if not lowest <= number <= highest:
             raise SettingsError(
-                f"{name} must be a number from {lowest:g} to {highest:g}, got {text[:40]!r}."
+                f"{called or name} must be a number from {lowest:g} to {highest:g}, got "
+                f"{text[:40]!r}."
             )
         return number
 

@@ -32,6 +32,7 @@ class Pages:
         )
         self._environment.filters["readable"] = readable
         self._environment.filters["percent"] = percent
+        self._environment.filters["holds"] = holds
         self._environment.globals |= {"version": __version__, **shared}
 
     def page(
@@ -50,6 +51,15 @@ class Pages:
 def percent(share: float | None, digits: int = 0) -> str:
     """A share as people write it."""
     return "-" if share is None else f"{share:.{digits}%}"
+
+
+def holds(type_name: str) -> str:
+    """What a column holds, in a word; the type itself where there is none."""
+    # The first page holds no column, and is not to wait for this.
+    from countveil.release.values import OTHER, kind_of
+
+    kind = kind_of(type_name)
+    return type_name if kind == OTHER else kind
 
 
 def _harmless(value: Any) -> Any:

@@ -18,7 +18,7 @@ from countveil.web.serve import _bound
 from tests.web.browser.looking import no_serious_issues, screenshot
 from tests.web.browser.recording import Opening, Recorder
 from tests.web.conftest import written
-from tests.web.publisher.conftest import write_people
+from tests.web.publisher.conftest import write_people, write_visits
 
 LONG = 180_000
 Recorders = Callable[[Page], Recorder]
@@ -391,3 +391,58 @@ def test_what_is_typed_elsewhere_stays_when_a_role_is_clicked(
     desktop.keyboard.press("Enter")
     expect(desktop.locator("#column-2 .effect")).to_contain_text("Values: 63", timeout=LONG)
     expect(desktop.locator("#bins-2")).to_have_value("30,50")
+
+
+def test_the_first_row_of_a_person_and_what_is_wrong_is_kept(
+    desktop: Page, enter: Callable[[Page], str], recorder: Recorders, root: Path
+) -> None:
+    write_visits(root / "visits.csv")
+    for said in ("status of 422", "Error Code 422"):
+        recorder(desktop).excuse(said)
+    enter(desktop)
+    pick(desktop, "visits.csv")
+    expect(desktop.get_by_text("Read: 700 rows")).to_be_visible(timeout=LONG)
+    desktop.get_by_role("link", name="Next: the columns").click()
+    expect(desktop.locator("#column-3")).to_be_visible(timeout=LONG)
+    desktop.wait_for_load_state("load")
+    set_role(desktop, 0, "person")
+    desktop.locator("#one-row-row").select_option("first")
+    desktop.locator("#apply-one-row").click()
+    expect(desktop.locator("#one-row-problem")).to_contain_text("Choose the column that says it")
+    expect(desktop.locator("#one-row-row")).to_have_value("first")
+    desktop.locator("#one-row-by").select_option(label="admitted")
+    desktop.locator("#apply-one-row").click()
+    # Counting goes on, and the page asks by itself.
+    expect(desktop.locator(".one-row .effect strong")).to_have_text("400", timeout=LONG)
+    expect(desktop.locator("#lines")).to_contain_text("--one-per 'patient=first by admitted'")
+    looked_at(desktop, "publisher-person-desktop")
+    set_role(desktop, 3, "protect")
+    set_role(desktop, 1, "drop")
+    desktop.get_by_role("link", name="Next: dangers").click()
+    desktop.fill("#few", "some")
+    desktop.locator("#take-few").click()
+    expect(desktop.locator("#few-problem")).to_contain_text("whole number", timeout=LONG)
+    expect(desktop.locator("#few")).to_have_value("some")
+    desktop.get_by_role("link", name="Next: how much").click()
+    desktop.locator("#typed-0 input[name=ell]").fill("none")
+    desktop.locator("#typed-0 button").click()
+    expect(desktop.locator("#ell-problem-0")).to_contain_text("whole number")
+    expect(desktop.locator("#ell-0")).to_have_value("none")
+    desktop.fill("#ell-0", "3")
+    desktop.locator("#typed-0 button").click()
+    desktop.get_by_role("link", name="Next: rehearse").click()
+    expect(desktop.locator(".sheet-page")).to_be_visible(timeout=LONG)
+    desktop.locator("#more summary").click()
+    desktop.fill("#more-rows_per_file", "few")
+    desktop.locator("#more-residue").select_option("drop")
+    desktop.locator("#take-more").click()
+    expect(desktop.locator("#more-problem")).to_contain_text("whole number")
+    expect(desktop.locator("#more-rows_per_file")).to_have_value("few")
+    expect(desktop.locator("#more-residue")).to_have_value("drop")
+    looked_at(desktop, "publisher-files-desktop")
+    desktop.fill("#more-rows_per_file", "150")
+    desktop.locator("#take-more").click()
+    expect(desktop.get_by_text("399 rows in random order")).to_be_visible(timeout=LONG)
+    expect(desktop.locator("#lines")).to_contain_text("--residue drop")
+    desktop.get_by_role("button", name="Undo").click()
+    expect(desktop.get_by_text("400 rows in random order")).to_be_visible(timeout=LONG)

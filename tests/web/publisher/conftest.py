@@ -106,6 +106,18 @@ def write_people(path: Path, rows: int = 600, seed: int = 4) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+def write_visits(path: Path, rows: int = 700, seed: int = 6) -> None:
+    """Made-up people with several visits each, on different days."""
+    draw = random.Random(seed)
+    lines = ["patient,admitted,region,job"]
+    days = [f"2024-{1 + n // 28:02}-{1 + n % 28:02}" for n in range(12 * 28)]
+    for number in range(rows):
+        who = number % 400
+        day = days[(number * 7) % len(days)]
+        lines.append(f"p{who},{day},{'NSEW'[who % 4]},{draw.choice(JOBS)}")
+    path.write_text("\n".join(lines) + "\n")
+
+
 @pytest.fixture
 def desk(start_app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     """The app started in the folder of the table."""

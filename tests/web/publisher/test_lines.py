@@ -14,11 +14,13 @@ import pytest
 
 import countveil as cv
 from countveil.publishing.advise.methods import IN_WORDS
+from countveil.release import Manifest
+from countveil.release.preparation import OneRowEach
 from countveil.web.publisher.draft import Draft
 from countveil.web.publisher.lines import lines_of
 from tests.robustness.conftest import Quick
 from tests.web.conftest import written
-from tests.web.publisher.conftest import Desk, write_people
+from tests.web.publisher.conftest import Desk, write_people, write_visits
 
 DRAFTS = {
     "plain": Draft("people.csv", sensitive={"job": 3}, drop=("email", "code"), to="plain"),
@@ -44,12 +46,25 @@ DRAFTS = {
         "people.csv", sensitive={"job": 3}, drop=("email", "code"), to="odds", odds=50.0,
         by_column={"domain": {"job": "public:occurring"}}, groups="random",
     ),
+    "numbers": Draft(
+        "people.csv", sensitive={"age": 2}, drop=("email", "code"), to="numbers",
+        by_column={"bins": {"age": "30,45,60"}, "class_values": {"age": "24,70"}},
+    ),
+    "first": Draft(
+        "visits.csv", sensitive={"job": 3}, person="patient", one_per="first by admitted",
+        drop=("admitted",), to="first",
+    ),
+    "dropped": Draft(
+        "people.csv", sensitive={"job": 7}, drop=("email", "code"), to="dropped", residue="drop",
+        output_format="csv", rows_per_file=250,
+    ),
 }  # fmt: skip
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_people(tmp_path / "people.csv")
+    write_visits(tmp_path / "visits.csv")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -114,10 +129,12 @@ def test_command_and_python_publish_alike(name: str, folder: Path, quick: Quick)
         assert getattr(release.manifest, of) == getattr(by_command, of), of
     for column, entry in by_command.sensitive.items():
         other = release.manifest.sensitive[column]
-        assert (entry.ell, entry.groups, entry.common, entry.declared) == (
-            other.ell, other.groups, other.common, other.declared
-        )  # fmt: skip
+        for of in ("ell", "groups", "residue", "common", "declared", "class_values"):
+            assert getattr(entry, of) == getattr(other, of), of
         assert (entry.odds is None) == (draft.odds is None) == (other.odds is None)
+    data = [sorted(file.path for file in each.files) for each in (by_command, release.manifest)]
+    assert data[0] == data[1]
+    _check_special(name, by_command)
     if draft.reasons:
         assert "see $HOME = `here`." in (folder / "kept.html").read_text()
         assert by_command.about is not None
@@ -125,6 +142,19 @@ def test_command_and_python_publish_alike(name: str, folder: Path, quick: Quick)
             "Jobs, 2026",
             "us@office.test",
         )
+
+
+def _check_special(name: str, manifest: Manifest) -> None:
+    """What these drafts are there for is in the release."""
+    if name == "numbers":
+        assert manifest.sensitive["age"].class_values == (24, 37, 52, 70)
+    if name == "first":
+        assert manifest.rows == 400
+        assert manifest.preparation is not None
+        assert manifest.preparation.one_per == OneRowEach("first", "admitted")
+    if name == "dropped":
+        assert manifest.rows == 595  # of 600, the largest multiple of 7
+        assert sum(file.path.endswith(".csv") for file in manifest.files) == 3
 
 
 @pytest.mark.slow

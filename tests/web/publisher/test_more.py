@@ -139,20 +139,29 @@ def test_reasons_and_a_ledger_do_not_go_together(desk: Desk) -> None:
     assert arguments["keep"] == ["region"]
 
 
-@pytest.mark.parametrize(
-    ("field", "typed", "said"),
-    [
-        ("sign", "nothing.pem", "nothing.pem"),
-        ("sign", "people.csv", "is not a private key"),
-        ("sign", "../key.pem", "outside of the folder"),
-        ("ledger", "x.ledger", "needs to know who a row is about"),
-        ("output_format", "docx", "Data are written as parquet"),
-    ],
-)
-def test_what_is_wrong_stands_beside_its_field(
-    desk: Desk, field: str, typed: str, said: str
-) -> None:
+WRONG = [
+    ("sign", "nothing.pem", "nothing.pem"),
+    ("sign", "people.csv", "is not a private key"),
+    ("sign", "../key.pem", "outside of the folder"),
+    ("ledger", "x.ledger", "needs to know who a row is about"),
+    ("output_format", "docx", "Data are written as parquet"),
+    ("rows_per_file", "many", "whole number from 1 on"),
+    ("rows_per_file", "0", "at least one row"),
+    ("rows_per_file", "9" * 30, "whole number from 1 on"),
+    ("residue", "eat", "residue must be one of absorb, drop"),
+    ("ledger_key", "x.key", "name the ledger, too"),
+    ("ledger_key", "../x.key", "name the ledger, too"),
+]
+
+
+def test_what_is_wrong_stands_beside_its_field(desk: Desk) -> None:
+    """Nothing of it is kept, so one rehearsal does for all."""
     desk.rehearsed()
+    for field, typed, said in WRONG:
+        refused_beside(desk, field, typed, said)
+
+
+def refused_beside(desk: Desk, field: str, typed: str, said: str) -> None:
     others = {"metadata_croissant": "yes", "sign": "", "output_format": "csv"}
     reply = desk.post("rehearsal/more", {"subject": "more", **others, field: typed})
     assert reply.status == 422
@@ -164,7 +173,7 @@ def test_what_is_wrong_stands_beside_its_field(
     assert problem is not None
     assert said in problem[1]
     assert 'name="metadata_croissant" value="yes" checked' in reply.text
-    if field in ("sign", "ledger"):
+    if field not in ("output_format", "residue"):
         assert f'value="{typed}"' in reply.text
     assert desk.state.draft.metadata == ()
 
@@ -182,3 +191,50 @@ def test_a_number_can_be_the_weight_and_a_text_cannot(desk: Desk) -> None:
     desk.role(2, "drop")
     assert desk.state.draft.weight is None
     assert desk.state.draft.drop == ("age",)
+
+
+def test_rows_left_over_and_the_rows_of_a_file(desk: Desk, quick: Quick) -> None:
+    desk.rehearsed(ell="7")
+    sent = {"subject": "more", "residue": "drop", "rows_per_file": "250", "output_format": "csv"}
+    page = desk.done("rehearsal/more", sent)
+    assert "(as csv; 250 rows in each file; rows left over are dropped)" in page
+    assert "595 rows in random order" in page
+    command, _ = shown(desk.get("publish"))
+    assert "--residue drop" in command
+    assert "--rows-per-file 250" in command
+    assert "Published 595 rows" in desk.done("publish/start", {"to": "release"})
+    assert len(list((desk.root / "release").rglob("*.csv"))) == 3
+    command, python = shown(desk.done("audit/start"))
+    assert "--residue drop" in command
+    assert "residue='drop'" in python
+    assert "rows-per-file" not in command
+    assert quick(*words(command), cwd=desk.root).code == 0
+    desk.done("undo", {"screen": "publish"})
+    desk.done("undo", {"screen": "rehearsal"})
+    assert (desk.state.draft.residue, desk.state.draft.rows_per_file) == ("absorb", None)
+
+
+def test_a_ledger_with_its_key_elsewhere(desk: Desk, quick: Quick) -> None:
+    write_cases(desk.root / "cases.csv")
+    (desk.root / "keys").mkdir()
+    desk.pick("cases.csv")
+    desk.get("columns")
+    desk.role(0, "person")
+    desk.role(2, "protect")
+    desk.get("dangers")
+    desk.done("amount/typed", {"subject": "0", "ell": "3", "method": "mixed"})
+    sent = {"subject": "more", "ledger": "a.ledger", "ledger_key": "keys/a.key"}
+    outside = desk.post("rehearsal/more", {**sent, "ledger_key": "../a.key", "new_ledger": "yes"})
+    assert outside.status == 422
+    assert "outside of the folder" in outside.text
+    assert not (desk.root / "a.ledger").exists()
+    desk.done("rehearsal/more", {**sent, "new_ledger": "yes"})
+    assert (desk.root / "keys" / "a.key").exists()
+    assert 'name="ledger_key" value="keys/a.key"' in desk.get("rehearsal")
+    command, _ = shown(desk.get("publish"))
+    assert "--ledger a.ledger --ledger-key keys/a.key" in command
+    assert "Published 400 rows" in desk.done("publish/start", {"to": "release"})
+    summary = quick("ledger", "show", "a.ledger", "--key", "keys/a.key", cwd=desk.root)
+    assert summary.code == 0, summary
+    command, _ = shown(desk.get("audit"))
+    assert "--ledger a.ledger --ledger-key keys/a.key" in command

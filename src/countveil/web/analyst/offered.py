@@ -40,7 +40,7 @@ def offered(asked: Asked, built: Built | None, facts: Facts) -> list[Offer]:
     kinds = {column.name: column.kind for column in facts.columns}
     coarser = [
         *_wider(built, facts),
-        *_fewer_groups(built),
+        *_fewer_groups(built, facts),
         *_fewer_conditions(asked, built, kinds),
     ]
     return [Offer(what, sql_of(q, kinds), _view(asked, q)) for what, q in coarser]
@@ -51,13 +51,20 @@ def _view(asked: Asked, built: Built) -> View:
     return asked.view if len(built.groups) == 2 else View.ASK
 
 
-def _fewer_groups(built: Built) -> list[tuple[str, Built]]:
+def _fewer_groups(built: Built, facts: Facts) -> list[tuple[str, Built]]:
+    """Without the plain column that has the most values; what is protected is asked about."""
     if not built.groups:
         return []
-    last = built.groups[-1].column
-    rest = ", ".join(group.column for group in built.groups[:-1])
-    what = f"Not by {last}: by {rest} only" if rest else f"Not by {last}: one number for all"
-    return [(what, built.without_group(len(built.groups) - 1))]
+    known = [facts.column(group.column) for group in built.groups]
+    values = [
+        (0 if column is None or column.is_sensitive else 1 + (column.distinct or 0), place)
+        for place, column in enumerate(known)
+    ]
+    _, place = max(values)
+    name = built.groups[place].column
+    rest = ", ".join(g.column for n, g in enumerate(built.groups) if n != place)
+    what = f"Not by {name}: by {rest} only" if rest else f"Not by {name}: one number for all"
+    return [(what, built.without_group(place))]
 
 
 def _wider(built: Built, facts: Facts) -> list[tuple[str, Built]]:

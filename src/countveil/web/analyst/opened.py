@@ -20,8 +20,9 @@ from countveil.asking.release import Release
 from countveil.asking.result import Answer
 from countveil.errors import CountveilError, ReleaseError
 from countveil.randomness import fresh_key
-from countveil.release import MANIFEST_NAME, Discrepancy, Manifest, verify_release
+from countveil.release import MANIFEST_NAME, Manifest
 from countveil.release.manifest import SIGNATURE_NAME, file_sha256
+from countveil.release.verify import Discrepancy, verify_release
 
 # How long what nobody waits for gives way to questions, in seconds.
 _PATIENCE = 30.0

@@ -10,27 +10,36 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from countveil.maths.channel import RESIDUES
 from countveil.release.values import PARQUET
 from countveil.tables.recode import is_inline, read_pairs
 
+ABSORB = RESIDUES[0]
 # What is said about single columns, as a text each.
-BY_COLUMN = ("bins", "merge", "labels", "levels", "round", "top", "bottom", "domain")
+BY_COLUMN = (
+    "bins", "class_values", "merge", "labels", "levels", "round", "top", "bottom", "domain",
+)  # fmt: skip
 READING = (
     "delimiter", "quote", "encoding", "decimal_comma", "header", "missing", "where", "query",
 )  # fmt: skip
 _TABLE = (*READING, *BY_COLUMN)
-_ROLES = ("drop", "person", "weight")
+# What stands for classes in averages changes neither figures nor attacks.
+_MEASURED = tuple(name for name in _TABLE if name != "class_values")
+_WHO = ("drop", "person", "one_per")
 _METHOD = ("groups", "common", "odds", "together")
 # The choices that each function takes, in the order in which they are written.
 TAKEN: Mapping[str, Sequence[str]] = {
-    "inspect": ("sensitive", *_ROLES, "keep", *_TABLE),
-    "advise": ("sensitive", "accuracy", "hide", "odds", "drop", "person", *_TABLE),
+    "inspect": ("sensitive", "k", *_WHO, "weight", "keep", *_TABLE),
+    "advise": ("sensitive", "accuracy", "hide", "questions", "odds", *_WHO, *_MEASURED),
     "publish": (
-        "sensitive", "to", *_ROLES, "keep", "reasons", *_TABLE, *_METHOD, "ledger", "hold",
-        "title", "contact", "output_format", "metadata", "sign", "private_report", "force",
-        "again", "dry_run",
+        "sensitive", "to", *_WHO, "weight", "keep", "reasons", *_TABLE, *_METHOD, "residue",
+        "ledger", "ledger_key", "hold", "title", "contact", "output_format", "rows_per_file",
+        "metadata", "sign", "private_report", "force", "again", "dry_run",
     ),
-    "audit": ("sensitive", "release", "drop", "person", "keep", *_TABLE, *_METHOD, "ledger"),
+    "audit": (
+        "sensitive", "release", *_WHO, "keep", *_MEASURED, *_METHOD, "residue", "ledger",
+        "ledger_key",
+    ),
 }  # fmt: skip
 # Of these, what was typed may be a list of values and labels, in JSON.
 LISTS = ("merge", "labels")
@@ -41,10 +50,11 @@ class Draft:
     """All choices. `sensitive` maps columns to their ell, None where that is not chosen yet.
 
     `reading` says how the table is read, `by_column` what becomes of values: of each option, by
-    column, what was typed. `reasons` say why columns are kept. `accuracy`, `hide` and
+    column, what was typed. `reasons` say why columns are kept. `accuracy`, `hide`, `questions` and
     `wished_odds` are wishes, `groups`, `common`, `odds` and `together` what was chosen. A release
     of a `ledger` continues those before it, and has no private report: reasons are then no part of
-    any call.
+    any call. `one_per` says which row of each `person` is kept, if not all are. `k` asks for advice
+    about combinations of plain values that fewer rows have.
     """
 
     table: str = ""
@@ -52,11 +62,14 @@ class Draft:
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     person: str | None = None
+    one_per: str = ""
+    k: int | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
     by_column: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
     accuracy: str = "1%:10%"
     hide: int | None = None
+    questions: str = ""
     wished_odds: float | None = None
     groups: str = "mixed"
     common: Mapping[str, str] = field(default_factory=dict)
@@ -68,10 +81,13 @@ class Draft:
     private_report: str = ""
     weight: str | None = None
     ledger: str = ""
+    ledger_key: str = ""
     hold: bool = False
     sign: str = ""
     metadata: tuple[str, ...] = ()
     output_format: str = PARQUET
+    rows_per_file: int | None = None
+    residue: str = ABSORB
 
     def arguments(self, function: str, **more: Any) -> dict[str, Any]:
         """What a public function is handed besides the table; defaults are left out."""
@@ -102,7 +118,9 @@ class Draft:
             "sensitive": self._sensitive(function),
             "drop": list(self.drop),
             "keep": list(self.keep),
-            "person": self.person,
+            "person": None if self.one_per else self.person,
+            "one_per": {self.person: self.one_per} if self.person and self.one_per else None,
+            "k": self.k,
             "weight": self.weight,
             "reasons": {
                 name: text
@@ -111,6 +129,7 @@ class Draft:
             },
             "accuracy": self.accuracy,
             "hide": self.hide,
+            "questions": self.questions,
             "odds": self.wished_odds if wishes else self.odds,
             "groups": None if self.groups == "mixed" or self.together else self.groups,
             "common": dict(self.common),
@@ -120,10 +139,13 @@ class Draft:
             "to": self.to,
             "private_report": "" if self.ledger else self.private_report,
             "ledger": self.ledger,
+            "ledger_key": self.ledger_key if self.ledger else "",
             "hold": self.hold and bool(self.ledger),
             "sign": self.sign,
             "metadata": list(self.metadata),
             "output_format": None if self.output_format == PARQUET else self.output_format,
+            "rows_per_file": self.rows_per_file,
+            "residue": None if self.residue == ABSORB else self.residue,
         }
 
     def _sensitive(self, function: str) -> Any:
@@ -156,12 +178,15 @@ class Draft:
         changed = role != self.role(name)
         keep = tuple(column for column in self.keep if not changed or column != name)
         sets = tuple(names for names in self.together if {*names} <= {*sensitive})
+        person = name if role == "person" else None if self.person == name else self.person
         return replace(
             self,
             sensitive=sensitive,
             drop=(*drop, name) if role == "drop" else drop,
             keep=keep,
-            person=name if role == "person" else None if self.person == name else self.person,
+            person=person,
+            # Which row is kept was said about this person.
+            one_per=self.one_per if person == self.person else "",
             reasons={column: text for column, text in self.reasons.items() if column in keep},
             common={column: how for column, how in self.common.items() if column in sensitive},
             together=sets,

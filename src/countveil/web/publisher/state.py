@@ -26,6 +26,7 @@ _MOST_STEPS, _MOST_RESULTS = 200, 24
 TITLES = {
     "facts": "Reading the table",
     "before": "Counting values as they were",
+    "one_row": "Counting the rows that are kept",
     "dangers": "Looking for dangers",
     "preview": "Reading a few rows",
     "values": "Counting the values of a column",

@@ -38,6 +38,11 @@ def before(reporter: Reporter, table: str, arguments: Arguments) -> Inspection:
     return facts(reporter, table, arguments)
 
 
+def one_row(reporter: Reporter, table: str, arguments: Arguments) -> Inspection:
+    """The same of one row of each person."""
+    return facts(reporter, table, arguments)
+
+
 def dangers(reporter: Reporter, table: str, arguments: Arguments) -> Inspection:
     """What an inspection finds in the table as it would be published."""
     return cv.inspect(table, progress=reporter.progress, **arguments)

@@ -17,8 +17,10 @@ from countveil.errors import InputError, SettingsError
 from countveil.maths.groups import ColumnSettings
 from countveil.publishing.advise.advice import Advice
 from countveil.publishing.advise.methods import METHODS, MethodFigures
-from countveil.publishing.advise.pairs.advice import pair_head, pair_sentences
+from countveil.publishing.advise.pairs.advice import pair_head, pair_sentences, pair_table
+from countveil.publishing.advise.questions import read_questions
 from countveil.publishing.advise.recommend import Goal
+from countveil.publishing.advise.tables import question_sentence, question_table
 from countveil.web.forms import Form
 from countveil.web.publisher.draft import Draft
 from countveil.web.publisher.measured import (
@@ -62,7 +64,14 @@ def _content(state: PublisherState, _asked: Asked) -> dict[str, Any]:
         "advice": advice,
         "views": _views(state),
         "goal": Goal.of(draft.accuracy or None, draft.hide),
-        "pairs": [(pair, pair_head(pair), pair_sentences(pair)) for pair in pairs],
+        "questions": []
+        if advice is None
+        else [
+            (each.question, question_table(each), question_sentence(each))
+            for each in advice.questions
+        ],
+        "pairs": [(one, pair_head(one), pair_table(one), pair_sentences(one)) for one in pairs],
+        "joined": [] if advice is None else advice.arguments().get("together", []),
         "declared": {*draft.by_column.get("domain", {}), *draft.by_column.get("bins", {})},
         "lines": lines_for(state, "advise"),
     }
@@ -100,15 +109,18 @@ def _wishes(state: PublisherState, form: Form) -> None:
     accuracy = ""
     if share or error:
         accuracy = f"{_number(share, 'The share')}%:{_number(error, 'The error')}%"
-    hide = form.whole("hide", 1, 1_000_000_000)
-    odds = form.number("odds", 1.0, 1e12)
+    hide = form.whole("hide", 1, 1_000_000_000, "The largest count to hide")
+    odds = form.number("odds", 1.0, 1e12, "The odds")
     Goal.of(accuracy or None, hide)
+    questions = _questions(form.text("questions"))
     if odds is not None:
         ColumnSettings(5, odds=odds)
-    public = {int(text) for text in form.texts("public") if text.isdigit()}
+    public = {int(text) for text in form.texts("public") if text.isdecimal()}
 
     def wished(draft: Draft) -> Draft:
-        changed = replace(draft, accuracy=accuracy, hide=hide, wished_odds=odds)
+        changed = replace(
+            draft, accuracy=accuracy, hide=hide, questions=questions, wished_odds=odds
+        )
         for place, name in enumerate(draft.sensitive):
             known = draft.texts(name).get("domain", "")
             # Classes are declared by their edges.
@@ -120,6 +132,19 @@ def _wishes(state: PublisherState, form: Form) -> None:
 
     state.change(wished, "the wishes")
     state.begin("advise", **advice_arguments(state.draft))
+
+
+def _questions(text: str) -> str:
+    """Questions in SQL; the name of a file is none, since files are picked."""
+    if not text:
+        return ""
+    asked = read_questions([text])
+    if not all(re.match(r"select\b", each, re.IGNORECASE) for each in asked):
+        raise SettingsError(
+            "Your questions are SELECT statements with semicolons between them, such as "
+            "SELECT region, count(*) FROM release GROUP BY ALL."
+        )
+    return ";\n".join(asked)
 
 
 def _number(text: str, what: str) -> str:
@@ -238,7 +263,7 @@ def _together(state: PublisherState, form: Form) -> None:
 def _typed(state: PublisherState, form: Form) -> None:
     """An ell as it is typed, for who knows it without measuring."""
     view = _view(state, form)
-    ell, method = form.whole("ell", 2, 1_000_000), form.text("method")
+    ell, method = form.whole("ell", 2, 1_000_000, "Ell"), form.text("method")
     if ell is None or method not in METHODS:
         raise SettingsError("Type an ell of 2 or more, and choose a method.")
     ColumnSettings(ell)

@@ -28,6 +28,7 @@ from countveil.web.publisher.by_value import (
     values_arguments,
 )
 from countveil.web.publisher.draft import BY_COLUMN, LISTS, Draft
+from countveil.web.publisher.one_row import OneRow, chosen_row, offered, one_row_arguments
 from countveil.web.publisher.screens.frame import Asked, Screens, lines_for
 from countveil.web.publisher.screens.table import checked_address
 from countveil.web.publisher.state import PublisherState
@@ -84,6 +85,7 @@ def columns_routes(screens: Screens) -> list[BaseRoute]:
             "by-value": _by_value,
             "suggested": _suggested,
             "missing": _missing,
+            "one-per": _one_per,
         },
     )
 
@@ -101,8 +103,9 @@ def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
     job, facts = latest_facts(state)
     unchanged = _before(state)
     before = result_of(unchanged)
-    if unchanged is not None and unchanged.running and not job.running:
-        job = unchanged
+    one_row = None if facts is None else _one_row(state, facts)
+    counting = None if one_row is None else one_row.job
+    job = next((each for each in (job, unchanged, counting) if each and each.running), job)
     rows = [] if facts is None else _rows(facts, before, draft, job, asked)
     suggested = [] if facts is None else [c.name for c in facts.columns if c.role == "sensitive"]
     return {
@@ -112,6 +115,7 @@ def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
         "suggested": [name for name in suggested if name not in draft.sensitive],
         "marks": [] if facts is None else _marks(facts, draft),
         "options": BY_COLUMN,
+        "one_row": one_row,
         **_listing(state),
         "lines": lines_for(state, "inspect"),
     }
@@ -124,6 +128,28 @@ def _before(state: PublisherState) -> Job | None:
     if result_of(known) is not None or not state.draft.by_column:
         return known
     return state.begin("before", **plain)
+
+
+def _one_row(state: PublisherState, facts: Inspection) -> OneRow | None:
+    """Which row of a person is kept, and how many that are."""
+    draft = state.draft
+    if draft.person is None:
+        return None
+    job = None
+    if draft.one_per:
+        plain = facts_arguments(draft)
+        kept = one_row_arguments(draft, plain["arguments"])
+        job = state.begin("one_row", table=draft.table, arguments=kept)
+    return offered(draft, facts, job, result_of(job))
+
+
+def _one_per(state: PublisherState, form: Form) -> None:
+    """All rows of a person, or the first or last one alone."""
+    _, facts = latest_facts(state)
+    if facts is None:
+        raise InputError("That column is not known any more. Look at the table again.")
+    text = chosen_row(state.draft, facts, form)
+    state.change(lambda draft: replace(draft, one_per=text), "rows of a person")
 
 
 def _marks(facts: Inspection, draft: Draft) -> list[str]:

@@ -27,7 +27,11 @@ _LONGEST = 1_000
 
 def dangers_routes(screens: Screens) -> list[BaseRoute]:
     """The screen and its forms."""
-    return screens.routes(_NAME, _content, {"decide": _decide, "publish-again": _publish_again})
+    return screens.routes(
+        _NAME,
+        _content,
+        {"decide": _decide, "publish-again": _publish_again, "few": _few, "coarsen": _coarsen},
+    )
 
 
 def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
@@ -51,6 +55,32 @@ def _content(state: PublisherState, asked: Asked) -> dict[str, Any]:
     }
 
 
+def _few(state: PublisherState, form: Form) -> None:
+    """Advice about combinations that few rows have; none where the field is empty."""
+    k = form.whole("k", 2, 1_000_000_000, "The number of rows")
+    state.change(lambda draft: replace(draft, k=k), "advice about rows that can be found")
+
+
+def _coarsen(state: PublisherState, _form: Form) -> None:
+    """Take the advice: all that was tried out together."""
+    inspection: Inspection | None = result_of(
+        state.job("dangers", **dangers_arguments(state.draft))
+    )
+    advice = None if inspection is None else inspection.linkability
+    if advice is None or not advice.together:
+        raise InputError("There is no such advice any more: the choices have changed meanwhile.")
+
+    def coarser(draft: Draft) -> Draft:
+        for remedy in advice.together:
+            if remedy.name == "drop":
+                draft = draft.with_role(remedy.column, "drop")
+            else:
+                draft = draft.with_texts(remedy.column, {remedy.name: remedy.value})
+        return draft
+
+    state.change(coarser, "coarser values, as advised")
+
+
 def _danger(state: PublisherState, form: Form) -> Danger:
     inspection: Inspection | None = result_of(
         state.job("dangers", **dangers_arguments(state.draft))
@@ -69,6 +99,8 @@ def _decide(state: PublisherState, form: Form) -> None:
     if decision == "drop":
         place = form.whole("column", 0, len(danger.columns) - 1) or 0
         state.change(lambda draft: draft.with_role(danger.columns[place], "drop"), what)
+    elif decision == "person" and danger.kind == "identifier":
+        state.change(lambda draft: draft.with_role(danger.columns[0], "person"), what)
     elif decision == "keep" and danger.keepable:
         reason = checked_reason(form.text("reason"))
         state.change(lambda draft: draft.keeping(danger.columns, reason), what)

@@ -1,4 +1,4 @@
-"""What else a publication can have: a ledger, a signature, descriptions, another format.
+"""What else a publication can have: a ledger, a signature, descriptions, other files.
 
 Enters: the fields of one form. Leaves: a draft, or which field is wrong. Must not know: how any of
 it is done. What is wrong is said by the functions that publish.
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from countveil.errors import CountveilError, SettingsError
+from countveil.maths.channel import RESIDUES
+from countveil.maths.groups import ColumnSettings
 from countveil.publishing.ledger.ledger import Ledger
 from countveil.publishing.settings import Writing
 from countveil.release.formats.data_files import OUTPUT_FORMATS
@@ -22,10 +24,15 @@ from countveil.web.publisher.screens.frame import Asked
 from countveil.web.publisher.state import PublisherState, shown_path
 
 MORE = "more"
+_MOST_ROWS = 10**12
 _DESCRIBED = {
     "ddi": "DDI-Codebook 2.5, for data archives",
     "croissant": "Croissant, for machine learning",
     "dcat": "DCAT, for catalogues",
+}
+_LEFT_OVER = {
+    "absorb": "join other groups",
+    "drop": "are left out",
 }
 
 
@@ -35,7 +42,9 @@ def more_content(state: PublisherState) -> dict[str, Any]:
         "formats": OUTPUT_FORMATS,
         "descriptions": {name: _DESCRIBED[name] for name in METADATA_NAMES},
         "more_chosen": more_chosen(state.draft),
+        "residues": {name: _LEFT_OVER[name] for name in RESIDUES},
         "ledger_shown": shown_inside(state.places, state.draft.ledger),
+        "key_shown": shown_inside(state.places, state.draft.ledger_key),
         "sign_shown": shown_inside(state.places, state.draft.sign),
     }
 
@@ -47,6 +56,8 @@ def more_chosen(draft: Draft) -> list[str]:
         draft.sign and "signed",
         draft.metadata and "described for " + ", ".join(draft.metadata),
         draft.output_format != Draft().output_format and f"as {draft.output_format}",
+        draft.rows_per_file and f"{draft.rows_per_file:,} rows in each file",
+        draft.residue != Draft().residue and "rows left over are dropped",
     ]
     return [each for each in words if each]
 
@@ -60,6 +71,7 @@ def take_more(state: PublisherState, form: Form) -> Asked | None:
         except CountveilError as error:
             return Asked(str(error), dict(form), f"{MORE}-{name}")
     taken["hold"] = bool(form.text("hold")) and bool(taken["ledger"])
+    taken["ledger_key"] = taken["ledger_key"] if taken["ledger"] else ""
     state.change(lambda draft: replace(draft, **taken), "what else the release has")
     return None
 
@@ -74,12 +86,19 @@ def _ledger(state: PublisherState, form: Form) -> str:
             "A ledger knows people again, so it needs to know who a row is about: choose the "
             "person among the columns first."
         )
-    path = _below(state.places, name)
-    shown = shown_path(path)
+    shown = shown_path(_below(state.places, name))
+    key = _ledger_key(state, form) or None
     if form.text("new_ledger"):
-        Ledger.init(shown)
-    Ledger(shown).show()
+        Ledger.init(shown, key=key)
+    Ledger(shown, key=key).show()
     return shown
+
+
+def _ledger_key(state: PublisherState, form: Form) -> str:
+    name = form.text("ledger_key")
+    if name and not form.text("ledger"):
+        raise SettingsError("A key opens a ledger: name the ledger, too.")
+    return shown_path(_below(state.places, name)) if name else ""
 
 
 def _sign(state: PublisherState, form: Form) -> str:
@@ -104,11 +123,31 @@ def _output_format(_state: PublisherState, form: Form) -> str:
     return wanted
 
 
+def _rows_per_file(_state: PublisherState, form: Form) -> int | None:
+    text = form.text("rows_per_file").replace(",", "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()) or int(text) > _MOST_ROWS:
+        raise SettingsError(
+            f"The rows of each file are a whole number from 1 on, or nothing for files as large "
+            f"as usual; got {text[:20]!r}."
+        )
+    return Writing.of("release", rows_per_file=int(text)).rows_per_file
+
+
+def _residue(_state: PublisherState, form: Form) -> str:
+    wanted = form.text("residue") or Draft().residue
+    return ColumnSettings(2, residue=wanted).residue
+
+
 # A new ledger is made last, when nothing else is wrong.
 _FIELDS = {
     "sign": _sign,
     "metadata": _metadata,
     "output_format": _output_format,
+    "rows_per_file": _rows_per_file,
+    "residue": _residue,
+    "ledger_key": _ledger_key,
     "ledger": _ledger,
 }
 

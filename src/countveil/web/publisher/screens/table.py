@@ -120,8 +120,12 @@ def checked_address(places: Places, text: str) -> str:
     places.id_of(path)
     shown = shown_path(path)
     # A pattern may lead to files elsewhere, through a link.
-    for file in input_files(shown) if known is None else ():
+    files = input_files(shown) if known is None else []
+    for file in files:
         places.id_of(file)
+    # Said at once: the table that was picked before stays.
+    if not files and not path.exists():
+        raise InputError(f"There is no file {place} in the folder of the app.")
     return text.replace(place, shown, 1)
 
 
