@@ -9,6 +9,9 @@ import pytest
 # Fixtures are found by their names.
 from tests.clusters import Cluster
 from tests.clusters import cluster as cluster  # noqa: PLC0414
+from tests.connect_server import connect_server as connect_server  # noqa: PLC0414
+from tests.connect_server import connect_session as connect_session  # noqa: PLC0414
+from tests.connect_server import connected as connected  # noqa: PLC0414
 
 
 @pytest.fixture(scope="session")

@@ -21,9 +21,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from countveil.engines.local import release_table
-from countveil.engines.local.in_memory import boxes, many
+from countveil.engines.local.in_memory import NotInMemoryError, boxes, many
 from countveil.engines.local.in_memory import release as in_memory
-from countveil.engines.local.in_memory.columns import NotInMemoryError, batches_of
+from countveil.engines.local.in_memory.columns import batches_of
 from countveil.engines.local.in_memory.release import InMemoryRelease
 from countveil.engines.local.release_table import LocalRelease
 from countveil.release import PublishedColumn

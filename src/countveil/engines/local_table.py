@@ -40,5 +40,10 @@ class LocalTable(SourceTable, Protocol):
         self,
         columns: Sequence[str],
         look: Callable[[Mapping[str, Sequence[EncodedColumn]]], Result],
+        *,
+        needed_again: Sequence[str] = (),
     ) -> Iterator[Result]:
-        """Call `look`, in threads, on some rows after the others, as they were read."""
+        """Call `look`, in threads, on some rows after the others, as they were read.
+
+        Columns that are `needed_again` are read as publishing does, once for both if memory allows.
+        """

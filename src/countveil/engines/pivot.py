@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MOST_NUMBERS = 20_000_000
 # Lines of a GROUP BY that are turned into values of Python.
 MOST_LINES = 1_000_000
+_MANY_LINES = 50_000
 
 
 def pivot(counted: pa.Table, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
@@ -37,6 +38,11 @@ def pivot(counted: pa.Table, tally: Tally, domains: Sequence[Sequence[Any]]) -> 
     columns = counted.columns
     first = n_keys + n_bits
     shape = axis_sizes(tally.axes, domains)
+    if n_keys and counted.num_rows > _MANY_LINES:
+        # Arrow counts the groups before they are turned into values of Python, which takes long.
+        keys = pa.table(columns[:n_keys], [str(number) for number in range(n_keys)])
+        different = keys.group_by(keys.column_names).aggregate([]).num_rows
+        check_size(different * math.prod(shape), 1 + 2 * n_arguments)
     groups, group = _numbered(list(zip(*map(_key_values, columns[:n_keys]), strict=True)))
     if not n_keys:
         groups, group = [()], np.zeros(counted.num_rows, np.int64)

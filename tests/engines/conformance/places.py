@@ -21,6 +21,7 @@ from pyarrow import csv, feather
 
 import countveil as cv
 from countveil.release.formats.data_files import OUTPUT_FORMATS
+from tests.connect_server import as_client
 
 Put = Callable[[pa.Table, Path, pytest.FixtureRequest], Any]
 Opened = Callable[[cv.Release, Path, pytest.FixtureRequest], cv.Release]
@@ -38,20 +39,25 @@ ON_SPARK = (
 class Source:
     """A place from which a table is published, and the engine that does it.
 
-    `choices` are the only ones tried where the engine has made all of them elsewhere.
+    `choices` are the only ones tried where the engine has made all of them elsewhere; `later` are
+    those that go the way of another one there, and are only tried with the longest tests. `needs`
+    is a fixture that every test there needs.
     """
 
     name: str
     put: Put
     engine: str = "embedded"
     choices: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
+    needs: str = ""
 
 
 @dataclass(frozen=True)
 class Asked:
     """A place in which a release is asked.
 
-    `output_format` is that of its files; `from_files` of its questions are answered from them.
+    `output_format` is that of its files; `from_files` of its questions are answered from them;
+    `needs` is a fixture that every test there needs.
     """
 
     name: str
@@ -59,6 +65,7 @@ class Asked:
     engine: str = "embedded"
     output_format: str = "parquet"
     from_files: int = 1 << 30
+    needs: str = ""
 
 
 def parametrized(places: list[Any]) -> list[Any]:
@@ -157,8 +164,27 @@ def _spark_frame(table: pa.Table, folder: Path, request: pytest.FixtureRequest) 
     return session.read.parquet(_parquet(table, folder, request))
 
 
+def _connect_frame(table: pa.Table, folder: Path, request: pytest.FixtureRequest) -> Any:
+    session = request.getfixturevalue("connected")
+    return session.read.parquet(_parquet(table, folder, request))
+
+
 # Reading differs there, and types do; what is done with the columns does not.
 _ELSEWHERE = ("truths and dates", "equal width", "where with nulls", "all at once")
+# A publication takes a cluster ten seconds. Here the driver alone does something else, or the tasks
+# do what they do for: two columns, equal width, merge, bounded odds, missing, where, columns,
+# several rows per person, one row per person.
+_AS_OTHERS = (
+    "one column", "anatomy", "random groups", "edges", "quantiles", "months", "labels", "domain",
+    "declared numbers", "confirmed values", "where after missing", "drop", "person",
+    "the last row, of some",
+)  # fmt: skip
+# The tasks are those of a cluster; what a client does differently is how they get their inputs, how
+# counts come back and how files are written.
+_BY_A_CLIENT = (
+    "two columns", "columns together", "bounded odds", "merge", "where", "residue",
+    "several rows, columns together", "one row per person", "all at once",
+)  # fmt: skip
 SOURCES = [
     Source("arrow table", lambda table, *_: table),
     Source("csv", _csv),
@@ -169,20 +195,27 @@ SOURCES = [
     Source("duckdb", _duckdb),
     Source("sqlite", _sqlite),
     Source("postgresql", _postgres),
-    Source("spark csv", on_cluster(_csv), "spark"),
+    Source("spark csv", on_cluster(_csv), "spark", later=_AS_OTHERS),
     Source("spark parquet", on_cluster(_parquet), "spark", _ELSEWHERE),
     Source("spark frame", _spark_frame, "spark", _ELSEWHERE),
+    Source("spark connect", _parquet, "spark", _BY_A_CLIENT, needs="connect_session"),
+    Source("spark connect csv", _csv, "spark", ("all at once",), needs="connect_session"),
+    Source("spark connect frame", _connect_frame, "spark", _ELSEWHERE, needs="connect_session"),
 ]
 
 
 def with_choices(choices: Iterable[str]) -> list[Any]:
     """One test for each source and each choice that is tried there."""
     return [
-        pytest.param(place, choice, id=f"{place.name}-{choice}", marks=_marks(place))
+        pytest.param(place, choice, id=f"{place.name}-{choice}", marks=_marks_of(place, choice))
         for place in SOURCES
         for choice in choices
         if choice in (place.choices or (choice,))
     ]
+
+
+def _marks_of(place: Source, choice: str) -> tuple[Any, ...]:
+    return (*_marks(place), pytest.mark.long) if choice in place.later else _marks(place)
 
 
 def _folder(release: cv.Release, *_: Any) -> cv.Release:
@@ -204,6 +237,12 @@ def _on_spark(release: cv.Release, _: Path, request: pytest.FixtureRequest) -> c
     return cv.open(release.folder, engine="spark")
 
 
+def _on_connect(release: cv.Release, _: Path, request: pytest.FixtureRequest) -> cv.Release:
+    request.getfixturevalue("connected")
+    with as_client():
+        return cv.open(release.folder, engine="spark")
+
+
 ASKED = [
     *(Asked(f"files {name}", _folder, output_format=name) for name in OUTPUT_FORMATS),
     Asked("memory", _folder, from_files=0),
@@ -211,6 +250,7 @@ ASKED = [
     Asked("duckdb schema", _exported('duckdb:{folder}/out.duckdb#census."my.release"')),
     Asked("postgresql", _exported('{server}#public."release {name}"')),
     Asked("spark", _on_spark, "spark"),
+    Asked("spark connect", _on_connect, "spark", needs="connect_session"),
 ]
 
 

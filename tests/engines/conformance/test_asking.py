@@ -135,10 +135,20 @@ def _same_value(one: Any, two: Any) -> bool:
     return type(one) is type(two) and one == two
 
 
+def options_for(place: Asked, question: str) -> list[tuple[int, dict[str, Any]]]:
+    """All of them; on Spark, which counts for seconds, the first and by turns one of the others."""
+    numbered = list(enumerate(OPTIONS))
+    if place.engine != "spark":
+        return numbered
+    return [numbered[0], numbered[1 + QUESTIONS.index(question) % (len(OPTIONS) - 1)]]
+
+
 @pytest.mark.few(4, slow=90)
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_the_same_answers(release: cv.Release, question: str) -> None:
-    for number, options in enumerate(OPTIONS):
+def test_the_same_answers(
+    release: cv.Release, question: str, request: pytest.FixtureRequest
+) -> None:
+    for number, options in options_for(request.node.callspec.params["release"], question):
         if question in (ALL_CELLS, TWO_COLUMNS) and options.get("method") == "bayes":
             # tests/asking has them.
             continue

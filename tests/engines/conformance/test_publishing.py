@@ -124,6 +124,13 @@ def test_the_same_choices_publish_the_same(
         assert linked(ours, choice, name) == linked(theirs, choice, name)
 
 
+def test_what_is_tried_in_a_place_is_a_choice() -> None:
+    for source in SOURCES:
+        assert {*source.choices, *source.later} <= CHOICES.keys()
+        assert not {*source.choices} & {*source.later}
+        assert len(source.later) < len(CHOICES) / 2
+
+
 def cells(release: cv.Release, names: list[str]) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(row[name] for name in names) for row in rows_of(release))
 

@@ -233,6 +233,32 @@ def test_what_spark_would_count_otherwise_is_refused(release: Path) -> None:
     assert len(list(opened.counts(["age > 30", "age > 40"]).rows())) == 2
 
 
+def test_who_signed_it_and_how_long_a_question_may_take(
+    session: Any, census: Path, tmp_path: Path
+) -> None:
+    from tests.engines.spark.test_connect import key_files
+
+    assert session is not None
+    public = key_files(tmp_path)
+    part = str(census / "part-1.parquet")
+    on_spark(part, tmp_path / "r", sign=tmp_path / "private.pem")
+    opened = cv.open(tmp_path / "r", engine="spark", signed_by=public, timeout=600)
+    assert opened.sql("SELECT count(*) FROM release").rows()
+    opened._timeout = 0.01
+    with pytest.raises(QueryError, match=r"took more than 0\.01 seconds"):
+        opened.sql("SELECT age, occupation, count(*) FROM release GROUP BY ALL")
+    (tmp_path / "other").mkdir()
+    other = key_files(tmp_path / "other")
+    with pytest.raises(cv.CountveilError, match="sign"):
+        cv.open(tmp_path / "r", engine="spark", signed_by=other)
+    file = next((tmp_path / "r" / "data").iterdir())
+    table = pq.read_table(file)
+    file.unlink()
+    pq.write_table(table.slice(0, table.num_rows), file, compression="none")
+    with pytest.raises(cv.CountveilError, match="is not the file that was signed"):
+        cv.open(tmp_path / "r", engine="spark", signed_by=public)
+
+
 @pytest.fixture(scope="module")
 def uneven(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Many small parts and a large one, which keeps a worker busy while the others are done."""

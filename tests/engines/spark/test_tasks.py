@@ -141,6 +141,17 @@ def test_a_part_that_changed_is_noticed(as_part: Any, monkeypatch: pytest.Monkey
                 as_part(task, 0)
 
 
+def test_a_part_that_was_not_counted_has_no_rows(
+    as_part: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty one after the last row: a client of Spark Connect does not know of it."""
+    task, _, _ = deal_task(3)
+    monkeypatch.setitem(globals(), "PARTS", [*PARTS, PARTS[2], PARTS[0]])
+    assert as_part(task, len(PARTS) - 2) is None
+    with pytest.raises(RuntimeError, match="changed while it was read"):
+        as_part(task, len(PARTS) - 1)
+
+
 def test_rows_that_are_left_out(as_part: Any) -> None:
     lost = as_part(tasks.CountLeftOutTask(NAMES, {0: [0, 51], 3: [1]}), 0)
     jobs = lost.filter(pa.compute.equal(lost["which"], 0))

@@ -19,11 +19,12 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from countveil.engines.spark import jobs
-from countveil.engines.spark.files import Files
-from countveil.errors import ReleaseError, SettingsError, TargetError, option
+from countveil.engines.spark.files import Files, files_to_write
+from countveil.engines.spark.platform.checksums import checksums
+from countveil.errors import ReleaseError, TargetError, option
 from countveil.release.draft import PARTS, remove_dead_leftovers
 from countveil.release.limits import MANIFEST_BYTES, check_larger, check_limit
 from countveil.release.manifest import (
@@ -37,9 +38,12 @@ from countveil.release.manifest import (
 from countveil.release.opening import ANY, Expected
 from countveil.release.places import LocalPlaces, is_elsewhere
 from countveil.release.second_release import refuse_to_replace
-from countveil.release.signature import Signer
+from countveil.release.signature import SIGNATURE_BYTES, Signer, check_signature
 from countveil.system.address import local_path
 from countveil.system.files import Lock, locked_leftover
+
+if TYPE_CHECKING:
+    from countveil.engines.spark.platform.read_files import ReadFiles
 
 _PATTERN = set("{}[]*?\\")
 
@@ -58,15 +62,7 @@ class SparkDraft:
 
     def listed(self, files: Iterable[tuple[str, int]]) -> tuple[DataFile, ...]:
         """Data files as the manifest lists them; their checksums are computed on the cluster."""
-        from pyspark.sql import functions as sql
-
-        def digests() -> Any:
-            read = self._session.read.format("binaryFile").load(self.data)
-            name = sql.col("_metadata.file_name")
-            return read.select(name, sql.sha2("content", 256)).toArrow()
-
-        lines = jobs.run(self._session, digests)
-        digest = dict(zip(*(column.to_pylist() for column in lines.columns), strict=True))
+        digest = jobs.run(self._session, lambda: checksums(self._session, self.data))
         sizes = self._files.listing(self.data)
         return tuple(
             DataFile(f"{DATA_FOLDER}/{name}", rows, sizes[name], digest[name])
@@ -150,9 +146,10 @@ class SparkDraft:
         """Make the folder; where others can see a lock, lock it, and remove what is not locked."""
         if self._files.scheme != "file":
             self._make()
-            return
-        remove_dead_leftovers(Path(local_path(self._folder)).parent)
-        _, self._lock = locked_leftover(self._make)
+        else:
+            remove_dead_leftovers(Path(local_path(self._folder)).parent)
+            _, self._lock = locked_leftover(self._make)
+        self._files.check_shared(self._folder)
 
     def _make(self) -> str:
         """Make the folder, and name it as this machine does."""
@@ -190,7 +187,7 @@ def check_target(session: Any, target: str, *, force: bool, again: bool) -> tupl
             f"folder without any of {' '.join(sorted(_PATTERN))}."
         )
     with _writable(target):
-        return _free_place(Files(session, target), target, force=force, again=again)
+        return _free_place(files_to_write(session, target), target, force=force, again=again)
 
 
 @contextlib.contextmanager
@@ -244,22 +241,29 @@ def _check_replaceable(
         )
 
 
-def read_manifest(files: Files, root: str, expected: Expected = ANY) -> Manifest:
-    """The manifest of a release on any file system."""
+def read_manifest(files: Files | ReadFiles, root: str, expected: Expected = ANY) -> Manifest:
+    """The manifest of a release on any file system, and whether its publisher signed it."""
     check_larger(expected.larger)
-    if expected.signed_by is not None:
-        raise SettingsError(
-            f"Spark checks no signatures: leave {option('signed_by')} out, or check the release "
-            f"with 'countveil verify'."
-        )
     place = f"{root}/{MANIFEST_NAME}"
     if not files.exists(place):
         raise ReleaseError(f"{root} is not a release: it has no {MANIFEST_NAME}.")
     try:
         check_limit("bytes in its manifest", files.size(place), MANIFEST_BYTES, expected.larger)
-        return Manifest.from_json(files.read(place).decode(), expected.larger)
+        content = files.read(place)
+        if expected.signed_by is not None:
+            _check_signed(files, root, content, expected.signed_by)
+        return Manifest.from_json(content.decode(), expected.larger)
     except UnicodeDecodeError:
         raise ReleaseError(f"{place} is damaged: it is not UTF-8 text.") from None
+
+
+def _check_signed(files: Files | ReadFiles, root: str, content: bytes, key: Path) -> None:
+    place = f"{root}/{SIGNATURE_NAME}"
+    signature = None
+    if files.exists(place):
+        # A longer file is none; it need not be read.
+        signature = files.read(place) if files.size(place) <= SIGNATURE_BYTES else b""
+    check_signature(content, signature, key)
 
 
 class SparkPlaces(LocalPlaces):
@@ -271,7 +275,7 @@ class SparkPlaces(LocalPlaces):
     def full(self, address: str) -> str:
         """A path, if the file system is that of this machine, else the whole address."""
         with _writable(address):
-            files = Files(self._session, address)
+            files = files_to_write(self._session, address)
         return super().full(files.root) if files.scheme == "file" else files.root
 
     def manifest(self, place: str) -> bytes | None:
@@ -279,7 +283,7 @@ class SparkPlaces(LocalPlaces):
         if not is_elsewhere(place):
             return super().manifest(place)
         with _reached():
-            files, address = Files(self._session, place), f"{place}/{MANIFEST_NAME}"
+            files, address = files_to_write(self._session, place), f"{place}/{MANIFEST_NAME}"
             return files.read(address) if files.exists(address) else None
 
     def exists(self, place: str) -> bool:
@@ -287,12 +291,12 @@ class SparkPlaces(LocalPlaces):
         if not is_elsewhere(place):
             return super().exists(place)
         with _reached():
-            return Files(self._session, place).exists(place)
+            return files_to_write(self._session, place).exists(place)
 
     def in_one_step(self, place: str) -> bool:
         """Object stores copy, file by file."""
         with _reached():
-            return Files(
+            return files_to_write(
                 self._session, f"file:{place}" if place[0] == "/" else place
             ).renames_in_one_step
 
@@ -302,7 +306,7 @@ class SparkPlaces(LocalPlaces):
             yield from super().releases(target)
             return
         with _writable(target):
-            files, above = Files(self._session, target), target.rpartition("/")[0]
+            files, above = files_to_write(self._session, target), target.rpartition("/")[0]
             names = files.listing(above) if files.is_folder(f"{above}/") else {}
         beside = [f"{above}/{name}" for name in names if name[0] != "."]
         unreadable: tuple[type[Exception], ...] = (ReleaseError, *jobs.java_errors())

@@ -1,12 +1,18 @@
 """Files on whatever file system Spark reaches: local, HDFS, object stores.
 
 Enters: an address. Leaves: small files read and written, listings, renames. Must not know: what a
-release is. All goes through Hadoop's interface in the driver's Java.
+release is. All goes through Hadoop's interface in the driver's Java; a client of Spark Connect has
+none, and uses `platform/arrow_files.py`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from countveil.engines.spark.platform.kinds import is_connect
+
+if TYPE_CHECKING:
+    from countveil.engines.spark.platform.read_files import ReadFiles
 
 # Where renaming a folder is one step. Elsewhere (object stores) it is a copy, file by file.
 RENAMED_IN_ONE_STEP = {"file", "hdfs", "viewfs", "webhdfs", "swebhdfs"}
@@ -99,3 +105,24 @@ class Files:
     def set_time(self, address: str, seconds: int) -> None:
         """The modification time of a file or folder, where the file system keeps one."""
         self._system.setTimes(self._path(address), seconds * 1000, -1)
+
+    def check_shared(self, folder: str) -> None:
+        """Nothing: it is Spark itself that writes here."""
+
+
+def files_to_write(session: Any, address: str) -> Files:
+    """The file system of an address, to be written to."""
+    if is_connect(session):
+        from countveil.engines.spark.platform.arrow_files import ArrowFiles
+
+        return ArrowFiles(session, address)
+    return Files(session, address)
+
+
+def files_to_read(session: Any, address: str) -> Files | ReadFiles:
+    """The file system of an address, to be looked at."""
+    if is_connect(session):
+        from countveil.engines.spark.platform.read_files import ReadFiles
+
+        return ReadFiles(session, address)
+    return Files(session, address)

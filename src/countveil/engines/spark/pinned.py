@@ -16,8 +16,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from countveil.engines.spark.platform.kinds import is_connect
+
 _STEADY = {"Project", "Filter", "SubqueryAlias", "View"}
 _FILES = "HadoopFsRelation"
+# Plain files. Tables with a log of their own (Delta) list theirs anew for each plan.
+_INDEXES = {"InMemoryFileIndex", "CatalogFileIndex", "PrunedInMemoryFileIndex"}
 # These are constant within a plan, but differ in the next one.
 _CLOCK = re.compile(
     r"\b(current_timestamp|current_date|current_time|localtimestamp|now|unix_timestamp)\(",
@@ -27,6 +31,10 @@ _CLOCK = re.compile(
 
 def pinned(frame: Any) -> Any:
     """The frame itself if its partitions cannot change, else one that was computed once."""
+    if is_connect(frame.sparkSession):
+        from countveil.engines.spark.platform.plan_text import is_steady
+
+        return frame if is_steady(frame, _CLOCK) else frame.localCheckpoint(eager=True)
     execution = frame._jdf.queryExecution()  # noqa: SLF001 - no other way to its plan
     if _is_steady(execution.optimizedPlan()) and not _CLOCK.search(str(execution.analyzed())):
         return frame
@@ -38,7 +46,10 @@ def _is_steady(plan: Any) -> bool:
         return False
     name = str(plan.nodeName()).split(" ")[0]
     if name.startswith(("LogicalRelation", "Relation")):
-        return str(plan.relation().getClass().getSimpleName()) == _FILES
+        relation = plan.relation()
+        if str(relation.getClass().getSimpleName()) != _FILES:
+            return False
+        return str(relation.location().getClass().getSimpleName()) in _INDEXES
     if name not in _STEADY:
         return False
     children = plan.children()

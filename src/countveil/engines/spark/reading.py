@@ -13,19 +13,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from countveil.engines.spark.csv_types import typed
-from countveil.engines.spark.files import Files
+from countveil.engines.spark.files import Files, files_to_read
 from countveil.engines.spark.jobs import condition, java_errors
 from countveil.errors import InputError, QueryError, SettingsError, option
 from countveil.release import PublishedColumn
 from countveil.sql.dialects import SPARK, dialect_for
+from countveil.sql.query.conditions import parse_condition
 from countveil.sql.query.expressions import Expression, columns_named
-from countveil.sql.query.parse import parse_condition
 from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.tables import PLAIN_CSV, Column, CsvStyle, Reading, check_named
 from countveil.tables.sources import is_spark_frame
+
+if TYPE_CHECKING:
+    from countveil.engines.spark.platform.read_files import ReadFiles
 
 _FORMATS = {
     "parquet": (".parquet", ".pq"),
@@ -33,11 +36,20 @@ _FORMATS = {
     "csv": (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".csv.zst", ".csv.bz2"),
     "json": (".jsonl", ".ndjson"),
 }
-_TABLE = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*){0,2}$")
+# Catalogue, namespaces and name, each plain or in backquotes.
+_PART = r"([^\W\d]\w*|`[^`]+`)"
+_TABLE = re.compile(rf"^{_PART}(\.{_PART})*$")
 WHAT_WORKS = (
     "a folder or pattern of Parquet, ORC, CSV (.csv, .tsv) or JSON lines (.jsonl) files, the name "
-    "of a table, or a data frame of Spark"
+    "of a table or view, or a data frame of Spark"
 )
+# Tables that are more than their files: some of these may be deleted or replaced. What such a
+# folder has inside, the format's name, and the package that reads it.
+_TABLE_FORMATS = (
+    ("_delta_log", "delta", "io.delta:delta-spark_2.13 (pip install delta-spark)"),
+    ("metadata/version-hint.text", "iceberg", "org.apache.iceberg:iceberg-spark-runtime"),
+)
+_NO_READER = "DATA_SOURCE_NOT_FOUND"
 # A type of Spark by its own name -> the name of its Arrow type.
 _TYPES = {
     "string": "string", "boolean": "bool", "tinyint": "int8", "smallint": "int16", "int": "int32",
@@ -54,20 +66,34 @@ def open_frame(session: Any, table: object, reading: Reading) -> Any:
             f"{option('query')} is for databases; with {option('engine', 'spark')} name a table or "
             f"files."
         )
-    if is_spark_frame(table):
-        return table
-    if not isinstance(table, str):
+    if not is_spark_frame(table) and not isinstance(table, str):
         raise InputError(
             f"Spark cannot read a table from a {type(table).__name__}. What works: {WHAT_WORKS}."
         )
+    named = table if isinstance(table, str) else "this data frame"
     try:
-        if _TABLE.match(table) and session.catalog.tableExists(table):
-            return session.table(table)
-        return _read_files(session, table, reading.csv, reading.missing)
+        frame = _named_frame(session, table, reading)
+        # A server of Spark Connect is asked only now whether there is such a table.
+        _ = frame.schema
     except java_errors() as error:
-        raise InputError(
-            f"Spark cannot read {table} ({condition(error)}). What works: {WHAT_WORKS}."
-        ) from None
+        why = condition(error)
+        if why.startswith(_NO_READER):
+            packages = " or ".join(package for _, _, package in _TABLE_FORMATS)
+            raise InputError(
+                f"This Spark lacks the package that reads {named}. Start it with "
+                f"spark.jars.packages set to that package, for Delta and Iceberg {packages}, and "
+                f"with the settings that its documentation names."
+            ) from None
+        raise InputError(f"Spark cannot read {named} ({why}). What works: {WHAT_WORKS}.") from None
+    return frame
+
+
+def _named_frame(session: Any, table: Any, reading: Reading) -> Any:
+    if is_spark_frame(table):
+        return table
+    if _TABLE.match(table) and session.catalog.tableExists(table):
+        return session.table(table)
+    return _read_files(session, table, reading.csv, reading.missing)
 
 
 def _read_files(session: Any, address: str, style: CsvStyle, missing: Sequence[str]) -> Any:
@@ -133,9 +159,12 @@ def _format_of(session: Any, address: str) -> tuple[str, str]:
     """The format of files, and the name of one of them."""
     names = [address.rstrip("/").rpartition("/")[2]]
     if not set(address) & set("*?{["):
-        files = Files(session, address)
+        files = files_to_read(session, address)
         if not files.exists(address):
             raise InputError(f"There is nothing at {address}. What works: {WHAT_WORKS}.")
+        for inside, kind, _ in _TABLE_FORMATS:
+            if files.exists(f"{address.rstrip('/')}/{inside}"):
+                return kind, names[0]
         if files.is_folder(address):
             names = _names_in(files, address)
     formats = {_ending(name) for name in names} - {None}
@@ -147,7 +176,7 @@ def _format_of(session: Any, address: str) -> tuple[str, str]:
     return str(formats.pop()), names[0]
 
 
-def _names_in(files: Files, folder: str) -> list[str]:
+def _names_in(files: Files | ReadFiles, folder: str) -> list[str]:
     """Names of the files in a folder, or in the first of its folders such as `year=2025`."""
     inside = [name for name in files.listing(folder) if name[0] not in "._"]
     if "manifest.json" in inside:

@@ -18,7 +18,8 @@ from countveil.engines.contract import OpenedRelease
 from countveil.engines.pivot import one_by_one, pivot
 from countveil.engines.spark import jobs
 from countveil.engines.spark.draft import read_manifest
-from countveil.engines.spark.files import Files
+from countveil.engines.spark.files import files_to_read
+from countveil.engines.spark.platform.checksums import checksums
 from countveil.engines.spark.session import find_session, our_settings
 from countveil.errors import EngineError, QueryError, ReleaseError
 from countveil.release import ANY, Expected, Manifest
@@ -26,6 +27,7 @@ from countveil.release.values import PARQUET, format_of
 from countveil.sql.dialects import SPARK, dialect_for
 from countveil.sql.query import Tally, TallyResult
 from countveil.sql.query.expressions import Expression
+from countveil.sql.time_limit import time_limit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,7 +41,7 @@ def open_release(
     """Open the release at an address."""
     session = find_session(master)
     try:
-        files = Files(session, address)
+        files = files_to_read(session, address)
         manifest = read_manifest(files, files.root, expected)
     except jobs.java_errors() as error:
         why = jobs.condition(error)
@@ -49,7 +51,10 @@ def open_release(
     if format_of(manifest.files[0].path) != PARQUET:
         raise ReleaseError("Spark queries Parquet files; this release is in another format.")
     table = SparkRelease(session, files.root, manifest)
-    table.check()
+    with time_limit(table.interrupt, expected.timeout):
+        table.check()
+        if expected.signed_by is not None:
+            table.check_signed()
     return OpenedRelease(manifest, lambda: table)
 
 
@@ -58,6 +63,7 @@ class SparkRelease:
 
     def __init__(self, session: Any, root: str, manifest: Manifest) -> None:
         self._session, self._manifest = session, manifest
+        self._running: set[jobs.Interrupt] = set()
         # What would be a pattern is meant as it is.
         root = re.sub(r"([\\{}\[\]*?])", r"\\\1", root)
         self._paths = [f"{root}/{file.path}" for file in manifest.files]
@@ -70,6 +76,21 @@ class SparkRelease:
                 f"The data do not fit the manifest: {rows:,} rows instead of "
                 f"{self._manifest.rows:,}, or other columns. 'countveil verify' says what is wrong."
             )
+
+    def check_signed(self) -> None:
+        """Refuse files that are not those of the manifest, of which only that one is signed."""
+        digests = self._wait(lambda: checksums(self._session, *self._paths))
+        for file in self._manifest.files:
+            if digests.get(file.path.rpartition("/")[2]) != file.sha256:
+                raise ReleaseError(
+                    f"{file.path} is not the file that was signed. 'countveil verify' says what is "
+                    f"wrong."
+                )
+
+    def interrupt(self) -> None:
+        """End what the cluster computes for other threads."""
+        for running in list(self._running):
+            running.set()
 
     def tally(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
         """One pass over the data, on the cluster."""
@@ -107,9 +128,11 @@ class SparkRelease:
         return self._session.read.parquet(*self._paths)
 
     def _wait(self, work: Any) -> Any:
+        interrupt = jobs.Interrupt()
+        self._running.add(interrupt)
         with our_settings(self._session):
             try:
-                return jobs.run(self._session, work)
+                return jobs.run(self._session, work, interrupt=interrupt)
             except EngineError as error:
                 if "OVERFLOW" in str(error) or "CAST" in str(error):
                     raise QueryError(
@@ -117,3 +140,5 @@ class SparkRelease:
                         "smaller numbers, or cast to DOUBLE."
                     ) from None
                 raise
+            finally:
+                self._running.discard(interrupt)

@@ -1,7 +1,7 @@
 """A session of Spark, with the settings that matter set.
 
-Enters: a master's address, or nothing. Leaves: a `SparkSession`, or a sentence that says what to
-install. Must not know: tables.
+Enters: the address of a master or of a server of Spark Connect, or nothing. Leaves: a
+`SparkSession`, or a sentence that says what to install. Must not know: tables.
 
 A session that exists is used as it is; what our plans need is set around them (`our_settings`)
 and put back.
@@ -10,6 +10,7 @@ and put back.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import shutil
@@ -20,8 +21,10 @@ import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from countveil.engines.spark.jobs import condition, java_errors
+from countveil.engines.spark.platform.kinds import PORT, address_of, parallelism
 from countveil.errors import EngineError, MissingExtraError, SettingsError
 
 _LOOPBACK = re.compile(r"^(local(-cluster)?(\[.*)?$|spark://(127\.|localhost|\[::1\]))")
@@ -29,6 +32,11 @@ _JAVA = "Install Java 17 or newer, such as Debian's openjdk-17-jre-headless, or 
 _LOCAL_CLUSTER = re.compile(r"^local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*(\d+)\s*\]$")
 # Rows per batch of a task: more would not be faster, fewer cost a call each.
 _BATCH_ROWS = 1 << 16
+_LEAST_PARTITIONS = "spark.sql.files.minPartitionNum"
+# How the address of a server of Spark Connect begins.
+SERVER = "sc://"
+# PySpark writes what failed, values included, into these logs, which go to the caller's terminal.
+_LOGS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 
 
 def check_spark() -> None:
@@ -51,37 +59,41 @@ def find_session(master: str | None = None) -> Any:
     """The session that is active, or a new one at `master` (or on this machine)."""
     active = active_session()
     if active is not None:
-        there = _classic(active).sparkContext.master
-        if master is not None and master != there:
+        there = address_of(active)
+        if master is not None and not _same_place(master, there):
             raise SettingsError(
                 f"There is a session already, at {there}. Leave the master out, or stop it first."
             )
         return active
     _check_master(master)
+    server = master or os.environ.get("SPARK_REMOTE", "")
+    if server.startswith(SERVER):
+        from countveil.engines.spark.platform.server import connected
+
+        return connected(server)
     return _start(master)
+
+
+def _same_place(master: str, there: str) -> bool:
+    """Whether a session is where it was asked for; of a server, host and port say so."""
+    if master == there or not master.startswith(SERVER):
+        return master == there
+    place = urlsplit(master)
+    return there in {f"{SERVER}{place.hostname}:{place.port or PORT}", f"{SERVER}{place.hostname}"}
 
 
 def _check_master(master: str | None) -> None:
     if master is not None and not re.match(r"[a-z0-9-]+(\[|:|$)", master):
         raise SettingsError(
             f"{master!r} is not the address of a Spark master. What works: spark://HOST:PORT, "
-            f"local[*], local-cluster[WORKERS,CORES,MEGABYTES], yarn, k8s://URL."
+            f"local[*], local-cluster[WORKERS,CORES,MEGABYTES], yarn, k8s://URL, or the address "
+            f"of a server of Spark Connect, sc://HOST:PORT."
         )
-
-
-def _classic(session: Any) -> Any:
-    if "connect" in type(session).__module__:
-        raise SettingsError(
-            "This is a session of Spark Connect, which cannot reach the file system of the "
-            "cluster. Use a session of the driver itself (spark-submit, or a cluster in dedicated "
-            "access mode)."
-        )
-    return session
 
 
 def session_of(frame: Any) -> Any:
     """The session of a data frame."""
-    return _classic(frame.sparkSession)
+    return frame.sparkSession
 
 
 def _start(master: str | None) -> Any:
@@ -189,7 +201,6 @@ def our_settings(session: Any, *, own_zone: bool = True) -> Iterator[None]:
     Without `own_zone` the session's time zone stays: a data frame that somebody made may still have
     to read times by it.
     """
-    parallel = str(session.sparkContext.defaultParallelism)
     wanted = {
         "spark.sql.execution.arrow.maxRecordsPerBatch": str(_BATCH_ROWS),
         **({"spark.sql.session.timeZone": "UTC"} if own_zone else {}),
@@ -198,18 +209,47 @@ def our_settings(session: Any, *, own_zone: bool = True) -> Iterator[None]:
         "spark.sql.ansi.enabled": "true",
         "spark.sql.execution.arrow.useLargeVarTypes": "false",
         # Files are cut into the same partitions in every pass, also if a worker is lost in between.
-        "spark.sql.files.minPartitionNum": session.conf.get(
-            "spark.sql.files.minPartitionNum", parallel
-        ),
+        _LEAST_PARTITIONS: session.conf.get(_LEAST_PARTITIONS, None) or str(parallelism(session)),
     }
-    before = {name: session.conf.get(name, None) for name in wanted}
+    before: dict[str, str | None] = {}
     try:
-        for name, value in wanted.items():
-            session.conf.set(name, value)
-        yield
+        _set(session, wanted, before)
+        with _no_values_logged():
+            yield
     finally:
         for name, old in before.items():
             if old is None:
                 session.conf.unset(name)
             else:
                 session.conf.set(name, old)
+
+
+def _set(session: Any, wanted: Mapping[str, str], before: dict[str, str | None]) -> None:
+    """Change what is not as wanted; what it was goes to `before`."""
+    for name, value in wanted.items():
+        try:
+            # A setting that is right is left alone: of some, Spark says that they are old.
+            if name != _LEAST_PARTITIONS and session.conf.get(name) == value:
+                continue
+            old = session.conf.get(name, None)
+            session.conf.set(name, value)
+        except java_errors() as error:
+            raise EngineError(
+                f"This Spark does not let a session set {name} ({condition(error)}), which is "
+                f"needed here. Set {name}={value} where it is started, or use another cluster."
+            ) from None
+        before[name] = old
+
+
+@contextlib.contextmanager
+def _no_values_logged() -> Iterator[None]:
+    """Nothing that PySpark itself logs of a failure."""
+    logs = [logging.getLogger(name) for name in _LOGS]
+    before = [log.disabled for log in logs]
+    try:
+        for log in logs:
+            log.disabled = True
+        yield
+    finally:
+        for log, old in zip(logs, before, strict=True):
+            log.disabled = old

@@ -10,10 +10,9 @@ The driver's memory is bounded whatever the number of rows: counts by partition 
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, ParamSpec, cast
@@ -39,6 +38,9 @@ from countveil.engines.spark.counts import (
     values_by_partition,
     without_counts,
 )
+from countveil.engines.spark.platform.kinds import partitions_of
+from countveil.engines.spark.platform.secrecy import exposures
+from countveil.engines.spark.platform.sending import at_workers
 from countveil.engines.spark.reading import columns_of, quoted
 from countveil.engines.spark.session import our_settings, session_of
 from countveil.engines.spark.task_inputs import CasePlan, TaskInputs, seal_common, seal_plan
@@ -64,10 +66,6 @@ from countveil.tables.encoded.vectors import Vectors
 from countveil.tables.progress import Progress
 
 _SAMPLED_PARTITIONS = 64
-_NOT_ENCRYPTED = (
-    "This Spark writes the rows that it exchanges to the disks of its workers unencrypted. Start "
-    "it with spark.io.encryption.enabled=true."
-)
 Counts = NDArray[np.int64]
 P = ParamSpec("P")
 
@@ -107,6 +105,7 @@ class SparkSource:
         self._left_out: dict[tuple[int, ...], dict[str, Counts]] = {}
         self._vectors: dict[tuple[Any, ...], VectorCounts] = {}
         self._columns = columns_of(frame)
+        self._exposures = exposures(self._session)
         self._count(list(counted) or [self._columns[0].name])
         self._rows = int(next(iter(self._by_partition.values())).sum())
         self._persons = tuple(persons)
@@ -124,9 +123,7 @@ class SparkSource:
         columns = [
             Column(c.name, "string") if self._is_recoded(c.name) else c for c in self._columns
         ]
-        conf = self._session.sparkContext.getConf()
-        encrypted = conf.get("spark.io.encryption.enabled") == "true"
-        warnings = [*self._notes, *([] if encrypted else [_NOT_ENCRYPTED])]
+        warnings = [*self._notes, *self._exposures]
         return TableFacts(self._rows, columns, warnings=warnings, filtered_by=self._filtered_by)
 
     def _is_recoded(self, name: str) -> bool:
@@ -325,8 +322,7 @@ class SparkSource:
 
     def _counted(self, names: Sequence[str]) -> tuple[Any, int]:
         """The lines of all partitions; None instead if there would be too many of them."""
-        # Of a plan made now: the frame may remember an older one.
-        partitions = int(self._frame.select("*").rdd.getNumPartitions())
+        partitions = self._wait("counting", lambda: partitions_of(self._frame))
         most = max(1, min(MOST_VALUES, MOST_COUNTS // max(1, partitions)))
         table = self._lines(CountTask(names, most), names, "counting")
         given_up = to_numpy(table.column(ROWS).combine_chunks()) < 0
@@ -335,7 +331,8 @@ class SparkSource:
                 which = to_numpy(table.column(WHICH).combine_chunks())[given_up]
                 raise too_many(names[int(which[0])])
             return None, partitions
-        return table, partitions
+        last = int(to_numpy(table.column(PARTITION).combine_chunks()).max(initial=-1))
+        return table, max(partitions, last + 1)
 
     def _lines(self, task: Any, names: Sequence[str], stage: str) -> Any:
         from pyspark.sql.types import IntegerType, LongType, StructField, StructType
@@ -378,14 +375,9 @@ class SparkSource:
         counts = self._by_partition[name] if lost is None else self._by_partition[name] - lost
         return np.stack([self._surveys[name].recoded_counts(row) for row in counts])
 
-    @contextlib.contextmanager
-    def _broadcast(self, entries: dict[str, bytes]) -> Iterator[TaskInputs]:
-        """Inputs at the workers, removed from them afterwards."""
-        broadcast = self._session.sparkContext.broadcast(entries)
-        try:
-            yield TaskInputs(broadcast)
-        finally:
-            broadcast.destroy()
+    def _broadcast(self, entries: dict[str, bytes]) -> AbstractContextManager[TaskInputs]:
+        """Inputs at the workers, while they are needed."""
+        return at_workers(self._session, entries)
 
     def _wait(self, stage: str, work: Callable[[], Any], rows: int = 0) -> Any:
         self._progress(stage, 0, rows)

@@ -1,8 +1,8 @@
 """What tasks need to know, encrypted.
 
-Enters: what the driver counted and drew. Leaves: inputs that are broadcast to the workers once; a
-task decrypts what all tasks share and the share of its own partition, nothing else. Must not know:
-how they are broadcast.
+Enters: what the driver counted and drew. Leaves: inputs that are sent to the workers once; a task
+decrypts what all tasks share and the share of its own partition, nothing else. Must not know: how
+they are sent (`platform/sending.py`).
 
 True counts are among them, and a cluster keeps what it broadcasts on the disks of its workers for a
 while. So every entry is encrypted under a key that is sent with the tasks alone.
@@ -82,14 +82,14 @@ class _Common:
 
 
 class TaskInputs:
-    """Encrypted entries, decrypted on a worker; `broadcast.value` is {name: bytes}."""
+    """Encrypted entries, decrypted on a worker; `sent.value` is {name: bytes}."""
 
-    def __init__(self, broadcast: Any) -> None:
-        self._broadcast = broadcast
+    def __init__(self, sent: Any) -> None:
+        self._sent = sent
 
     def common(self, key: TaskKey) -> Any:
         """What all tasks share."""
-        return _opened(self._broadcast.value["head"], key, "head")
+        return _opened(self._sent.value["head"], key, "head")
 
     def plan(self, key: TaskKey, partition: int) -> TaskPlan:
         """What the task of a partition needs."""
@@ -98,9 +98,14 @@ class TaskInputs:
         for name, table in common.drawn.items():
             edges = common.edges[name]
             run = int(np.searchsorted(edges, partition, side="right")) - 1
-            sealed = self._broadcast.value[f"{name}/{run}"]
+            sealed = self._sent.value[f"{name}/{run}"]
             shares: Shares = _opened(sealed, key, name, str(run))
             place = partition - int(edges[run])
+            if place >= len(shares.rows):
+                # It had no row when rows were counted, and was not counted either.
+                none = np.zeros(table.values.size, np.int64)
+                tables[name] = PublishedTable(table.indptr, table.values, none)
+                continue
             tables[name] = partition_share(table, shares, place, run, split_key(key, name))
         left_out = common.left_out.get(partition, np.zeros(0, np.int64))
         cases = [(plan, self.cases(key, plan, partition)) for plan in common.cases]
@@ -109,7 +114,7 @@ class TaskInputs:
     def cases(self, key: TaskKey, plan: CasePlan, partition: int) -> CaseShare | None:
         """What the cases of a partition publish; None if it has none."""
         label = _case_label(plan, partition)
-        sealed = self._broadcast.value.get("/".join(label))
+        sealed = self._sent.value.get("/".join(label))
         if sealed is None:
             return None
         share: CaseShare = _opened(sealed, key, *label)

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from countveil.engines.spark.files import Files
+from countveil.engines.spark.files import files_to_write
 from countveil.engines.spark.reading import quoted
 from countveil.errors import EngineError
 from countveil.release.draft import WrittenFile
@@ -69,7 +69,7 @@ def checked_files(
     """Give the files plain names, and count in them what was drawn: no row too many or too few."""
     from pyspark.sql import functions as sql
 
-    files = Files(session, folder)
+    files = files_to_write(session, folder)
     written: list[str] = []
     for name in files.listing(folder):
         if name.endswith(".parquet") and name[0] not in "._":
