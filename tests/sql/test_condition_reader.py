@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from countveil.errors import QueryError
 from countveil.release import PublishedColumn
-from countveil.sql.query import ConditionReader, ReleaseColumns, parse_where
-from countveil.sql.query.conditions import comparisons
+from countveil.sql.query import ReleaseColumns, parse_where
+from countveil.sql.query.conditions import ConditionReader, comparisons
 from countveil.sql.query.expressions import Formula
 
 COLUMNS = ReleaseColumns(

@@ -8,7 +8,7 @@ import string
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from countveil.errors import QueryError
@@ -316,6 +316,8 @@ def test_random_conditions_are_read_or_refused(words: list[str]) -> None:
 
 @examples(500)
 @given(st.text(max_size=200))
+@example("$²")
+@example("SELECT count(*) FROM release WHERE age = $" + "9" * 5_000)
 def test_any_text_is_refused_cleanly(anything: str) -> None:
     _never_breaks(anything)
 

@@ -15,8 +15,9 @@ from countveil.engines.databases.connections import (
     manifest_table,
 )
 from countveil.errors import ReleaseError, SettingsError, TargetError, option
-from countveil.release import MANIFEST_NAME, Expected, Manifest, read_manifest, verify_release
+from countveil.release import MANIFEST_NAME, Expected, Manifest, read_manifest
 from countveil.release.draft import check_not_input
+from countveil.release.verify import verify_release
 from countveil.system.address import DATABASES, POSTGRES, DatabaseAddress, parse_release_address
 
 

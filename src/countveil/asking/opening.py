@@ -61,8 +61,8 @@ def open(  # noqa: A001 - cv.open reads as it should
             release.
         larger: How many times as large as usual a release may be: its manifest, the values of its
             columns, what its files unpack to. Raise it for a release that you trust.
-        timeout: Seconds that a question may take before it ends in a `QueryError`; on a cluster it
-            has no effect.
+        timeout: Seconds that a question may take before it ends in a `QueryError`; on a cluster its
+            jobs are cancelled.
 
     Returns:
         A `Release`; of a list, a `ReleaseSeries`.

@@ -37,13 +37,7 @@ from countveil.maths.estimate import Estimator
 from countveil.release import Expected, Manifest, PublishedColumn
 from countveil.release.values import BOOLEAN
 from countveil.sql.domain_values import evaluate
-from countveil.sql.query import (
-    ConditionReader,
-    Question,
-    ReleaseColumns,
-    Tally,
-    TallyPlan,
-)
+from countveil.sql.query import Question, ReleaseColumns, Tally, TallyPlan
 from countveil.sql.query.expressions import Constant, as_condition
 from countveil.sql.query.parse import Inputs, QuestionReader
 from countveil.sql.query.plan import aggregates_of, is_composed
@@ -52,6 +46,7 @@ from countveil.sql.time_limit import time_limit
 if TYPE_CHECKING:
     from countveil.asking.batch_channels import BatchedRelease
     from countveil.asking.together import TogetherChannels
+    from countveil.sql.query.conditions import ConditionReader
 
 Place = str | os.PathLike[str]
 
@@ -313,6 +308,9 @@ class Release(Counting, FurtherMethods, Modelled):
     @cached_property
     def _conditions(self) -> ConditionReader:
         """Reads conditions, and remembers them."""
+        # Loaded only where conditions are counted.
+        from countveil.sql.query.conditions import ConditionReader
+
         return ConditionReader(self._columns)
 
     @cached_property

@@ -90,13 +90,14 @@ def test_a_task_key_tells_nothing_and_seals() -> None:
 def test_parts_are_drawn_apart_and_not_in_proportion() -> None:
     """One value with two published ones, 1,000 of each, over four partitions of 500 rows.
 
-    What the first and the third partition get varies, each by its own coins. The correlation of 300
-    splits lies within .29 (five standard errors); with one stream for all it is near 1.
+    What the first and the third partition get varies, each by its own coins. The correlation of 100
+    splits lies within .5 (five standard errors), but once in 10^7; with one stream for all it is
+    near 1.
     """
     table = PublishedTable(np.array([0, 2, 2]), np.array([0, 1]), np.array([1_000, 1_000]))
     rows = np.array([[500, 0]] * 4)
     first, third = [], []
-    for _ in range(300):
+    for _ in range(100):
         shares = next(share_out(table, rows, 1, Randomness().task_key("split")))
         key = Randomness().task_key("parts")
         each = [partition_share(table, shares, part, 0, key).counts[0] for part in range(4)]
@@ -104,4 +105,4 @@ def test_parts_are_drawn_apart_and_not_in_proportion() -> None:
         first.append(each[0] - (each[0] + each[1]) / 2)
         third.append(each[2] - (each[2] + each[3]) / 2)
     assert np.std(first) > 3, "what a partition gets is fixed, not drawn"
-    assert abs(np.corrcoef(first, third)[0, 1]) < 0.29, "partitions toss the same coins"
+    assert abs(np.corrcoef(first, third)[0, 1]) < 0.5, "partitions toss the same coins"

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from countveil.maths.channel import ChannelView
     from countveil.maths.estimate import Estimate
     from countveil.release import Manifest
-    from countveil.sql.query import ConditionReader, Question, ReleaseColumns
+    from countveil.sql.query import Question, ReleaseColumns
+    from countveil.sql.query.conditions import ConditionReader
 
 # A query with one of these is looked at more closely.
 MOMENTS = re.compile(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from countveil.engines.contract import ReleaseTable
 from countveil.maths.channel import ChannelView
 from countveil.release import Manifest, PublishedColumn
-from countveil.sql.query import ConditionReader, ReleaseColumns
+from countveil.sql.query import ReleaseColumns
+from countveil.sql.query.conditions import ConditionReader
 
 if TYPE_CHECKING:
     from countveil.asking.batch_channels import BatchedRelease

@@ -11,8 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from countveil.asking.answer import EstimationSettings
-from countveil.asking.batch import CountBatch, count_question
-from countveil.asking.crosstab import Crosstab
 from countveil.asking.result import Answer, Block, Cells
 from countveil.errors import QueryError
 from countveil.maths.estimate import Estimate
@@ -20,8 +18,10 @@ from countveil.sql.query.expressions import AllOf, Formula
 
 if TYPE_CHECKING:
     from countveil.asking.answer import Channels
+    from countveil.asking.crosstab import Crosstab
     from countveil.engines.contract import ReleaseTable
-    from countveil.sql.query import ConditionReader, Question, ReleaseColumns
+    from countveil.sql.query import Question, ReleaseColumns
+    from countveil.sql.query.conditions import ConditionReader
 
 DEFAULT_METHOD, DEFAULT_CHANNEL, DEFAULT_LEVEL, DEFAULT_WITHIN = "shrunk", "exact", 0.95, 0.10
 
@@ -162,6 +162,8 @@ class Counting:
             >>> table_of_two.cell("nurse", "F")
             Estimate(103 ± 39.2, 44.7 to 199, indicative)
         """
+        from countveil.asking.crosstab import Crosstab
+
         condition = f" WHERE ({where}\n)" if where.strip() else ""
         query = f"SELECT {rows}, {columns}, count(*) FROM release{condition} GROUP BY 1, 2"
         question = self._question(query, weighted)
@@ -173,6 +175,8 @@ class Counting:
         self, formulas: Sequence[Formula], settings: EstimationSettings, weighted: bool
     ) -> tuple[Cells, tuple[str, ...]]:
         """In one batch what can be counted together; the others one by one."""
+        from countveil.asking.batch import CountBatch, count_question
+
         batch = CountBatch(self._columns, len(formulas))
         warnings: list[str] = []
         for number, formula in enumerate(formulas):

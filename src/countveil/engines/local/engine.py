@@ -232,9 +232,12 @@ class LocalSource:
         self,
         columns: Sequence[str],
         look: Callable[[Mapping[str, Sequence[EncodedColumn]]], Result],
+        *,
+        needed_again: Sequence[str] = (),
     ) -> Iterator[Result]:
         """Call `look` on some rows after the others, as they were read."""
         names = self._countable(columns)
+        self._table.survey([name for name in names if name in needed_again])
         return in_order(lambda span: look(self._table.as_read(span, names)), self._table.spans)
 
     def unique_rows(self, columns: Sequence[str]) -> int:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.local.in_memory.columns import NotInMemoryError
+from countveil.engines.local.in_memory import NotInMemoryError
 from countveil.engines.pivot import axis_sizes, pivot
 from countveil.errors import QueryError, ReleaseError
 from countveil.sql.dialects.dialect import DuckDB

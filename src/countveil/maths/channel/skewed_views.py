@@ -211,15 +211,16 @@ class CommonView(ChannelView):
     @cached_property
     def identifiable(self) -> NDArray[np.bool_]:
         """A common value stands out however frequent it is: few rows publish anything else."""
-        return np.where(self._is_common, self.gap > 0, super().identifiable)
+        return np.where(self.repeated, self.gap > 0, super().identifiable)
 
     @cached_property
     def informative(self) -> NDArray[np.bool_]:
         """Common values, and those that are so without them."""
-        return np.where(self._is_common, self.gap > 0, super().informative)
+        return np.where(self.repeated, self.gap > 0, super().informative)
 
     @cached_property
-    def _is_common(self) -> NDArray[np.bool_]:
+    def repeated(self) -> NDArray[np.bool_]:
+        """The common values."""
         return np.isin(np.arange(self.published.size), self.common)
 
     def sum_variance(self, having: Sums, lacking: Sums) -> Floats:
@@ -228,7 +229,7 @@ class CommonView(ChannelView):
             plain = super().sum_variance(having, lacking)
             k = np.clip(self.gap, 1e-9, 1.0)
             repeated = random_variance(having, lacking, self.shares, self.rows, k)
-        return np.where(self._is_common, repeated * self._by_corrections, plain)
+        return np.where(self.repeated, repeated * self._by_corrections, plain)
 
     @cached_property
     def _by_corrections(self) -> Floats:
@@ -245,7 +246,7 @@ class CommonView(ChannelView):
     def whole_variance(self, x: Floats) -> Floats:
         """Of the estimate for all rows of the table, when x of them have the value."""
         plain = super().whole_variance(x)
-        return np.where(self._is_common, x * (1 - x / self.rows) * (1 - self.gap), plain)
+        return np.where(self.repeated, x * (1 - x / self.rows) * (1 - self.gap), plain)
 
 
 def random_variance(

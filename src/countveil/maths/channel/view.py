@@ -53,6 +53,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.maths.channel.beside import ValuesBeside
 from countveil.maths.channel.design import design_channel
 from countveil.maths.channel.greedy import greedy_templates
 from countveil.maths.channel.templates import channel_matrix
@@ -196,6 +197,17 @@ class ChannelView:
     def returned(self, ratios: Floats, axis: int = -1) -> Floats | None:
         """W r: for each true value, the mean of what belongs to the published ones."""
         return None if self.whole is None else _along(ratios, self.whole.T, axis)
+
+    @cached_property
+    def repeated(self) -> NDArray[np.bool_]:
+        """Which values may fill several places of a group."""
+        return np.zeros(self.published.size, bool)
+
+    @cached_property
+    def beside(self) -> ValuesBeside:
+        """Which values are in the group of a row, beside its own."""
+        size = 1 / self.keep
+        return ValuesBeside.of(self.b * size, self.shares, size, self.repeated)
 
     @cached_property
     def identifiable(self) -> NDArray[np.bool_]:

@@ -136,7 +136,9 @@ def verdicts(cells: Estimates, sizes: Floats, within: float) -> list[str | None]
             ((size <= 0) | (error > HIDDEN_ABOVE * size), HIDDEN),
             (error <= within * size, RELIABLE),
         ]
-    first = np.select([holds for holds, _ in cases], list(range(len(cases))), len(cases))
+    first = np.full(size.shape, len(cases))
+    for number in range(len(cases) - 1, -1, -1):
+        first[cases[number][0]] = number
     words = [*(word for _, word in cases), INDICATIVE]
     return [words[number] for number in first.tolist()]
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from countveil.maths.channel import ChannelView
 from countveil.maths.channel.view import quadratic
 from countveil.maths.estimate.estimates import Likelihood
-from countveil.maths.estimate.shrunk import likelihood_and_centre
+from countveil.maths.estimate.shrunk import likelihood_and_centre, mixture
 from countveil.maths.estimate.unbiased import misfits, unbiased_likelihood
 
 Floats = NDArray[np.float64]
@@ -180,14 +180,8 @@ def _drawn_to_zero(moved: Floats, variance: Floats, scale: Floats) -> Floats:
     spread = (np.where(known, scale, 0.0)[..., None] * _WIDTHS) ** 2
     total = variance[..., None] + spread
     logs = -0.5 * (np.log(total) + moved[..., None] ** 2 / total)
-    evidence = np.exp(logs - logs.max(axis=-1, keepdims=True)) * known[..., None]
-    weights = np.tile(_PRIOR / _PRIOR.sum(), (moved.shape[0], 1))
-    number = known.sum(axis=1)[:, None] + _PRIOR.sum()
-    for _ in range(_EM_STEPS):
-        parts = evidence * weights[:, None]
-        parts /= np.maximum(parts.sum(axis=-1, keepdims=True), 1e-300)
-        weights = (parts.sum(axis=1) + _PRIOR) / number
-    parts = evidence * weights[:, None]
-    parts /= np.maximum(parts.sum(axis=-1, keepdims=True), 1e-300)
-    drawn: Floats = moved * (parts * spread / total).sum(axis=-1)
+    evidence = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    weights = mixture(evidence, known, _EM_STEPS, _PRIOR)
+    likely = evidence @ weights
+    drawn: Floats = moved * ((evidence * (spread / total)) @ weights)[..., 0] / likely[..., 0]
     return np.where(exact, unshrunk, np.where(known, drawn, 0.0))

@@ -8,7 +8,6 @@ estimator.
     plan                                                                  a `Question` to a tally
 """
 
-from countveil.sql.query.conditions import ConditionReader
 from countveil.sql.query.expressions import as_condition, split_conjunction
 from countveil.sql.query.parse import parse_question, parse_where
 from countveil.sql.query.plan import Tally, TallyPlan, TallyResult, plan_question
@@ -16,7 +15,6 @@ from countveil.sql.query.question import Question
 from countveil.sql.query.release_columns import ReleaseColumns
 
 __all__ = [
-    "ConditionReader",
     "Question",
     "ReleaseColumns",
     "Tally",

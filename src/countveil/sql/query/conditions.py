@@ -1,7 +1,7 @@
-"""Many conditions about one release, each comparison parsed only once.
+"""Conditions: many about one release, each comparison parsed only once, or one about plain columns.
 
-Enters: texts of conditions and the release's columns. Leaves: formulas. Must not know: any engine,
-any estimator.
+Enters: texts of conditions and the columns. Leaves: formulas, or an expression. Must not know: any
+engine, any estimator.
 """
 
 from __future__ import annotations
@@ -18,15 +18,23 @@ from countveil.sql.query.expressions import (
     AllOf,
     ColumnReference,
     Constant,
+    Expression,
     Formula,
     Operation,
     Plain,
     SensitiveTest,
 )
-from countveil.sql.query.parse import parse_where
+from countveil.sql.query.functions import FUNCTIONS, SUPPORTED
+from countveil.sql.query.parse import parse_text, parse_where
 from countveil.sql.query.release_columns import ReleaseColumns, as_kind
+from countveil.sql.query.scalars import ScalarReader, refuse
 from countveil.sql.query.select import LONGEST_QUERY
 
+_CONDITION = {"expressions", "from_", "from", "where", "kind"}
+CONDITIONS = (
+    "A condition compares columns with values, such as \"age >= 18 AND country IN ('CA', 'NO')\"; "
+    f"functions: {FUNCTIONS}."
+)
 _MOST_CACHED = 4096
 _NAME = r'(?:[A-Za-z_][A-Za-z0-9_]*|"[^"]+")'
 _LITERAL = r"(?:-?[0-9]+(?:\.[0-9]+)?|'(?:[^']|'')*')"
@@ -86,7 +94,7 @@ class ConditionReader:
         if text in self._known:
             self._known.move_to_end(text)
             return self._known[text]
-        formula = parse_where(text, self._columns)
+        formula = parse_where(text, self._columns, in_series=bool(self._known))
         self._known[text] = formula
         if len(self._known) > _MOST_CACHED:
             self._known.popitem(last=False)
@@ -106,3 +114,23 @@ def comparisons(text: str) -> list[str]:
             return []
         chain.append(match[1])
     return chain
+
+
+def parse_condition(text: str, columns: ReleaseColumns) -> Expression:
+    """A condition on plain columns only, as one expression."""
+    from sqlglot import exp
+
+    try:
+        select = parse_text(f"SELECT count(*) FROM release WHERE ({text}\n)")
+        where = select.args.get("where") if isinstance(select, exp.Select) else None
+        extra = [part for part, value in select.args.items() if value and part not in _CONDITION]
+        if where is None or extra:
+            refuse("The text is not one condition.")
+        condition = ScalarReader(columns, None).expression(where.this)
+    except RecursionError as error:
+        raise QueryError(f"The condition is nested too deeply. {CONDITIONS}") from error
+    except QueryError as error:
+        raise QueryError(str(error).replace(SUPPORTED, CONDITIONS)) from error
+    if condition.kind != BOOLEAN:
+        raise QueryError(f"The text is a {condition.kind} and not a condition. {CONDITIONS}")
+    return condition

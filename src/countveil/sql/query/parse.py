@@ -1,6 +1,6 @@
 """SQL text -> a question, or the formula of a condition.
 
-Enters: SQL text and the release's columns. Leaves: a `Question`, a `Formula` or an `Expression`.
+Enters: SQL text and the release's columns. Leaves: a `Question` or a `Formula`.
 Must not know: any engine, any estimator. sqlglot parses the text and we read it clause by clause;
 none of the text reaches an engine.
 """
@@ -14,18 +14,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from countveil.errors import QueryError
-from countveil.release.values import BOOLEAN
 from countveil.sql.query.expressions import (
     TRUE,
     AllOf,
-    Expression,
     Formula,
 )
-from countveil.sql.query.functions import FUNCTIONS, SUPPORTED
+from countveil.sql.query.functions import SUPPORTED
 from countveil.sql.query.plan import TallyPlan, plan_question
 from countveil.sql.query.question import GroupKey, Having, Ordering, Question, SelectedItem
 from countveil.sql.query.release_columns import ReleaseColumns
-from countveil.sql.query.scalars import ScalarReader, excerpt, reads_node, refuse
+from countveil.sql.query.scalars import excerpt, reads_node, refuse
 from countveil.sql.query.select import LONGEST_QUERY, MOST_BRACKETS, check_readable
 from countveil.sql.query.translate import MeasureReader, Translator
 
@@ -39,13 +37,10 @@ _CLAUSES = {
 # With one of these a query is rewritten first.
 _REWRITTEN = {
     "Subquery", "With", "Join", "Placeholder", "Parameter", "Having", "CountIf", "Case", "If",
-    "Sum", "Avg", "Tuple", "Any", "Exists",
+    "Tuple", "Any", "Exists",
 }  # fmt: skip
-_CONDITION = {"expressions", "from_", "from", "where", "kind"}
-CONDITIONS = (
-    "A condition compares columns with values, such as \"age >= 18 AND country IN ('CA', 'NO')\"; "
-    f"functions: {FUNCTIONS}."
-)
+# So are these, unless they are of a column.
+_OF_COLUMNS = {"Sum", "Avg"}
 _READ = {
     "expressions", "from_", "from", "where", "group", "having", "order", "limit", "offset", "kind",
     "distinct",
@@ -70,12 +65,30 @@ _MOST_REMEMBERED = 512
 _MOST_CELLS_REMEMBERED = 4096
 
 
-def parse_question(text: str, columns: ReleaseColumns, inputs: Inputs = _NOTHING) -> Question:
-    """Read a whole query."""
+def parse_question(
+    text: str, columns: ReleaseColumns, inputs: Inputs = _NOTHING, *, in_series: bool = False
+) -> Question:
+    """Read a whole query.
+
+    `in_series`: others came before it, which may differ in their constants alone.
+    """
     try:
-        return question_of(parse_text(text), columns, inputs)
+        known = _of_shape(text, columns, inputs) if in_series else None
+        return known or question_of(parse_text(text), columns, inputs)
     except RecursionError as error:
         raise QueryError(f"The query is nested too deeply. {SUPPORTED}") from error
+
+
+def _of_shape(text: str, columns: ReleaseColumns, inputs: Inputs) -> Question | None:
+    """The question, if the text has a shape that was parsed before and is not refused."""
+    from countveil.sql.query.forms.shapes import tree_of_shape
+
+    try:
+        tree = tree_of_shape(text, parse_text)
+        return None if tree is None else question_of(tree, columns, inputs)
+    except QueryError:
+        # Parsed as it is, so that the message is about the text as it was written.
+        return None
 
 
 class QuestionReader:
@@ -106,7 +119,7 @@ class QuestionReader:
         if key in self._known:
             self._known.move_to_end(key)
             return self._known[key]
-        question = parse_question(text, self._columns, inputs)
+        question = parse_question(text, self._columns, inputs, in_series=bool(self._known))
         if key is not None:
             self._known[key] = question
             if len(self._known) > _MOST_REMEMBERED:
@@ -118,7 +131,7 @@ def question_of(select: exp.Expr, columns: ReleaseColumns, inputs: Inputs) -> Qu
     """Read a parsed query."""
     from sqlglot import exp
 
-    if inputs.params or any(type(node).__name__ in _REWRITTEN for node in select.walk()):
+    if inputs.params or any(map(_is_rewritten, select.walk())):
         from countveil.sql.query.forms.rewriting import rewritten
 
         select = rewritten(select, columns, inputs)
@@ -133,31 +146,19 @@ def question_of(select: exp.Expr, columns: ReleaseColumns, inputs: Inputs) -> Qu
     return _Reader(select, translator, columns, where).question()
 
 
-def parse_where(text: str, columns: ReleaseColumns) -> Formula:
+def _is_rewritten(node: exp.Expr) -> bool:
+    kind = type(node).__name__
+    return kind in _REWRITTEN or (
+        kind in _OF_COLUMNS and type(node.this).__name__ not in ("Column", "Literal")
+    )
+
+
+def parse_where(text: str, columns: ReleaseColumns, *, in_series: bool = False) -> Formula:
     """The formula of a bare WHERE text; an empty text is always true."""
     if not text.strip():
         return AllOf(())
-    return parse_question(f"SELECT count(*) FROM release WHERE ({text}\n)", columns).where
-
-
-def parse_condition(text: str, columns: ReleaseColumns) -> Expression:
-    """A condition on plain columns only, as one expression."""
-    from sqlglot import exp
-
-    try:
-        select = parse_text(f"SELECT count(*) FROM release WHERE ({text}\n)")
-        where = select.args.get("where") if isinstance(select, exp.Select) else None
-        extra = [part for part, value in select.args.items() if value and part not in _CONDITION]
-        if where is None or extra:
-            refuse("The text is not one condition.")
-        condition = ScalarReader(columns, None).expression(where.this)
-    except RecursionError as error:
-        raise QueryError(f"The condition is nested too deeply. {CONDITIONS}") from error
-    except QueryError as error:
-        raise QueryError(str(error).replace(SUPPORTED, CONDITIONS)) from error
-    if condition.kind != BOOLEAN:
-        raise QueryError(f"The text is a {condition.kind} and not a condition. {CONDITIONS}")
-    return condition
+    query = f"SELECT count(*) FROM release WHERE ({text}\n)"
+    return parse_question(query, columns, in_series=in_series).where
 
 
 def parse_text(text: str) -> exp.Expr:
@@ -288,8 +289,7 @@ class _Reader:
             from countveil.sql.query.forms.sensitive_sets import parts_of
 
             return GroupKey(None, None, parts_of(self._translator, node))
-        expression: Expression = self._translator.expression(node)
-        return GroupKey(expression, None)
+        return GroupKey(self._translator.expression(node), None)
 
     def _grouped_key(self, node: exp.Expr) -> GroupKey:
         key = self._key(self._resolved(node, "PARTITION BY"))

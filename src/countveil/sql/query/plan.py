@@ -155,27 +155,28 @@ def plan_question(
 
     `only_asked`: of columns together only what is asked about, however few combinations there are.
     """
-    formulas = [question.where, *(aggregate.condition for aggregate in aggregates_of(question))]
+    asked = aggregates_of(question)
+    measured = _measured(asked)
+    formulas = [question.where, *(aggregate.condition for aggregate in asked)]
     tests = list(dict.fromkeys(test for f in formulas for test in sensitive_tests(f)))
     grouped = [key.sensitive for key in question.keys if key.sensitive is not None]
-    names = tuple(dict.fromkeys([*grouped, *(test.column for test in tests), *_measured(question)]))
+    names = tuple(dict.fromkeys([*grouped, *(test.column for test in tests), *measured]))
     missing = {name for formula in formulas for name in _asked_missing(formula)}
     domains = tuple(_domain(name, tests, columns, missing) for name in names)
     by_group = tuple(name in grouped for name in names)
     reducer = Reducer(names, domains, tests)
-    classes = reducer.classes(_measured(question))
+    classes = reducer.classes(measured)
     excluded = reducer.excluded(question.where)
     few = 0 if only_asked else MOST_CELLS
     axes = _axes((names, domains, by_group), classes, excluded, columns, few)
     reducer.lay(axes)
     numbering = _Numbering()
-    arguments, products = _arguments(question)
+    arguments, products = _arguments(question, asked)
     aggregates = {}
-    for aggregate in aggregates_of(question):
-        condition_of = reducer.conditions(aggregate.condition, numbering)
-        values = _cell_values(aggregate.measured, names, domains, condition_of, columns, reducer)
-        argument = _place(arguments, aggregate.argument)
-        aggregates[aggregate] = AggregatePlan(condition_of, argument, values)
+    for each in asked:
+        condition_of = reducer.conditions(each.condition, numbering)
+        values = _cell_values(each.measured, names, domains, condition_of, columns, reducer)
+        aggregates[each] = AggregatePlan(condition_of, _place(arguments, each.argument), values)
     where_of = reducer.conditions(question.where, numbering)
     tally = Tally(
         as_condition(as_filter(AnyOf(tuple(reducer.reduced(question.where))))),
@@ -295,16 +296,16 @@ def _merged(
     return tuple(merged)
 
 
-def _measured(question: Question) -> list[str]:
+def _measured(asked: Sequence[Aggregate]) -> list[str]:
     """The sensitive columns whose numbers are summed."""
-    return [a.measured for a in aggregates_of(question) if a.measured is not None]
+    return [aggregate.measured for aggregate in asked if aggregate.measured is not None]
 
 
-def _arguments(question: Question) -> tuple[tuple[Expression, ...], dict[tuple[int, int], int]]:
+def _arguments(
+    question: Question, asked: Sequence[Aggregate]
+) -> tuple[tuple[Expression, ...], dict[tuple[int, int], int]]:
     """What is summed: the arguments, and the products that errors of ratios need."""
-    arguments = list(
-        dict.fromkeys(a.argument for a in aggregates_of(question) if a.argument is not None)
-    )
+    arguments = list(dict.fromkeys(a.argument for a in asked if a.argument is not None))
     products = {}
     for measure in question.measures:
         if measure.denominator is not None and measure.denominator.argument is not None:

@@ -21,7 +21,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from countveil.engines.local.in_memory import NotInMemoryError
 from countveil.release.values import python_values
+from countveil.system.process import in_order
 
 MOST_VALUES = 1 << 16
 _BATCH = 1 << 20
@@ -29,10 +31,6 @@ Codes = NDArray[np.uint8] | NDArray[np.uint16]
 Numbers = NDArray[np.int64]
 # The values of a column by its internal name, in the order of rows.
 Batches = Callable[[str], "Iterator[pa.Array[Any]]"]
-
-
-class NotInMemoryError(Exception):
-    """Codes do not decide this; the files do."""
 
 
 @dataclass(frozen=True)
@@ -165,10 +163,20 @@ def parquet_batches(files: Sequence[Path], place: int) -> Iterator[pa.Array[Any]
 
     for path in files:
         with pq.ParquetFile(path) as file:
-            name = file.schema_arrow.names[place]
-        with pq.ParquetFile(path, read_dictionary=[name]) as file:
-            for group in range(file.num_row_groups):
-                yield from file.read_row_group(group, [name], use_threads=False).column(0).chunks
+            name, footer = file.schema_arrow.names[place], file.metadata
+
+        def read(
+            group: int, path: Path = path, name: str = name, footer: pq.FileMetaData = footer
+        ) -> list[pa.Array[Any]]:
+            # Each opens the file for itself: two threads do not share a reader.
+            with pq.ParquetFile(path, metadata=footer, read_dictionary=[name]) as file:
+                chunks: list[pa.Array[Any]] = (
+                    file.read_row_group(group, [name], use_threads=False).column(0).chunks
+                )
+                return chunks
+
+        for chunks in in_order(read, range(footer.num_row_groups)):
+            yield from chunks
 
 
 def _checked(column: pa.Array[Any]) -> pa.Array[Any]:

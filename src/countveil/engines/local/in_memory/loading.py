@@ -14,7 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from countveil.engines.local.in_memory.columns import Batches, NotInMemoryError
+from countveil.engines.local.in_memory import NotInMemoryError
+from countveil.engines.local.in_memory.columns import Batches
 from countveil.engines.local.in_memory.release import InMemoryRelease
 
 

@@ -21,8 +21,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.engines.local.in_memory import NotInMemoryError
 from countveil.engines.local.in_memory.boxes import choose_cubes, least_conditions
-from countveil.engines.local.in_memory.columns import Codes, NotInMemoryError
+from countveil.engines.local.in_memory.columns import Codes
 from countveil.engines.local.in_memory.masks import (
     TruthTables,
     Words,

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from countveil.engines.local.in_memory.columns import Codes, InMemoryColumn, NotInMemoryError
+from countveil.engines.local.in_memory import NotInMemoryError
+from countveil.engines.local.in_memory.columns import Codes, InMemoryColumn
 from countveil.sql.query.expressions import (
     ColumnReference,
     Constant,

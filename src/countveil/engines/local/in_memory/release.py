@@ -22,10 +22,10 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from countveil.engines.local.in_memory import NotInMemoryError
 from countveil.engines.local.in_memory.columns import (
     Batches,
     InMemoryColumn,
-    NotInMemoryError,
     encode_column,
     ranked_values,
 )

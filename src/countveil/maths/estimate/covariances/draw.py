@@ -39,14 +39,12 @@ from numpy.typing import NDArray
 from countveil.maths.channel import ChannelView
 from countveil.maths.channel.case_view import CaseView
 from countveil.maths.channel.noised_view import NoisedView
-from countveil.maths.channel.skewed_views import CommonView, RandomView
+from countveil.maths.channel.skewed_views import RandomView
 
 Floats = NDArray[np.float64]
 # The sum, by kind of row and published value, of the product of two arguments (None is 1). With one
 # more axis in front: of one predicate for all totals, or of one for each.
 Moments = Callable[[int | None, int | None], Floats]
-
-_HAJEK_STEPS = 10
 
 
 def knows_covariance(view: ChannelView) -> bool:
@@ -146,14 +144,14 @@ class SharedDraw:
         if isinstance(view, RandomView):
             moved = (counting * sums.sum(axis=-1, keepdims=True)).sum(axis=1)
             return np.asarray(-moved * (1 - view.keep) / (view.rows * view.gap))
-        d, alone, _ = self._chances
+        d, alone = view.beside.sampled, view.beside.alone
         # The mean of w over the values beside each true one.
         mean = (weights @ d)[..., None] - weights * alone
         mean = mean / np.maximum(d.sum() - alone, 1e-12)
         beside = sums.sum(axis=-1, keepdims=True) - sums * (alone > 0)
         means = (mean * sums).sum(axis=-1, keepdims=True) - mean * sums * (alone > 0)
         moved = (weights * beside - means).sum(axis=1)
-        shift: Floats = -moved * self._slopes / view.rows
+        shift: Floats = -moved * view.beside.slopes / view.rows
         return np.where(view.published > 0, shift, 0.0)
 
     def _sent(self, counts: Floats) -> Floats:
@@ -179,13 +177,21 @@ class SharedDraw:
         total = total - _dot(one.counting * self._undone(product), two.counting, paired)
         total = total + _dot(one.shift * g, two.shift, paired)
         total = total - _dot(one.mean_shift * g, two.mean_shift, paired)
-        for first, second, turned in ((one, two, False), (two, one, True)):
-            sums = self._moments(None, first.argument)
-            cross = _dot((first.weights * sums).sum(axis=1), second.shift, paired)
-            counted = (first.counting * self._undone(sums)).sum(axis=1)
-            cross = cross - _dot(counted, second.mean_shift, paired)
-            total = total + (cross.T if turned else cross)
-        return total
+        cross = self._with_shift(one, two, paired)
+        turned = cross if two is one else self._with_shift(two, one, paired)
+        return total + cross + turned.T
+
+    def _with_shift(self, one: Influence, two: Influence, paired: bool) -> Floats:
+        """The rows of one total with the shift of the other, which all rows have."""
+        published, counted = self._of_rows(one)
+        cross = _dot(published, two.shift, paired)
+        return cross - _dot(counted, two.mean_shift, paired)
+
+    def _of_rows(self, one: Influence) -> tuple[Floats, Floats]:
+        """By total and value: the sum of w over published rows, of what counts over true ones."""
+        sums = self._moments(None, one.argument)
+        true = self._undone(sums)
+        return (one.weights * sums).sum(axis=1), (one.counting * true).sum(axis=1)
 
     def _undone(self, published: Floats) -> Floats:
         """Estimates of true sums, as noisy as they are: they enter linearly."""
@@ -193,41 +199,6 @@ class SharedDraw:
             true = self._view.undone(published)
         expected = published.sum(axis=-1, keepdims=True) * self._view.shares
         return np.where(np.isfinite(true), true, expected)
-
-    @cached_property
-    def _chances(self) -> tuple[Floats, Floats, Floats]:
-        """Of values beside a row in its group: Hajek's d, the part of it that is not beside itself.
-
-        Last the counts, of at least one row.
-        """
-        view, size = self._view, 1 / self._view.keep
-        common = self._common
-        beside = np.clip(view.b * size, 0.0, size - 1)
-        wanted = beside * np.clip(1 - beside / np.where(common, size - 1, 1.0), 0.0, 1.0)
-        d = _hajek(wanted, np.where(common, 0.0, view.shares))
-        return d, np.where(common, 0.0, d), np.maximum(view.published, 1.0)
-
-    @cached_property
-    def _common(self) -> NDArray[np.bool_]:
-        common = np.zeros(self._view.published.size, bool)
-        if isinstance(self._view, CommonView):
-            common[list(self._view.common)] = True
-        return common
-
-    @cached_property
-    def _slopes(self) -> Floats:
-        """How strongly a value comes to be beside others as its count grows: d / d0.
-
-        Groups are an exponential family. Its parameters move by dg ell / (N d0), with d0 of a group
-        of which nothing is known, and chances by these times d.
-        """
-        view, size = self._view, 1 / self._view.keep
-        mean = np.clip(view.published / view.rows * size, 0.0, size)
-        most = np.where(self._common, size, 1.0)
-        wanted = mean * np.clip(1 - mean / most, 0.0, 1.0)
-        everywhere = _hajek(wanted, np.zeros(mean.size))
-        slopes: Floats = self._chances[0] / np.maximum(everywhere, 1e-12)
-        return slopes
 
     def _places(self, one: Influence, two: Influence, paired: bool) -> Floats:
         """Groups of different values: rows with a value fill its places without replacement."""
@@ -243,7 +214,8 @@ class SharedDraw:
         self, one: Influence, arguments: Sequence[int | None]
     ) -> tuple[Floats, Floats, Floats]:
         """Of the sum over u: all values beside, less the value itself, less the mean squared."""
-        d, alone, f = self._chances
+        d, alone = self._view.beside.sampled, self._view.beside.alone
+        f = np.maximum(self._view.published, 1.0)
         each = [self.true_sums(argument) for argument in arguments]
         # The shift is that of one more kind of row, which has all rows of the table.
         table = np.broadcast_to(self._view.published, (each[0].shape[0], 1, f.size))
@@ -307,14 +279,6 @@ class SharedDraw:
         ]
         total = _dot(one.counting * noised, two.counting, paired)
         return total - _dot(means[0] * true, means[1], paired)
-
-
-def _hajek(wanted: Floats, left_out: Floats) -> Floats:
-    """Give d with the variances d - d^2 / sum(d); the sum is without `left_out`."""
-    d = wanted.copy()
-    for _ in range(_HAJEK_STEPS):
-        d = wanted / np.maximum(1 - d / max(float(d.sum() - left_out @ d), 1e-12), 0.3)
-    return d
 
 
 def _dot(one: Floats, two: Floats, paired: bool) -> Floats:

@@ -33,7 +33,7 @@ def put_parameters(query: exp.Expr, values: Parameters) -> None:
         key: Any = name
         if not name:
             key, position = position, position + 1
-        elif name.isdigit() and not named:
+        elif name.isdecimal() and len(name) < 10 and not named:
             key = int(name) - 1
         used.add(key)
         place.replace(constant_node(_value(values, key, name)))
