@@ -157,16 +157,21 @@ def shape(
     }
     domains.update(declared_domains(source, shaping, domains))
     _check_not_measured(source, roles, domains)
-    numbers = {
-        name: class_values(name, recoded.classes[name], given)
-        for name, given in shaping.class_values.items()
-    }
+    numbers = numbers_of_classes(recoded, shaping)
     if shaping.weight is not None:
         _check_weight_role(shaping.weight, roles)
     return PreparedTable(
         source, roles, domains, recoded, numbers, shaping.weight, confirmed=shaping.public,
         person=several,
     )  # fmt: skip
+
+
+def numbers_of_classes(recoded: Recoded, shaping: Shaping) -> dict[str, tuple[float, ...]]:
+    """The number that stands for each class of a column, where these were declared."""
+    return {
+        name: class_values(name, recoded.classes[name], given)
+        for name, given in shaping.class_values.items()
+    }
 
 
 def _check_weight_role(weight: str, roles: Roles) -> None:

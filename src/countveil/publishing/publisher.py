@@ -119,7 +119,7 @@ def run_publish(
             columns = prepared.roles.published
             check_kept([(column.name, column.type) for column in columns], writing.format)
         _check_first(engine, prepared, protecting, writing, shaping.recoded, session)
-        recording = _recording(engine, source, protecting, writing, shaping)
+        recording = _recording(engine, prepared, protecting, writing, shaping)
         preparation = _recorded(prepared, reading, shaping)
         drawing = _draw(prepared, protecting, shaping, preparation, session, (randomness, stages))
         associated = about_associated(source, protecting, drawing.counted)
@@ -369,7 +369,11 @@ def _check_first(
 
 
 def _recording(
-    engine: Engine, source: SourceTable, protecting: Protecting, writing: Writing, shaping: Shaping
+    engine: Engine,
+    prepared: PreparedTable[SourceTable],
+    protecting: Protecting,
+    writing: Writing,
+    shaping: Shaping,
 ) -> Recording | None:
     """The record of what was published beside the target. A seeded release is a trial."""
     if not writing.record or not engine.local or protecting.seed is not None:
@@ -378,7 +382,9 @@ def _recording(
     from countveil.publishing.publications.record import Recording
 
     person = next(iter(shaping.persons), None)
-    recording = Recording(writing.to, cast("LocalTable", source), person)
+    published = [column.name for column in prepared.roles.published]
+    source = cast("LocalTable", prepared.source)
+    recording = Recording(writing.to, source, person, published)
     if not writing.dry_run:
         recording.sketch()
     return recording

@@ -114,8 +114,11 @@ def read_record(folder: Path, new_key: bytes = b"") -> Record:
 class Recording:
     """The record of a folder while a table is published into it."""
 
-    def __init__(self, target: str, source: LocalTable, person: str | None) -> None:
+    def __init__(
+        self, target: str, source: LocalTable, person: str | None, published: Sequence[str]
+    ) -> None:
         self._release, self._source, self._person = _place_of(target), source, person
+        self._published = published
         self._record = read_record(self._release.parent)
         self._sketches: dict[bytes, Sketch | None] = {}
 
@@ -126,7 +129,7 @@ class Recording:
 
     def _sketch(self, key: bytes) -> Sketch | None:
         if key not in self._sketches:
-            self._sketches[key] = sketch_of(self._source, self._person, key)
+            self._sketches[key] = sketch_of(self._source, self._person, key, self._published)
         return self._sketches[key]
 
     def warnings(self) -> list[str]:

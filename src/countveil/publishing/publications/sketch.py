@@ -22,7 +22,7 @@ is there one of more than 20 million rows without a column of persons.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -81,15 +81,20 @@ class Sketch:
         return Sketch(few, self.whole and few.size == self.hashes.size, self.persons)
 
 
-def sketch_of(source: LocalTable, person: str | None, key: bytes) -> Sketch | None:
-    """The sketch of a table; None if too many rows are alike, or too many to look at."""
+def sketch_of(
+    source: LocalTable, person: str | None, key: bytes, published: Sequence[str] = ()
+) -> Sketch | None:
+    """The sketch of a table; None if too many rows are alike, or too many to look at.
+
+    Columns that are `published` will be read again soon.
+    """
     if person is None and source.facts.rows > MOST_ROWS:
         return None
     secret = TaskKey(key)
     names = [column.name for column in source.facts.columns] if person is None else [person]
     look = partial(_smallest_of, secret, persons=person is not None)
     hashes, counts, whole = np.zeros(0, np.uint64), np.zeros(0, np.int64), True
-    for more, more_counts, all_of_them in source.each_span(names, look):
+    for more, more_counts, all_of_them in source.each_span(names, look, needed_again=published):
         hashes, counts, left = _merged((hashes, more), (counts, more_counts))
         whole = whole and all_of_them and left
         if person is None and _copies(counts) > _HOPELESS:
@@ -111,7 +116,10 @@ def _smallest_of(
     total: Words | None = None
     for name, batches in columns.items():
         label = ("person",) if persons else ("column", name)
-        words = [_numbers(batch, secret, label, persons=persons) for batch in batches]
+        numbers_of = partial(_hashed, secret=secret, label=label, persons=persons)
+        # Every hash is a call of the cipher, and batches are many.
+        missing = numbers_of(pa.nulls(1, pa.string()))
+        words = [_numbers(batch, numbers_of, missing) for batch in batches]
         numbers = np.concatenate([np.zeros(0, np.uint64), *words])
         total = numbers if total is None else total + numbers
     if total is None:
@@ -141,15 +149,17 @@ def _merged(hashes: Iterable[Words], counts: Iterable[Counts]) -> tuple[Words, C
     return different[:COMPARED], together[:COMPARED], different.size <= COMPARED
 
 
+def _hashed(
+    array: pa.Array[Any], secret: TaskKey, label: tuple[str, ...], *, persons: bool
+) -> Words:
+    """A number for each value."""
+    return secret.hashes(_blocks(array, secret, as_text=persons), *label)
+
+
 def _numbers(
-    column: EncodedColumn, secret: TaskKey, label: tuple[str, ...], *, persons: bool
+    column: EncodedColumn, numbers_of: Callable[[pa.Array[Any]], Words], missing: Words
 ) -> Words:
     """A number for each row's value."""
-
-    def numbers_of(array: pa.Array[Any]) -> Words:
-        return secret.hashes(_blocks(array, secret, as_text=persons), *label)
-
-    missing = numbers_of(pa.nulls(1, pa.string()))
     if isinstance(column, DictionaryColumn):
         table = np.concatenate([numbers_of(column.dictionary), missing])
         return table.take(column.codes)

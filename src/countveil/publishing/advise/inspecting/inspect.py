@@ -42,6 +42,7 @@ from countveil.publishing.persons import counts_of_persons
 from countveil.publishing.prepare import (
     MOST_NUMBERS,
     MOST_VALUES,
+    numbers_of_classes,
     open_table,
     recode,
 )
@@ -92,6 +93,7 @@ def inspect(
     person: str | None = None,
     weight: str | None = None,
     bins: Mapping[str, object] | None = None,
+    class_values: Mapping[str, Sequence[float] | str] | None = None,
     domain: Mapping[str, Sequence[object] | str | os.PathLike[str]] | None = None,
     merge: Mapping[str, Mapping[object, str] | str | os.PathLike[str]] | None = None,
     progress: Progress | bool | None = None,
@@ -112,6 +114,7 @@ def inspect(
         person: The column that identifies the person of a row.
         weight: The plain column with the survey weight of each row.
         bins: Classes for numbers and dates, by column.
+        class_values: The numbers that stand for the classes of a column in averages.
         domain: The values that a column can have, by column.
         merge: Common labels for values, by column.
         progress: Called with the stage, the rows done and the rows in all. By
@@ -135,8 +138,8 @@ def inspect(
     """
     named = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
     reading, shaping = table_options(
-        drop=drop, keep=keep, person=person, weight=weight, bins=bins, merge=merge, domain=domain,
-        **options,
+        drop=drop, keep=keep, person=person, weight=weight, bins=bins,
+        class_values=class_values, merge=merge, domain=domain, **options,
     )  # fmt: skip
     with progress_shown(progress) as shown:
         shown("looking", 0, 0)
@@ -159,6 +162,7 @@ def run_inspect(
     if source.facts.rows == 0:
         raise InputError("The table has no rows, so there is nothing to look at.")
     recoded = recode(source, shaping)
+    numbers_of_classes(recoded, shaping)
     looked_at = [c for c in source.facts.columns if c.name not in {*shaping.drop, *shaping.persons}]
     names = [column.name for column in looked_at]
     profiles = source.profiles(names)
