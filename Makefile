@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help install setup demo app test test-slow test-long test-browser test-faults mutants lint format docs screens site bench bench-app bench-spark bench-large walks study study-quick wheelhouse release-check assets lock clean
+.PHONY: help install setup demo app test test-slow test-long test-browser test-faults mutants lint format docs screens site bench bench-app bench-spark bench-large bench-scale walks study study-quick wheelhouse release-check assets lock clean
 # Two targets must not install into one environment at the same time.
 .NOTPARALLEL:
 
@@ -143,6 +143,9 @@ bench-spark: $(VENV)/.bench-spark  ## publishing on a Spark cluster beside Spark
 
 bench-large: $(RUNTIME)  ## the speed with 50 million rows (needs 16 GB of memory for the reference)
 	$(BIN)/python -m benchmarks.speed --rows 50000000 --csv-rows 0 --times 1 --spill
+
+bench-scale: $(RUNTIME)  ## what a row costs from ten million rows to a billion (takes long)
+	$(BIN)/python -m benchmarks.scale
 
 walks: $(RUNTIME)  ## which modules one publish and one query go through
 	$(BIN)/python -m benchmarks.walks --list

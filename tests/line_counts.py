@@ -124,7 +124,10 @@ class Lines:
 
     def __init__(self, coverage: Any) -> None:
         self._coverage = coverage
-        coverage.stop()
+        # In a process of pytest-xdist pytest-cov starts twice: when the last one stops, the tracer
+        # of the first goes on.
+        while (running := type(coverage).current()) is not None:
+            running.stop()
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtestloop(self) -> Iterator[None]:
@@ -140,6 +143,10 @@ def hand_over_lines(config: pytest.Config) -> None:
     controller = getattr(config.pluginmanager.getplugin("_cov"), "cov_controller", None)
     if WANTED and controller is not None:
         config.pluginmanager.register(Lines(controller.cov))
+        if not hasattr(config, "workerinput") and config.cache is not None:
+            from tests.kept_statements import Kept
+
+            config.pluginmanager.register(Kept(config.cache))
 
 
 if WANTED:

@@ -173,6 +173,12 @@ def _truth_too_often(drawn: PublishedTable, ell: int) -> PublishedTable:
     return _sparse(table)
 
 
+def draws_nothing_but_the_truth(groups: Templates, stream: Stream) -> PublishedTable:
+    """P(own value) = 1: few rows are enough to notice."""
+    table = _dense(draw_published(groups, stream))
+    return _sparse(np.diag(table.sum(axis=1)))
+
+
 def draws_the_first_value_too_often(groups: Templates, stream: Stream) -> PublishedTable:
     """A third of what the last value of the domain should publish, the first one publishes."""
     return _first_too_often(draw_published(groups, stream))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -44,6 +45,7 @@ def within(name: str, rooms: Iterable[str]) -> bool:
     return any(name == room or name.startswith(f"{room}.") for room in rooms)
 
 
+@functools.cache
 def layer_of(name: str) -> int:
     fitting = [layer for layer in LAYERS if within(name, [layer])]
     # A package that only has listed rooms in it may say what they are.

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import json
 import sys
+import threading
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from coverage.parser import PythonParser
 
-from tests.line_counts import NOTES, REACHED, Loader, with_notes
+from tests.kept_statements import Kept
+from tests.line_counts import NOTES, REACHED, WANTED, Loader, with_notes
 
 PROGRAM = '''\
 """A module."""
@@ -185,3 +189,46 @@ def test_what_only_has_a_docstring_is_left_alone() -> None:
     assert names["nothing"].__doc__ == "Only this."
     assert names["nothing"]() is None
     assert names[NOTES] == {1: True, 2: True}
+
+
+@pytest.mark.skipif(not WANTED, reason="lines are not counted in this run")
+def test_while_lines_are_noted_no_tracer_is_called() -> None:
+    assert sys.gettrace() is None
+    assert threading.gettrace() is None
+
+
+class Cache:
+    """Holds what pytest would write to a file."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, Any] = {}
+
+    def get(self, place: str, default: Any) -> Any:
+        return json.loads(json.dumps(self.held.get(place, default)))
+
+    def set(self, place: str, value: Any) -> None:
+        self.held[place] = value
+
+
+def read(cache: Cache, text: str, exclude: str = "two") -> list[Any]:
+    """What is read of a module in a run of the tests."""
+    parser = PythonParser(text=text, exclude=exclude)
+    run = Kept(cast("pytest.Cache", cache)).pytest_runtestloop()
+    next(run)
+    parser.parse_source()
+    with pytest.raises(StopIteration):
+        next(run)
+    return [parser.statements, parser.excluded, parser.first_lines(range(80))]
+
+
+def test_a_module_is_read_once_while_it_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, parser = Cache(), PythonParser(text=PROGRAM, exclude="two")
+    parser.parse_source()
+    expected = [parser.statements, parser.excluded, parser.first_lines(range(80))]
+    assert all(expected)
+    assert read(cache, PROGRAM) == expected
+    monkeypatch.setattr(PythonParser, "_raw_parse", None)
+    assert read(cache, PROGRAM) == expected
+    for text, exclude in ((PROGRAM + "\n", "two"), (PROGRAM, "one")):
+        with pytest.raises(TypeError):
+            read(cache, text, exclude)

@@ -33,7 +33,7 @@ MEMORY = 700 << 20
 # One of each kind, for every change.
 SAMPLE = (
     "rows: a huge number", "columns.0.type: a text", "an infinite number", "a deep manifest",
-    "a statement of a million lines", "manifest.json is a pipe", "data file is a pipe",
+    "a statement of one long line", "manifest.json is a pipe", "data file is a pipe",
     "manifest.sig is a pipe", "data file is a link out", "csv.gz: a bomb of lines",
     "arrow: a buffer that lies", "parquet: a column less",
 )  # fmt: skip

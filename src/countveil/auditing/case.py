@@ -22,7 +22,8 @@ from countveil.publishing.measuring import SeenAs
 from countveil.publishing.prepare import LocalPreparedTable
 from countveil.publishing.publisher import run_publish
 from countveil.publishing.settings import Protecting, Writing
-from countveil.release import NOT_PART, Manifest, SensitiveColumn, read_manifest, verify_release
+from countveil.release import Manifest, SensitiveColumn, read_manifest
+from countveil.release.verify import NOT_PART, verify_release
 from countveil.tables import FileSource, Reading, Shaping, describe_source
 from countveil.tables.recode import value_text
 

@@ -134,6 +134,12 @@ def main() -> NoReturn:
 
 def _run() -> int:
     """Run the command that the arguments name."""
+    if sys.argv[1:] == ["--version"]:
+        # Without the library that reads command lines, which takes several times as long.
+        from countveil import __version__
+
+        print(f"countveil {__version__}")
+        return 0
     if sys.argv[1:2] == ["app"]:
         from countveil.cli.quick_app import started_quickly
 

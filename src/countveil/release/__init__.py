@@ -5,7 +5,6 @@ reader, its checked manifest. Must not know: the publisher's table, groups, keys
 Start at `manifest` (what a release says about itself) and `draft` (how it is written).
 """
 
-from countveil.release.draft import Draft, check_target, open_draft
 from countveil.release.manifest import (
     DATA_FOLDER,
     MANIFEST_NAME,
@@ -26,7 +25,6 @@ from countveil.release.opening import ANY, Expected, read_manifest
 from countveil.release.preparation import Preparation
 from countveil.release.signature import Signer
 from countveil.release.values import decode_value, encode_value, kind_of
-from countveil.release.verify import NOT_PART, Discrepancy, verify_release
 
 __all__ = [
     "ANY",
@@ -34,14 +32,11 @@ __all__ = [
     "MANIFEST_NAME",
     "METADATA_NAMES",
     "MOST_ABOUT",
-    "NOT_PART",
     "REPORT_NAME",
     "About",
     "CaseFigures",
     "ClassEdges",
     "DataFile",
-    "Discrepancy",
-    "Draft",
     "Expected",
     "Manifest",
     "OddsBound",
@@ -50,11 +45,8 @@ __all__ = [
     "ReportFile",
     "SensitiveColumn",
     "Signer",
-    "check_target",
     "decode_value",
     "encode_value",
     "kind_of",
-    "open_draft",
     "read_manifest",
-    "verify_release",
 ]

@@ -109,8 +109,8 @@ def input_files(table: object) -> list[Path]:
     They are never to be written to. What is wrong with the name is said when the table is read.
     """
     if not isinstance(table, str | os.PathLike):
-        # A dataset of Arrow knows its files.
-        files = getattr(table, "files", ())
+        # A dataset of Arrow knows its files. (Of a frame of Spark any name may be a column.)
+        files = () if is_spark_frame(table) else getattr(table, "files", ())
         return [Path(file) for file in files if isinstance(file, str)]
     name = os.fsdecode(table).removeprefix("file://")
     try:

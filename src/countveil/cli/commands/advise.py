@@ -61,12 +61,13 @@ def command(
         ),
     ] = None,
     questions: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--questions",
-            metavar="FILE",
-            help="Your own questions, in SQL with semicolons between them: each is tried out, with "
-            "mixed groups where they are possible, or as --groups or --common say.",
+            metavar="FILE|SQL",
+            help="Your own questions, in SQL with semicolons between them, or a file of them: each "
+            "is tried out, with mixed groups where they are possible, or as --groups or --common "
+            "say.",
         ),
     ] = None,
     groups: Annotated[
@@ -137,7 +138,8 @@ def command(
     with progress_shown() as progress:
         reading, shaping = reading_and_shaping(source, advising, progress)
         if report is not None:
-            read = [*input_files(table), *shaping.files, *([questions] if questions else [])]
+            asked = [Path(questions)] if questions and os.path.isfile(questions) else []  # noqa: PTH113
+            read = [*input_files(table), *shaping.files, *asked]
             check_file(report, "the report", force=force, inputs=read)
         advice = run_advise(
             table, sensitive, reading=reading, shaping=shaping, goal=goal, seed=seed,

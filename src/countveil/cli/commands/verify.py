@@ -28,8 +28,7 @@ def command(
     change the manifest too. With --signed-by it proves that every file is the one that the owner
     of the key signed, if you have the publisher's public key from somewhere else.
     """
-    from countveil.release import verify_release
-    from countveil.release.verify import soundness
+    from countveil.release.verify import soundness, verify_release
     from countveil.system.address import parse_release_address
 
     if parse_release_address(place) is not None:

@@ -49,8 +49,8 @@ MasterOption = Annotated[
     typer.Option(
         "--master",
         metavar="URL",
-        help="With --engine spark: spark://HOST:PORT, local[*], local-cluster[2,1,1024], yarn; "
-        "by default what Spark is configured for, or this machine.",
+        help="With --engine spark: spark://HOST:PORT, local[*], local-cluster[2,1,1024], yarn, "
+        "sc://HOST:PORT (Spark Connect); by default what Spark is configured for, or this machine.",
     ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from countveil.errors import InputError, QueryError, SettingsError, option
 from countveil.release import PublishedColumn
 from countveil.sql.dialects.dialect import DuckDB
+from countveil.sql.query.conditions import parse_condition
 from countveil.sql.query.expressions import Expression, columns_named
-from countveil.sql.query.parse import parse_condition
 from countveil.sql.query.release_columns import ReleaseColumns
 from countveil.system.process import in_order
 from countveil.tables import Column, check_named
