@@ -150,9 +150,9 @@ def test_a_broken_release_trips_its_claims(name: str, monkeypatch: pytest.Monkey
 def test_a_rare_value_that_is_right_too_often_trips_its_claim(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Some 1,700 rows have the rarest value. A third of them publish it, where less than a fifth should:
-    # 16 standard errors. A quarter of the rows would leave 8, of which the bound behind the p-value
-    # and the number of claims take most, so that a broken release passes now and then.
+    # Some 1,700 rows have the rarest value. A third of them publish it, where less than a fifth
+    # should: 16 standard errors. A quarter of the rows would leave 8, of which the bound behind the
+    # p-value and the number of claims take most, so that a broken release passes now and then.
     monkeypatch.setattr(bounded_odds, "draw_noise", forgets_the_noise)
     assert exceeded(audited(patients(12 * ROWS), "linkage")) >= RARE
 
