@@ -119,7 +119,9 @@ def test_the_promise_says_what_is_different(release: cv.Release) -> None:
         expected = 1 / (1 + 4 * (1 - share) * 0.95)
         said = float(text.partition("if it is not common, with probability ")[2][:4])
         assert said == pytest.approx(expected, abs=0.02)
-        assert f"{share + (1 - share) / 5:.2f} for '{HOME}'" in text
+        # A common value meets itself a little less often than chance would have it.
+        believed = float(text.partition(f" for '{HOME}'")[0][-4:])
+        assert believed == pytest.approx(share + (1 - share) / 5, abs=0.01)
         assert entry.common == (HOME,)
     assert "at least ell rows with different values" not in text
 

@@ -106,7 +106,7 @@ class FurtherMethods:
         Example:
             >>> comparison = release.compare("occupation = 'nurse'", "gender")
             >>> comparison[0].first, comparison[0].second, round(comparison[0].estimate, 3)
-            ('F', 'M', 0.025)
+            ('F', 'M', 0.066)
         """
         from countveil.asking.comparisons.comparing import compare
 

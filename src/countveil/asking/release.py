@@ -201,8 +201,8 @@ class Release(Counting, FurtherMethods, Modelled):
             ... )
              occupation   estimate   std_error   low   high   verdict
              ────────────────────────────────────────────────────────
-             accountant   hidden     -             0   59.9   hidden
-             actuary      hidden     -             0    7.4   hidden
+             accountant   hidden     -             0   72.5   hidden
+             actuary      hidden     -             0   15.4   hidden
         """
         seconds = self._timeout
         limited = nullcontext() if seconds is None else time_limit(self.interrupt, seconds)

@@ -52,7 +52,7 @@ class ReleaseSeries:
         ...     _ = cv.publish(some, {"occupation": 5}, month, **options)
         >>> series = cv.open(["january", "february"])
         >>> series.change(occupation="nurse")
-        Estimate(34.0 ± 5.2, 25.2 to 45.9, indicative)
+        Estimate(25.0 ± 4.5, 17.6 to 35.4, indicative)
     """
 
     def __init__(self, releases: Sequence[Release]) -> None:

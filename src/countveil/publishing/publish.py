@@ -155,7 +155,7 @@ def publish(
         >>> release
         Release('another-release', 5,000 rows, occupation: ell 5)
         >>> release.count("gender = 'F'", occupation="nurse")
-        Estimate(103 ± 39.2, 44.7 to 199, indicative)
+        Estimate(140 ± 41.5, 97.4 to 261, indicative)
     """
     if not os.fspath(to):
         raise SettingsError(f"Name a folder for the release: {option('to', 'release')}.")

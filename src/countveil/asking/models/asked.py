@@ -151,7 +151,7 @@ class Modelled:
 
         Example:
             >>> release.quantile("age", 0.5, "occupation = 'nurse'")
-            Estimate(40.0 ± 8.7, 27.0 to 61.0, indicative)
+            Estimate(34.0 ± 7.9, 27.0 to 58.0, indicative)
         """
         condition = f" WHERE ({where}\n)" if where.strip() else ""
         query = f"SELECT quantile_cont({column}, {share:.12f}) FROM release{condition}"

@@ -76,7 +76,7 @@ class Counting:
 
         Example:
             >>> release.count("gender = 'F' AND age >= 60", occupation="nurse")
-            Estimate(hidden, 0 to 72.5)
+            Estimate(hidden, 7.7 to 115)
         """
         conditions = [self._conditions.formula(where)]
         conditions += [self._conditions.equals(name, value) for name, value in values.items()]
@@ -116,8 +116,8 @@ class Counting:
             >>> release.counts(["occupation = 'nurse'", "occupation = 'lawyer' AND age < 40"])
              query                             estimate   std_error   low   high   verdict
              ──────────────────────────────────────────────────────────────────────────────
-             occupation = 'nurse'                   181        12.0   159    206   reliable
-             occupation = 'lawyer' AND age <     hidden           -     0   41.8   hidden
+             occupation = 'nurse'                   192        12.4   169    218   reliable
+             occupation = 'lawyer' AND age <     hidden           -     0   45.9   hidden
              40
         """
         settings = EstimationSettings(method, channel, level, within)
@@ -160,7 +160,7 @@ class Counting:
         Example:
             >>> table_of_two = release.crosstab("occupation", "gender")
             >>> table_of_two.cell("nurse", "F")
-            Estimate(103 ± 39.2, 44.7 to 199, indicative)
+            Estimate(140 ± 41.5, 97.4 to 261, indicative)
         """
         from countveil.asking.crosstab import Crosstab
 

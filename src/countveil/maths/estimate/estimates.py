@@ -52,7 +52,7 @@ class Estimate:
     Example:
         >>> nurses = release.count(occupation="nurse")
         >>> nurses
-        Estimate(181 ± 12.0, 159 to 206, reliable)
+        Estimate(192 ± 12.4, 169 to 218, reliable)
         >>> nurses.verdict, nurses.low < nurses.estimate < nurses.high
         ('reliable', True)
     """

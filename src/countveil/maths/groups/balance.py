@@ -2,7 +2,7 @@
 
 Enters: groups as rows of a matrix, the target number of meetings of each pair, how far they may be
 off, a stream. Leaves: the same groups after swaps, in place. Must not know: what the groups are
-for. It is the lowest module of its room, so it also says how progress is reported.
+for. Every module that makes groups uses it, so it also says how progress is reported.
 
 C[u, v] is the number of groups that hold u and v, T the target and D = C - T. The sum of D[u, v]^2
 over u may be at most `allowed[v]`. Swaps lower the sum over pairs of w D^2, with w[u, v] =
@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.maths.channel.templates import meetings
+from countveil.maths.groups.steady import lowest
 from countveil.randomness import Stream
 
 Counts = NDArray[np.int64]
@@ -159,14 +160,14 @@ class _Balance:
             # The sum includes every value's own, divided by its allowance.
             return True
         off = self._off[:-1, :-1] * (self._weights[:-1, :-1] > 0)
-        return bool(np.all(np.einsum("uv,uv->v", off, off) <= self._allowed))
+        return bool(np.all((off * off).sum(axis=0) <= self._allowed))
 
     def round(self) -> None:
         """One batch: propose, choose, make if it helps."""
         first, second = self._pairs()
         gain, at_first, at_second = self._best(first, second)
         few = max(1, min(self._batch, gain.size))
-        order = np.argpartition(gain, few - 1)[:few]
+        order = lowest(gain, few)
         chosen = order[gain[order] < -1e-12]
         if chosen.size == 0:
             self._batch = max(1, self._batch // 2)

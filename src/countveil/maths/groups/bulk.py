@@ -42,6 +42,7 @@ from countveil.maths.groups.balance import (
     unreported,
 )
 from countveil.maths.groups.multiplicities import Fit
+from countveil.maths.groups.steady import steady, steady_meetings
 from countveil.maths.groups.trades import mixed_rows
 from countveil.randomness import Stream
 
@@ -84,7 +85,7 @@ def bulk(
         log_weights = log_weights - pooled.log_weights
     members = _in_cache_order(members)
     log_times = log_weights[members].sum(axis=1)
-    times = np.exp(log_times - log_times.max())
+    times = steady(np.exp(log_times - log_times.max()))
     times *= groups / times.sum()
     fixed = _nearly_always(counts, groups, pool)
     times, solved = Fit(members, counts, target, fixed, section(progress, 0.45, 1.0)).solve(times)
@@ -104,7 +105,8 @@ def _in_cache_order(members: Counts) -> Counts:
     """
     ordered = np.sort(members, axis=1)
     leading = ordered[:, :2]
-    order = np.argsort(leading[:, 0] * (int(members.max()) + 1) + leading[:, -1])
+    keys = leading[:, 0] * (int(members.max()) + 1) + leading[:, -1]
+    order = np.argsort(keys, kind="stable")
     in_order: Counts = ordered[order]
     return in_order
 
@@ -115,8 +117,7 @@ def _proportional(
     """How often pairs should meet in the pool: its design, scaled by target over design."""
     usual, pool = (sum(expected_pairs(fitted, balanced)) for fitted in (design, pooled))
     ratio = target.pairs[:-1, :-1] / np.maximum(usual, 1e-9)
-    pairs: Floats = pool * np.clip(ratio, 0.0, _MOST_OFF)
-    return pairs
+    return steady_meetings(pool * np.clip(ratio, 0.0, _MOST_OFF))
 
 
 def _balanced(

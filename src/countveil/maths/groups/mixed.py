@@ -24,7 +24,8 @@ ratio of both is to stay below `_SHIFT`^2 for predicates with V / q up to `_ASSO
 second row meets it, and the shares differ by a factor of four or so. The worst of some ten thousand
 predicates and values is then about four times `_SHIFT`, a tenth of a standard error.
 
-The composition is a function of histogram, ell and stream. Nothing of it is published.
+The composition is a function of histogram, ell and stream, the same on every machine (`steady`).
+Nothing of it is published.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from countveil.maths.channel.templates import Templates, meetings
 from countveil.maths.groups.balance import ShareDone, TargetMeetings, balance, section, unreported
 from countveil.maths.groups.bulk import bulk
 from countveil.maths.groups.multiplicities import affordable, pool_size
+from countveil.maths.groups.steady import lowest, steady_meetings
 from countveil.maths.groups.trades import level, level_size, mixed_rows, wrap_around
 from countveil.randomness import Stream
 
@@ -157,7 +159,7 @@ class _Task:
             with np.errstate(divide="ignore"):
                 turns = np.log1p(-stream.uniform(left.size)) / odds
             # The earliest of exponential waiting times; values that are used up wait for ever.
-            row[:] = np.argpartition(-turns, row.size - 1)[: row.size]
+            row[:] = lowest(-turns, row.size)
             left[row] -= 1
         times = np.ones(self.larger, np.int64)
         self.use(rows, times)
@@ -202,7 +204,7 @@ class _Task:
         pairs[np.ix_(real, real)] = smaller + larger
         if not real.all():
             pairs[real, -1] = pairs[-1, real] = np.diag(smaller)
-        return pairs
+        return steady_meetings(pairs)
 
     def use(self, rows: Counts, times: Counts) -> None:
         """Subtract these groups from the task."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from countveil.maths.channel.templates import pair_keys
 from countveil.maths.groups.balance import ShareDone, TargetMeetings, unreported
+from countveil.maths.groups.steady import steady
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -131,7 +132,7 @@ class Fit:
             factors = self._change(left, root) / np.maximum(root, 1e-300)
             before = squares
             for step in (1.0, 0.5, 0.25):
-                changed = times * np.exp(np.clip(step * factors, -2.0, 2.0))
+                changed = times * steady(np.exp(np.clip(step * factors, -2.0, 2.0)))
                 left, done = self._left(changed)
                 squares = _squares(left)
                 if squares < before or done:
@@ -146,14 +147,14 @@ class Fit:
         counts, pairs = self._forward(times)
         counts, pairs = self._counts - counts, self._wanted - pairs
         chosen = pairs * (self._pair_scale > 0)
-        done = bool(np.all(np.einsum("uv,uv->v", chosen, chosen) <= self._close))
+        done = bool(np.all((chosen * chosen).sum(axis=0) <= self._close))
         return (counts * self._count_scale, pairs * self._pair_scale), done
 
     def _change(self, left: tuple[Floats, Floats], root: Floats) -> Floats:
         """Conjugate gradients for the smallest sum of squares of (change / root)."""
         change = np.zeros_like(root)
         gradient = self._backward(left, root)
-        direction, size = gradient, float(gradient @ gradient)
+        direction, size = gradient, float((gradient * gradient).sum())
         enough = _FORWARD**2 * _squares(left)
         for _ in range(_ITERATIONS):
             if _squares(left) <= enough or size == 0 or self._work > _ALL_LOOKUPS:
@@ -166,7 +167,7 @@ class Fit:
             change = change + step * direction
             left = (left[0] - step * image[0], left[1] - step * image[1])
             gradient = self._backward(left, root)
-            size, before = float(gradient @ gradient), size
+            size, before = float((gradient * gradient).sum()), size
             direction = gradient + size / before * direction
         return change
 
@@ -183,7 +184,7 @@ class Fit:
                 square += np.bincount(keys.ravel(), repeated, minlength=square.size)
             pairs = square.reshape(self._n + 1, self._n + 1)[:-1, :-1]
             return counts, pairs + pairs.T
-        pairs = (self._incidence * times[:, None]).T @ self._incidence
+        pairs = steady((self._incidence * times[:, None]).T @ self._incidence)
         np.fill_diagonal(pairs, 0.0)
         return counts, pairs
 
@@ -194,7 +195,7 @@ class Fit:
         if self._needs_counts:
             result += counts[self._members].sum(axis=1)
         if self._incidence is not None:
-            result += ((self._incidence @ pairs) * self._incidence).sum(axis=1)
+            result += (steady(self._incidence @ pairs) * self._incidence).sum(axis=1)
         else:
             padded = np.zeros((self._n + 1, self._n + 1))
             padded[:-1, :-1] = 2 * pairs
