@@ -180,13 +180,16 @@ def draws_nothing_but_the_truth(groups: Templates, stream: Stream) -> PublishedT
 
 
 def draws_the_first_value_too_often(groups: Templates, stream: Stream) -> PublishedTable:
-    """A third of what the last value of the domain should publish, the first one publishes."""
+    """Two thirds of what should publish the last value of the domain publish the first one.
+
+    Of 6,000 rows with 16 values that moves some 167, by 12 and by 9 standard errors.
+    """
     return _first_too_often(draw_published(groups, stream))
 
 
 def _first_too_often(drawn: PublishedTable) -> PublishedTable:
     table = _dense(drawn)
-    moved = (table[:, -1] + 2) // 3
+    moved = (2 * table[:, -1] + 2) // 3
     table[:, -1] -= moved
     table[:, 0] += moved
     return _sparse(table)

@@ -124,6 +124,17 @@ def test_every_hostile_release_ends_in_a_sentence(name: str, sound: Path, tmp_pa
     check(name, sound, tmp_path / "release")
 
 
+def test_a_csv_file_that_ends_between_two_rows_is_refused(sound: Path, tmp_path: Path) -> None:
+    folder = release_of(sound, "csv", tmp_path / "release")
+    path = data_file(folder)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-2]))
+    refit(folder)
+    refusal, _ = outcome_of(COMMANDS["query"], folder)
+    assert refusal is not None
+    assert f"holds {len(lines) - 3:,} rows instead of {len(lines) - 1:,}" in refusal
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("output_format", FORMATS)
 def test_the_sound_ones_answer(output_format: str, sound: Path, tmp_path: Path) -> None:

@@ -149,3 +149,14 @@ def test_no_standard_error_is_larger_than_half_of_what_is_possible() -> None:
     found, told = ratio_estimates(unbiased, ANSWERS, NOISE, 0.95, (7.0, 8.0))
     assert told.all()
     assert found.std_error == 0.5
+
+
+def test_an_average_of_equal_numbers_is_hidden_where_nobody_may_be_averaged() -> None:
+    """A single row of the predicate: its number is known, but not whether it has the value."""
+    unbiased = _array(64 * 0.4), _array(0.4)
+    answers = Estimates(*(_array(64 * 0.4),) * 4), Estimates(*(_array(0.4),) * 4)
+    spread = PairVariance(_array(64**2), _array(64), _array(1))
+    found, told = ratio_estimates(unbiased, answers, spread, 0.95, (64.0, 64.0), positive=True)
+    assert not told.any()
+    assert (found.low, found.high) == (64, 64)
+    assert verdicts(found.flat(), np.where(told, np.inf, 0.0).ravel(), 0.1) == ["hidden"]

@@ -295,11 +295,15 @@ def test_too_much_hidden_offers_coarser_questions_and_asks_them_by_one_click(des
         "Without the narrowest condition: occupation is nurse",
     ]  # fmt: skip
     before = [row[-1] for row in cells(page)].count("hidden") / len(cells(page))
+    after = []
     for sql in offers.values():
         coarser = desk.ask(sql)
         assert not problem(coarser)
-        hidden = [row[-1] for row in cells(coarser)].count("hidden") / len(cells(coarser))
-        assert hidden < before
+        after.append([row[-1] for row in cells(coarser)].count("hidden") / len(cells(coarser)))
+    # In a release of few rows classes of ten years may be hidden too; without the condition on
+    # what is protected nothing is.
+    assert max(after) <= before
+    assert after[-1] == 0
 
 
 @pytest.mark.slow

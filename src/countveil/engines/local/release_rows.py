@@ -41,7 +41,14 @@ def released_rows(folder: Path, manifest: Manifest, larger: float = 1) -> Iterat
             yield from parquet_rows([path])
         else:
             expected = ExpectedRows.of(file, len(manifest.columns), larger)
-            yield read_rows(path, manifest.columns, expected).replace_schema_metadata(None)
+            table = read_rows(path, manifest.columns, expected)
+            if table.num_rows != file.rows:
+                # Other formats say how many they have; the lines of a CSV file are counted here.
+                raise ReleaseError(
+                    f"{path.name} of the release holds {table.num_rows:,} rows instead of "
+                    f"{file.rows:,}. 'countveil verify' says what is wrong."
+                )
+            yield table.replace_schema_metadata(None)
 
 
 def parquet_rows(paths: Sequence[Path]) -> Iterator[pa.Table]:
