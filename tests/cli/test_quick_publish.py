@@ -64,6 +64,7 @@ def _progress(_stage: str, _done: int, _rows: int) -> None:
         ["publish", "--to", "a folder/r", "-s", "x:y:7", "sqlite:f.db#t", "--memory", "1GB"],
         [*PLAIN, "--spill", "aside", "--private-report=mine.html", "--title", "A = B"],
         [*PLAIN, "--keep", "x,y", "--keep=z", "--drop", "name", "--contact", "me"],
+        [*PLAIN, "--where", "age >= 60 AND sex = 'F'"],
     ],
 )
 def test_both_ways_ask_for_the_same(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

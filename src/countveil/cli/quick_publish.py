@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from countveil.tables import Reading, Shaping
     from countveil.tables.progress import Progress
 
-_TEXTS = ("--to", "--memory", "--title", "--contact")
+_TEXTS = ("--to", "--memory", "--title", "--contact", "--where")
 _FILES = ("--spill", "--private-report")
 _NUMBERS = ("--ell", "--seed")
 _LISTS = ("-s", "--sensitive", "--keep", "--drop")
@@ -35,7 +35,7 @@ _SWITCHES = {
     "--record": ("record", True),
     "--no-record": ("record", False),
 }
-_OF_READING = ("memory", "spill", "keep", "drop")
+_OF_READING = ("memory", "spill", "keep", "drop", "where")
 _NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 # What looks like an ell after a column, but may be a mistake.
 _DOUBTFUL = re.compile(r"-?\.?[0-9].*", re.ASCII)

@@ -22,7 +22,7 @@ is there one of more than 20 million rows without a column of persons.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -63,6 +63,8 @@ Counts = NDArray[np.int64]
 # At least so many pairs of factors, for texts that are longer by so many words.
 Factors = Callable[[int], Words]
 _USUAL_STEPS = 16
+_AT_ONCE = 1 << 15
+_NO_WORDS = np.zeros(0, np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,16 +181,23 @@ def _smallest_of(
     for name, batches in columns.items():
         numbers_of, missing = partial(hashing.numbers, name), hashing.missing(name)
         words = [_numbers(batch, numbers_of, missing) for batch in batches]
-        numbers = np.concatenate([np.zeros(0, np.uint64), *words])
-        total = numbers if total is None else total + numbers
+        numbers = words[0] if len(words) == 1 else np.concatenate([_NO_WORDS, *words])
+        total = numbers if total is None else np.add(total, numbers, out=total)
     if total is None:
-        return np.zeros(0, np.uint64), np.zeros(0, np.int64), True
-    blocks = np.zeros((total.size, 2), np.uint64)
-    blocks[:, 0] = total
-    hashes = hashing.secret.hashes(blocks, "row")
-    small = hashes[hashes <= before.bound]
+        return _NO_WORDS, np.zeros(0, np.int64), True
+    small = np.concatenate([_NO_WORDS, *_small_hashes(hashing.secret, total, before)])
     different, counts, whole = _smallest(small)
-    return different, counts, whole and small.size == hashes.size
+    return different, counts, whole and small.size == total.size
+
+
+def _small_hashes(secret: TaskKey, numbers: Words, before: _Smallest) -> Iterator[Words]:
+    """The hashes of rows that may be among the smallest; few at once stay near the processor."""
+    for start in range(0, numbers.size, _AT_ONCE):
+        some = numbers[start : start + _AT_ONCE]
+        blocks = np.zeros((some.size, 2), np.uint64)
+        blocks[:, 0] = some
+        hashes = secret.hashes(blocks, "row")
+        yield hashes[hashes <= before.bound]
 
 
 def _smallest(hashes: Words) -> tuple[Words, Counts, bool]:
