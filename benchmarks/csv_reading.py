@@ -3,8 +3,8 @@
 `python -m benchmarks.csv_reading [--rows 500000] [--times 6]`. All read the made-up census to its
 last cell; we and Arrow into codes, DuckDB into the smallest value of every column. Every reader is
 a process of its own that reads the file once before it is measured. The least CPU time of some
-turns is shown, and that of the busiest thread, which is what reading takes on an idle machine and
-hardly depends on what else runs. Prints Markdown, as kept in RESULTS.md.
+turns is shown, and that of the busiest thread: at least as long does reading take on an idle
+machine, whatever runs beside it now. Prints Markdown, as kept in RESULTS.md.
 """
 
 from __future__ import annotations
