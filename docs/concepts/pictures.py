@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import countveil as cv
+from countveil.maths.bounds import HIDDEN_ABOVE
 from countveil.maths.channel import view_of_release
-from countveil.maths.estimate.estimates import HIDDEN_ABOVE
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.guarantees.predicate_guarantee import PredicateGuarantee
 from countveil.maths.mechanism.draw import draw_published

@@ -11,7 +11,7 @@ import pytest
 
 import countveil as cv
 from countveil.asking.questions.counting import DEFAULT_WITHIN
-from countveil.maths.estimate.estimates import HIDDEN_ABOVE
+from countveil.maths.bounds import HIDDEN_ABOVE
 from docs.concepts.pictures import FIGURES, PICTURES
 from docs.start import demo_picture
 from tests.robustness.conftest import Quick

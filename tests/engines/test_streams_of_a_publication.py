@@ -101,3 +101,20 @@ def test_rows_are_not_in_the_order_of_the_table(tmp_path: Path) -> None:
     # Of 8,000 rows about one is followed by the next of the table.
     assert rising < 15, f"{rising} rows are followed by their neighbour in the table"
     assert np.abs(np.corrcoef(np.arange(ROWS), numbers)[0, 1]) < 5 / np.sqrt(ROWS)
+
+
+@pytest.mark.usefixtures("small_spans")
+def test_a_seed_gives_the_same_files_on_one_core_and_on_several(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a core is free, a bucket is put in order while the one before it is written."""
+    table = pa.table({"row": range(ROWS), "a": [f"value {code}" for code in TRUE]})
+    files = []
+    for cores in (1, 4):
+        monkeypatch.setattr("os.sched_getaffinity", lambda _, n=cores: range(n), raising=False)
+        folder = tmp_path / str(cores)
+        cv.publish(table, {"a": ELL}, folder, keep=["row"], seed=1, record=False)
+        (path,) = (folder / "data").iterdir()
+        assert pq.ParquetFile(path).num_row_groups > 10
+        files.append(path.read_bytes())
+    assert files[0] == files[1]

@@ -145,6 +145,12 @@ def _run() -> int:
 
         if started_quickly(sys.argv[1:]):
             return 0
+    if sys.argv[1:2] == ["publish"]:
+        from countveil.cli.quick_publish import published_quickly
+
+        with _libraries_muffled():
+            if published_quickly(sys.argv[1:]):
+                return 0
     from countveil.cli.app import run_app
 
     with _libraries_muffled():

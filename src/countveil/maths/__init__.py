@@ -11,5 +11,6 @@ Start at `channel/` and `groups/`; docs/theory has the derivations.
     estimate/     true counts, estimated from published ones
     guarantees/   how near published counts are to the true ones, and the promise in words
     adversary/    what somebody believes about a person, without a release and with it
+    bounds        from which error on an answer is not shown
     paper/        what only the paper computes, kept for comparison
 """

@@ -100,8 +100,11 @@ def in_order(
     items: Iterable[Item],
     tick: Callable[[], None] | None = None,
     at_end: Callable[[], None] | None = None,
+    workers: int | None = None,
 ) -> Iterator[Result]:
     """Do the work for every item in threads; `tick` is called about ten times a second.
+
+    There are as many threads as cores, or `workers`: one does item after item, ahead of the caller.
 
     `at_end` is called as soon as everything is done, or given up: long work can then stop early.
 
@@ -109,7 +112,7 @@ def in_order(
     caller stops early, or is interrupted, nothing new begins and running work is waited for.
     """
     pending: deque[Future[Result]] = deque()
-    workers = worker_count()
+    workers = workers or worker_count()
     pool = ThreadPoolExecutor(workers, thread_name_prefix="countveil")
     try:
         for item in items:

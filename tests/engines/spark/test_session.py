@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import countveil as cv
-from countveil.cli.commands import publish
+from countveil.cli.publishing import next_step as step_after
 from countveil.engines.choice import chosen_engine
 from countveil.engines.spark import session
 from countveil.errors import EngineError, MissingExtraError, SettingsError
@@ -96,7 +96,7 @@ def test_an_address_elsewhere_needs_the_engine() -> None:
     ],
 )
 def test_the_next_step_fits_the_place(folder: str, next_step: str) -> None:
-    assert publish._next_step(folder) == next_step
+    assert step_after(folder) == next_step
 
 
 @pytest.mark.slow

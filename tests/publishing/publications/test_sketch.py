@@ -104,9 +104,10 @@ def test_different_texts_have_different_hashes(texts: list[str]) -> None:
     # A missing byte is a zero byte there: the end of a text is not marked.
     plain = sorted({text.rstrip("\0") for text in texts})
     array = pa.array(plain, pa.string())
-    blocks = sketch._blocks(array, TaskKey(KEY), as_text=False)
+    factors = sketch._Hashing(TaskKey(KEY), persons=False).factors
+    blocks = sketch._blocks(array, factors, as_text=False)
     assert len({tuple(block) for block in blocks.tolist()}) == len(plain)
-    sliced = sketch._blocks(array.slice(1), TaskKey(KEY), as_text=False)
+    sliced = sketch._blocks(array.slice(1), factors, as_text=False)
     assert np.array_equal(sliced, blocks[1:])
 
 
@@ -176,3 +177,20 @@ def test_bytes_that_are_no_text(kind: Any) -> None:
     """Whatever a table holds, looking at it does not stop its publication."""
     values = [bytes([first, 0x80]) for first in range(200, 256)]
     assert sketched(pa.table({"blob": pa.array(values, kind)})).hashes.size == len(values)
+
+
+@pytest.mark.parametrize("different", [COMPARED // 2, 3 * COMPARED])
+def test_the_smallest_hashes_are_those_of_all_rows_together(different: int) -> None:
+    rng = np.random.default_rng(different)
+    values = rng.integers(0, 2**64, different, np.uint64)
+    hashes = rng.choice(values, 5 * COMPARED)
+    smallest = sketch._Smallest()
+    for some in np.array_split(hashes, 23):
+        small = some[some <= smallest.bound]
+        first, counts, whole = sketch._smallest(small)
+        smallest.add(first, counts, whole=whole and small.size == some.size)
+    smallest.merge()
+    expected, times = np.unique(hashes, return_counts=True)
+    assert np.array_equal(smallest.hashes, expected[:COMPARED])
+    assert np.array_equal(smallest.counts, times[:COMPARED])
+    assert smallest.whole == (expected.size <= COMPARED)

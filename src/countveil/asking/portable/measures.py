@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from countveil.asking.portable.weights import QuestionWeights, averaged, ratios
+from countveil.maths.bounds import HIDDEN_ABOVE
 from countveil.maths.channel import ChannelView
-from countveil.maths.estimate.estimates import HIDDEN_ABOVE
 from countveil.maths.estimate.ratios import SQUARED_Z
 from countveil.sql.dialects.literals import LiteralDialect
 from countveil.sql.query import Question, TallyPlan

@@ -99,7 +99,7 @@ def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
             given[group] = {n: v for n, v in values.items() if v != options[n].default}
         if recipe is not None:
             given["source"]["recipe"] = recipe
-        with _naming_commands(command_name, typed):
+        with naming_commands(command_name, typed):
             if written is None:
                 command(**given)
                 return
@@ -113,7 +113,7 @@ def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @contextlib.contextmanager
-def _naming_commands(command: str, typed: Given) -> Iterator[None]:
+def naming_commands(command: str, typed: Given) -> Iterator[None]:
     """Let an error that knows options which would work end with the commands that have them."""
     try:
         yield

@@ -35,7 +35,7 @@ from countveil.maths.mechanism import Dealer
 from countveil.randomness import Randomness, Stream
 from countveil.release.draft import WrittenFile
 from countveil.release.formats.read_back import check_rows
-from countveil.system.process import Turns, in_order
+from countveil.system.process import Turns, in_order, worker_count
 from countveil.tables.encoded.encoding import from_numpy
 from countveil.tables.progress import Progress
 from countveil.tables.readers.blocks import Span
@@ -204,7 +204,7 @@ class _Writer:
         # Read back, columns have their plain types; Arrow's own note would name dictionaries.
         self._note = {"ARROW:schema": base64.b64encode(schema.serialize().to_pybytes())}
         self._rows_done = 0
-        self._stopped = False
+        self._stopped = self._ahead = False
 
     def write_all(
         self, folder: Path, rows: int, stream: Stream, progress: Progress
@@ -213,6 +213,8 @@ class _Writer:
         n_buckets = self._shuffle.n_buckets
         n_files = min(n_buckets, max(1 + (rows >= TWO_FILES_FROM), -(-rows // _FILE_ROWS)))
         edges = np.arange(n_files + 1) * n_buckets // n_files
+        # Each file has a second bucket in memory then, as many as files of all cores would have.
+        self._ahead = 2 * n_files <= worker_count()
 
         def files() -> Iterator[tuple[Path, range, Stream]]:
             for number in range(n_files):
@@ -238,10 +240,9 @@ class _Writer:
             version="2.6",
             store_schema=False,
         ) as writer:
-            for bucket in buckets:
+            for table in self._tables(buckets, stream):
                 if self._stopped:
                     break
-                table = self._unpacked(self._shuffle.bucket(bucket, stream))
                 if table.num_rows:
                     writer.write_table(table, row_group_size=table.num_rows)
                     rows += table.num_rows
@@ -250,6 +251,17 @@ class _Writer:
         if not self._stopped:
             check_rows(path, rows, self._schema)
         return WrittenFile(path, rows)
+
+    def _tables(self, buckets: Sequence[int], stream: Stream) -> Iterator[pa.Table]:
+        """The rows of these buckets; where a core is free, the next are made while one writes.
+
+        One bucket after the other draws from the stream, whichever thread it is.
+        """
+
+        def table(bucket: int) -> pa.Table:
+            return self._unpacked(self._shuffle.bucket(bucket, stream))
+
+        return in_order(table, buckets, workers=1) if self._ahead else map(table, buckets)
 
     def _unpacked(self, rows: Rows) -> pa.Table:
         arrays = [

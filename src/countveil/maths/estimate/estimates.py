@@ -27,11 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.display import readable
+from countveil.maths.bounds import HIDDEN_ABOVE
 
 Floats = NDArray[np.float64]
 
 RELIABLE, INDICATIVE, HIDDEN = "reliable", "indicative", "hidden"
-HIDDEN_ABOVE = 0.5
 
 # Up to this level, intervals of counts are those of normal errors.
 _NORMAL_UP_TO, _HALVINGS = 0.95, 30

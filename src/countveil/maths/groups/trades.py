@@ -60,7 +60,8 @@ def wrap_around(counts: Counts, groups: int) -> tuple[Counts, Counts]:
     """Different groups, one per row, and how many there are of each; max(counts) <= groups."""
     ends = np.cumsum(counts)
     places = int(ends[-1]) // groups
-    cuts = np.unique(np.concatenate([[0], ends % groups]))
+    cuts = np.sort(np.concatenate([[0], ends % groups]))
+    cuts = cuts[np.diff(cuts, prepend=-1) > 0]
     positions = cuts[:, None] + groups * np.arange(places)
     members = np.searchsorted(ends, positions, side="right")
     return members, np.diff(np.append(cuts, groups))

@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.errors import SettingsError, option
+from countveil.maths.bounds import HIDDEN_ABOVE
 from countveil.maths.channel import ChannelView, keep_probability
 from countveil.maths.channel.view import quadratic
-from countveil.maths.estimate.estimates import HIDDEN_ABOVE
 from countveil.maths.guarantees.binomial import check_between, check_count, check_ell, unknown_of
 from countveil.maths.guarantees.guarantee import GuaranteeAnswer, Way
 

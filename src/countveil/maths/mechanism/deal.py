@@ -87,7 +87,9 @@ class Dealer:
         """The published values of the next block, which has `wanted` rows of each true value."""
         before = np.cumsum(wanted) - wanted
         reservation = Reservation([], int(wanted.sum()), before, self.dtype)
-        for number in np.unique(self._range_of[np.flatnonzero(wanted)]).tolist():
+        # The numbers rise, so equal ones are neighbours.
+        numbers = self._range_of[np.flatnonzero(wanted)]
+        for number in numbers[np.diff(numbers, prepend=-1) > 0].tolist():
             values = self._ranges.get(number) or self._open(number)
             here = slice(values.first, values.last)
             reservation.slices.extend(values.take(wanted[here], before[here]))
@@ -296,7 +298,9 @@ def _reorder_ties(words: NDArray[Any], differ: Any, stream: Stream) -> None:
         first = again[stream.words(again.size, np.uint8) < _HALF_OF_BYTES]
         words[first], words[first + 1] = words[first + 1], words[first]
         return
-    places = np.unique(np.concatenate([again, again + 1]))
+    ties = np.zeros(words.size, np.bool_)
+    ties[again] = ties[again + 1] = True
+    places = np.flatnonzero(ties)
     tied = words[places] // differ
     while True:
         fresh = stream.words(places.size)

@@ -70,7 +70,7 @@ def draw_published(groups: Templates, stream: Stream) -> PublishedTable:
     """Draw Y for these groups."""
     n_values = groups.n_values
     tally = Tally(n_values)
-    for size in np.unique(groups.sizes).tolist():
+    for size in np.flatnonzero(np.bincount(groups.sizes)).tolist():
         chosen = groups.sizes == size
         starts = groups.indptr[:-1][chosen]
         templates = groups.members[starts[:, None] + np.arange(size)]

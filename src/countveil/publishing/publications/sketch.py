@@ -22,7 +22,7 @@ is there one of more than 20 million rows without a column of persons.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -60,6 +60,11 @@ _ALL = (1 << 64) - 1
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(_WORD_BYTES + 1)], np.uint64)
 Words = NDArray[np.uint64]
 Counts = NDArray[np.int64]
+# At least so many pairs of factors, for texts that are longer by so many words.
+Factors = Callable[[int], Words]
+_USUAL_STEPS = 16
+_AT_ONCE = 1 << 15
+_NO_WORDS = np.zeros(0, np.uint64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +95,46 @@ def sketch_of(
     """
     if person is None and source.facts.rows > MOST_ROWS:
         return None
-    secret = TaskKey(key)
+    hashing = _Hashing(TaskKey(key), persons=person is not None)
     names = [column.name for column in source.facts.columns] if person is None else [person]
-    look = partial(_smallest_of, secret, persons=person is not None)
-    hashes, counts, whole = np.zeros(0, np.uint64), np.zeros(0, np.int64), True
-    for more, more_counts, all_of_them in source.each_span(names, look, needed_again=published):
-        hashes, counts, left = _merged((hashes, more), (counts, more_counts))
-        whole = whole and all_of_them and left
-        if person is None and _copies(counts) > _HOPELESS:
+    smallest = _Smallest()
+    look = partial(_smallest_of, hashing, smallest)
+    for hashes, counts, all_of_them in source.each_span(names, look, needed_again=published):
+        smallest.add(hashes, counts, whole=all_of_them)
+        if person is None and _copies(smallest.counts) > _HOPELESS:
             return None
-    if person is None and (_copies(counts) > MOST_COPIES or not hashes.size):
+    smallest.merge()
+    if person is None and (_copies(smallest.counts) > MOST_COPIES or not smallest.hashes.size):
         return None
-    return Sketch(hashes, whole, person is not None)
+    return Sketch(smallest.hashes, smallest.whole, person is not None)
+
+
+class _Smallest:
+    """The smallest hashes of the rows so far, how often each occurs, and whether these are all."""
+
+    def __init__(self) -> None:
+        self.hashes, self.counts, self.whole = np.zeros(0, np.uint64), np.zeros(0, np.int64), True
+        # No larger hash can still be among them. Threads that read it late only sort more.
+        self.bound = np.uint64(_ALL)
+        self._waiting: list[tuple[Words, Counts]] = []
+
+    def add(self, hashes: Words, counts: Counts, *, whole: bool) -> None:
+        """Those of some more rows; few wait for others, as merging costs a sort."""
+        self.whole = self.whole and whole
+        self._waiting.append((hashes, counts))
+        if sum(some.size for some, _ in self._waiting) >= COMPARED or not self.hashes.size:
+            self.merge()
+
+    def merge(self) -> None:
+        """Take those that wait."""
+        hashes, counts = zip((self.hashes, self.counts), *self._waiting, strict=True)
+        different, places = np.unique(np.concatenate(hashes), return_inverse=True)
+        together = np.bincount(places, np.concatenate(counts)).astype(np.int64)
+        self.whole = self.whole and different.size <= COMPARED
+        self.hashes, self.counts = different[:COMPARED], together[:COMPARED]
+        self._waiting.clear()
+        if self.hashes.size == COMPARED:
+            self.bound = self.hashes[-1]
 
 
 def _copies(counts: Counts) -> float:
@@ -109,24 +142,62 @@ def _copies(counts: Counts) -> float:
     return float(counts[counts > 1].sum() / max(1, counts.sum()))
 
 
+class _Hashing:
+    """Numbers for values under a key.
+
+    What does not depend on the rows is made once: every hash is a call of the cipher, and spans
+    and columns are many.
+    """
+
+    def __init__(self, secret: TaskKey, *, persons: bool) -> None:
+        self.secret, self._persons = secret, persons
+        self._missing: dict[str, Words] = {}
+        self._factors = np.zeros((0, 2), np.uint64)
+
+    def numbers(self, name: str, array: pa.Array[Any]) -> Words:
+        """A number for each value of a column."""
+        label = ("person",) if self._persons else ("column", name)
+        return self.secret.hashes(_blocks(array, self.factors, as_text=self._persons), *label)
+
+    def missing(self, name: str) -> Words:
+        """The number of a missing value."""
+        if name not in self._missing:
+            self._missing[name] = self.numbers(name, pa.nulls(1, pa.string()))
+        return self._missing[name]
+
+    def factors(self, steps: int) -> Words:
+        """At least so many pairs of random factors; the first ones stay the same."""
+        if len(self._factors) < steps:
+            words = self.secret.stream("factors").words(2 * max(steps, _USUAL_STEPS))
+            self._factors = words.reshape(-1, 2)
+        return self._factors
+
+
 def _smallest_of(
-    secret: TaskKey, columns: Mapping[str, Sequence[EncodedColumn]], *, persons: bool
+    hashing: _Hashing, before: _Smallest, columns: Mapping[str, Sequence[EncodedColumn]]
 ) -> tuple[Words, Counts, bool]:
     """The smallest hashes of some rows, how often each occurs, and whether these are all."""
     total: Words | None = None
     for name, batches in columns.items():
-        label = ("person",) if persons else ("column", name)
-        numbers_of = partial(_hashed, secret=secret, label=label, persons=persons)
-        # Every hash is a call of the cipher, and batches are many.
-        missing = numbers_of(pa.nulls(1, pa.string()))
+        numbers_of, missing = partial(hashing.numbers, name), hashing.missing(name)
         words = [_numbers(batch, numbers_of, missing) for batch in batches]
-        numbers = np.concatenate([np.zeros(0, np.uint64), *words])
-        total = numbers if total is None else total + numbers
+        numbers = words[0] if len(words) == 1 else np.concatenate([_NO_WORDS, *words])
+        total = numbers if total is None else np.add(total, numbers, out=total)
     if total is None:
-        return np.zeros(0, np.uint64), np.zeros(0, np.int64), True
-    blocks = np.zeros((total.size, 2), np.uint64)
-    blocks[:, 0] = total
-    return _smallest(secret.hashes(blocks, "row"))
+        return _NO_WORDS, np.zeros(0, np.int64), True
+    small = np.concatenate([_NO_WORDS, *_small_hashes(hashing.secret, total, before)])
+    different, counts, whole = _smallest(small)
+    return different, counts, whole and small.size == total.size
+
+
+def _small_hashes(secret: TaskKey, numbers: Words, before: _Smallest) -> Iterator[Words]:
+    """The hashes of rows that may be among the smallest; few at once stay near the processor."""
+    for start in range(0, numbers.size, _AT_ONCE):
+        some = numbers[start : start + _AT_ONCE]
+        blocks = np.zeros((some.size, 2), np.uint64)
+        blocks[:, 0] = some
+        hashes = secret.hashes(blocks, "row")
+        yield hashes[hashes <= before.bound]
 
 
 def _smallest(hashes: Words) -> tuple[Words, Counts, bool]:
@@ -141,19 +212,6 @@ def _smallest(hashes: Words) -> tuple[Words, Counts, bool]:
         whole = True
     whole = whole and different.size <= COMPARED
     return different[:COMPARED], counts[:COMPARED].astype(np.int64), whole
-
-
-def _merged(hashes: Iterable[Words], counts: Iterable[Counts]) -> tuple[Words, Counts, bool]:
-    different, places = np.unique(np.concatenate([*hashes]), return_inverse=True)
-    together = np.bincount(places, np.concatenate([*counts])).astype(np.int64)
-    return different[:COMPARED], together[:COMPARED], different.size <= COMPARED
-
-
-def _hashed(
-    array: pa.Array[Any], secret: TaskKey, label: tuple[str, ...], *, persons: bool
-) -> Words:
-    """A number for each value."""
-    return secret.hashes(_blocks(array, secret, as_text=persons), *label)
 
 
 def _numbers(
@@ -173,13 +231,13 @@ def _numbers(
     return numbers_of(column.array())
 
 
-def _blocks(array: pa.Array[Any], secret: TaskKey, *, as_text: bool) -> Words:
+def _blocks(array: pa.Array[Any], factors: Factors, *, as_text: bool) -> Words:
     """Two words for each value. Equal values have equal ones, be they read as wider numbers."""
     array = _as_text(array) if as_text or not is_number(array.type) else array
     if is_number(array.type):
         blocks = _number_blocks(to_numpy(array), array.type)
     else:
-        blocks = _text_blocks(array, secret)
+        blocks = _text_blocks(array, factors)
     missing = missing_rows(array)
     if missing is not None:
         blocks[missing] = _ALL
@@ -220,7 +278,7 @@ def _number_blocks(bits: NDArray[Any], kind: pa.DataType) -> Words:
     return blocks
 
 
-def _text_blocks(array: pa.Array[Any], secret: TaskKey) -> Words:
+def _text_blocks(array: pa.Array[Any], factors_of: Factors) -> Words:
     """The first sixteen bytes, to which all others are added, times random factors.
 
     Two texts have the same words with a chance of less than one in 2 to the power of 56: what a
@@ -244,7 +302,7 @@ def _text_blocks(array: pa.Array[Any], secret: TaskKey) -> Words:
         begin = np.minimum(starts + side * _WORD_BYTES, raw.size - _WORD_BYTES)
         blocks[:, side] = words[begin] & _MASKS[np.clip(lengths - side * _WORD_BYTES, 0, 8)]
     steps = -(-int(lengths.max()) // _WORD_BYTES)
-    factors = secret.stream("factors").words(2 * max(0, steps - 2)).reshape(-1, 2)
+    factors = factors_of(max(0, steps - 2))
     longer = np.arange(size) if steps > 2 else np.zeros(0, np.int64)
     for step in range(2, steps):
         longer = longer[lengths[longer] > step * _WORD_BYTES]
