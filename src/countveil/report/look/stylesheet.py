@@ -102,7 +102,7 @@ thead th { border-bottom: 2px solid var(--strong); vertical-align: bottom; color
 tbody th { font-weight: 400; max-width: 24rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number, td.short, tbody th.short { white-space: nowrap; }
-tbody th { min-width: 7.5rem; } .text { min-width: 12rem; }
+.full tbody th { min-width: 7.5rem; } .text { min-width: 12rem; }
 .broken { overflow-wrap: anywhere; min-width: 9rem; }
 .cue { display: none; color: var(--soft); font-size: 0.8rem; margin: 0.6rem 0 -0.5rem; }
 .rows { color: var(--soft); font-size: 0.8rem; margin: 0.6rem 0 -0.5rem; }
@@ -110,7 +110,7 @@ tbody th { min-width: 7.5rem; } .text { min-width: 12rem; }
 .good { color: var(--good); } td.good::before { content: "\\2713\\a0"; }
 td.bad::before { content: "\\2717\\a0"; }
 @media screen and (max-width: 44rem) { table { font-size: 0.8rem; } .text { min-width: 18rem; }
-  tbody th.short { min-width: 0; } .cue { display: block; }
+  .full tbody th { min-width: 0; } .cue { display: block; }
   th, td { padding-right: 0.8rem; }
   .scrolls :is(thead, tbody) th:first-child { position: sticky; left: 0; z-index: 1;
     background: var(--paper); max-width: 9.5rem; white-space: normal; }
