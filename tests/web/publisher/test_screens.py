@@ -289,7 +289,7 @@ def test_the_sheet_has_the_promise_and_what_does_not_leave(desk: Desk) -> None:
     assert "at most" in problem(long.text)
     assert "t" * 999 in long.text
     page = desk.done("rehearsal/about", {"subject": "about", "title": "Jobs", "contact": "me"})
-    assert "What was done. 600 rows are published." in page
+    assert "<b>What was done.</b> 600 rows are published." in page
     assert "Signature" in page
     away = page[page.index("What does not leave") :]
     assert "<strong>email</strong>" in away
