@@ -50,11 +50,11 @@ def _app(root: Path) -> Iterator[str]:
         app.communicate()
 
 
-def _keep(page: Page, name: str, height: int = 800) -> None:
-    """A picture of what is on the screen, in few colours."""
+def _keep(page: Page, name: str, height: int = 800, first: str = "body") -> None:
+    """A picture of what is on the screen from the element `first` on, in few colours."""
     size = page.viewport_size or _DESK
     page.set_viewport_size({"width": size["width"], "height": height})
-    page.evaluate("scrollTo(0, 0)")
+    page.locator(first).first.evaluate("element => element.scrollIntoView()")
     page.screenshot(path=FIGURES / f"app-{name}.png")
     page.set_viewport_size({"width": size["width"], "height": size["height"]})
 
@@ -76,7 +76,8 @@ def _publish(page: Page) -> None:
     page.get_by_text("Recommended:").wait_for()
     page.locator("form[action='/publish/amount/recommended'] button").click()
     page.get_by_role("link", name="Next: rehearse").wait_for()
-    _keep(page, "amount", 1100)
+    page.get_by_text("All that was measured").click()
+    _keep(page, "amount", 1100, "section.amount")
     page.get_by_role("link", name="Next: rehearse").click()
     page.get_by_role("link", name="Next: publish").wait_for()
     _keep(page, "rehearsal", 1000)
@@ -124,8 +125,7 @@ def _ask(page: Page, link: str) -> None:
     page.get_by_role("button", name="Ask", exact=True).click()
     page.get_by_role("heading", name="Answer").wait_for()
     _keep(page, "ask", 700)
-    page.get_by_role("heading", name="Answer").scroll_into_view_if_needed()
-    page.screenshot(path=FIGURES / "app-answer.png")
+    _keep(page, "answer", 900, "#answer")
     page.set_viewport_size(_PHONE)
     page.locator(".for-narrow").scroll_into_view_if_needed()
     page.screenshot(path=FIGURES / "app-phone.png")

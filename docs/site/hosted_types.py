@@ -33,8 +33,18 @@ _LEFT_OUT = ("countveil.engines.spark", "countveil.__main__")
 def resolve_guarded_imports() -> None:
     """Do the imports that modules keep for type checkers, so that annotations can be evaluated."""
     for name in sorted(m.name for m in pkgutil.walk_packages(countveil.__path__, "countveil.")):
-        if not name.startswith(_LEFT_OUT):
-            _resolve(importlib.import_module(name))
+        if not name.startswith(_LEFT_OUT) and (module := imported(name)) is not None:
+            _resolve(module)
+
+
+def imported(name: str) -> ModuleType | None:
+    """A module of the package; None if it needs an extra that a site is built without."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as lacking:
+        if (lacking.name or "").partition(".")[0] == countveil.__name__:
+            raise
+        return None
 
 
 def _resolve(module: ModuleType) -> None:

@@ -301,3 +301,10 @@ def test_show_and_verify_say_what_batches_are(published: list[Path]) -> None:
     assert not cv.verify(published[-1])
     page = (published[-1] / "report.html").read_text()
     assert "with the batch of a row" in page
+    # Its counts are those of the series; the next release of it breaks nothing.
+    assert "of all cases of the series so far, those that left the table included" in page
+    assert "How many cases of the whole series publish a value" in page
+    assert "A release of the same people without the ledger would break the protection." in page
+    assert "A second release of the same people would break the protection." not in page
+    assert "Error of counts of 1% of the cases, " in page
+    assert "of the rows, " not in page.partition("<h2>Codebook")[0]

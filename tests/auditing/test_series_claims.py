@@ -240,6 +240,22 @@ def test_a_release_of_several_batches_is_attacked_as_a_series(series: Path) -> N
         audited(patients(900), release=series / "second", person=None, attacks=())
 
 
+def test_the_page_of_a_series_has_no_empty_place(series: Path) -> None:
+    """No heading without charts, no adversary without knowledge, and what the columns hold."""
+    audit = audited(patients(900), release=series / "second", attacks=())
+    page = audit.to_html()
+    assert "<h2>Series of releases</h2>" in page
+    assert ("<h2>Charts</h2>" in page) == bool(audit.charts)
+    assert "Knows: -." not in page
+    assert not any("Knows: -." in heading for heading, _ in audit.by_adversary())
+    assert ">F, M</td>" in page
+
+
+def test_a_page_without_charts_has_no_heading_for_them(series: Path) -> None:
+    audit = audited(patients(900), release=series / "second", attacks=())
+    assert "<h2>Charts</h2>" not in replace(audit, charts=()).to_html()
+
+
 def test_releases_without_any_ledger_are_caught_too(series: Path, tmp_path: Path) -> None:
     table = patients(900)
     cv.publish(table, ELL, tmp_path / "r", drop="patient", keep=["visit", "illness"])

@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from docs.site.build import STRICT
+from docs.site.hosted_types import imported
 from docs.site.navigation import BELOW, SECTIONS, contents_of
 from docs.site.notebooks import notebook_page
 
@@ -53,6 +54,17 @@ def test_sections_have_the_pages_that_exist_in_order() -> None:
     assert "*" not in text
     assert contents_of("docs/study") == ""
     assert all("{toctree}" in contents_of(page) for page in BELOW)
+
+
+def test_modules_of_extras_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make site` installs no extra; a module of ours that is not there is a fault."""
+    name = "countveil.engines.databases.postgres_server"
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    assert imported(name) is None
+    assert imported("countveil.report.page") is not None
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        imported("countveil.no_such_module")
 
 
 def test_pages_are_plain_markdown() -> None:

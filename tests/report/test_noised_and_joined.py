@@ -143,7 +143,9 @@ def test_combinations_are_on_the_page(joined: Path) -> None:
     own = 1 / ELL + (1 - 1 / ELL) * float(shares @ shares)
     assert f"its own combination with probability {own:.3f}" in text
     assert "exchanging a single column does not" in text
-    assert "job and pay combined with other columns" in text
+    # One section for both of its examples.
+    assert text.count("How near to the truth: job and pay combined with other columns") == 1
+    assert "From which count on can an answer about job and pay, as frequent as" in text
     private = text_of(joined.parent / "private.html")
     assert "Exposure: job and pay" in private
     assert "True and published counts: job and pay" in private

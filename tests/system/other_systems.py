@@ -63,6 +63,8 @@ def windows(patch: pytest.MonkeyPatch) -> None:
     refuse_what_windows_refuses(patch)
     # There, these modules of Python's own know a way without what is taken away here.
     patch.setattr(shutil, "_use_fd_functions", False)
+    # From Python 3.14 on, the way is chosen when the module is loaded.
+    patch.setattr(shutil, "_rmtree_impl", shutil._rmtree_unsafe, raising=False)  # type: ignore[attr-defined]
     patch.setattr(tempfile, "_O_TMPFILE_WORKS", False)
     patch.setattr(tempfile, "TemporaryFile", tempfile.NamedTemporaryFile)
     for name in POSIX_CALLS:

@@ -15,6 +15,7 @@ from countveil.auditing.findings import (
     HOLDS,
     KNOWN_LIMIT,
     NOT_RUN,
+    NOTHING,
 )
 from countveil.report.board import Figure, codebook_table
 from countveil.report.exposure import (
@@ -54,8 +55,10 @@ def sections_of(audit: Audit) -> list[Section]:
         headed.setdefault((f.whose, f.knows), []).append(row)
     for (name, knows), rows in headed.items():
         title = name[:1].upper() + name[1:]
-        sections.append(Section(title, [f"Knows: {knows}."], _COLUMNS, rows, marks=_MARKS))
-    sections.append(Section("Charts", charts=audit.charts))
+        said = [] if knows == NOTHING else [f"Knows: {knows}."]
+        sections.append(Section(title, said, _COLUMNS, rows, marks=_MARKS))
+    if audit.charts:
+        sections.append(Section("Charts", charts=audit.charts))
     return sections
 
 

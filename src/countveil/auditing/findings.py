@@ -24,6 +24,8 @@ FALSE_ALARM = 1e-4
 
 HOLDS, EXCEEDS, BY_DESIGN, KNOWN_LIMIT = "holds", "exceeds", "by design", "known limit"
 NOT_RUN = "not run"
+# In the place of what an adversary knows: there was none.
+NOTHING = "-"
 
 WITH_NOISE = 1, "column with noise before its groups"
 
@@ -122,7 +124,7 @@ def none_expected(
 def not_run(adversary: str, attack: str, column: str, n_values: int, most: int) -> Finding:
     """An attack that is left out because a column has too many values."""
     return Finding(
-        adversary, attack, "-", "-", "-", float(n_values), "values of the column",
+        adversary, attack, NOTHING, "-", "-", float(n_values), "values of the column",
         verdict=NOT_RUN, column=column, note=f"at most {most:,} can be examined pair by pair",
     )  # fmt: skip
 
@@ -139,7 +141,7 @@ def too_few(adversary: str, rows: int, least: int) -> Finding:
 def too_few_cells(adversary: str, attack: str, column: str, cells: int, least: int) -> Finding:
     """An attack that is left out because there are too few cells of a suitable size."""
     return Finding(
-        adversary, attack, "-", "-", "-", float(cells), "cells of a suitable size",
+        adversary, attack, NOTHING, "-", "-", float(cells), "cells of a suitable size",
         verdict=NOT_RUN, column=column, note=f"at least {least:,} are needed",
     )  # fmt: skip
 
@@ -149,7 +151,7 @@ def left_out(
 ) -> Finding:
     """An attack that makes no sense for a column; it has so many of what hinders."""
     return Finding(
-        adversary, attack, "-", "-", "-", float(hindrance[0]), hindrance[1], verdict=NOT_RUN,
+        adversary, attack, NOTHING, "-", "-", float(hindrance[0]), hindrance[1], verdict=NOT_RUN,
         column=column, note=why,
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from countveil.auditing.findings import (
     EXCEEDS,
     FALSE_ALARM,
     NOT_RUN,
+    NOTHING,
     Finding,
     MeasuredColumn,
     number_text,
@@ -242,7 +243,8 @@ class Audit:
         for f in self.findings:
             name = f"{f.adversary} ({f.column})" if f.column else f.adversary
             row = (f.attack, f.claimed, f.measured_text, f.verdict)
-            headed.setdefault(f"{name}. Knows: {f.knows}.", []).append(row)
+            knows = "" if f.knows == NOTHING else f" Knows: {f.knows}."
+            headed.setdefault(f"{name}.{knows}", []).append(row)
         return list(headed.items())
 
     def as_dict(self) -> dict[str, Any]:

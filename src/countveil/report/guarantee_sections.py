@@ -35,9 +35,8 @@ _WHOLE_TABLE = (
 )
 _COMBINED = (
     "carries the noise of all rows that meet the conditions. Here for a {what} as frequent as "
-    "{value}, which {count} rows publish, among the rows that meet conditions of three sizes. The "
-    "standard error is that of the unbiased estimate; the default one is nearer to the truth for "
-    "small counts."
+    "{values}, among the rows that meet conditions of three sizes. The standard error is that of "
+    "the unbiased estimate; the default one is nearer to the truth for small counts."
 )
 _VERDICTS = (
     "Hidden: the standard error is more than half of the count. Reliable: it is 10% or less; "
@@ -47,6 +46,8 @@ _VERDICTS = (
 
 # A value that is not common, in the place of one.
 ANY_VALUE = object()
+# The share and the number of the rows that meet a condition, and what holds among them.
+_Answer = tuple[float, int, PredicateGuarantee]
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,8 @@ class Protected:
         """A section of its own about counts over the whole table; None if it needs none."""
         return None
 
-    def figures(self) -> list[Figure]:
-        """The figures that matter, for the first page."""
+    def figures(self, unit: str = "rows") -> list[Figure]:
+        """The figures that matter, for the first page; `unit` is what is counted."""
         average, reached = self.beliefs()
         among, whole = error_of_one_percent(self)
         return [
@@ -132,10 +133,10 @@ class Protected:
                 reached,
             ),
             Figure(
-                f"Error of counts of 1% of the rows, {self.name}",
+                f"Error of counts of 1% of the {unit}, {self.name}",
                 f"{whole if among is None else among:.1%}",
-                f"standard error{'' if among is None else ' among a tenth of the rows'}; over the "
-                f"whole table {whole:.1%}",
+                f"standard error{'' if among is None else f' among a tenth of the {unit}'}; over "
+                f"the whole table {whole:.1%}",
                 "error",
                 whole if among is None else among,
             ),
@@ -202,11 +203,7 @@ def guarantee_sections(
     return [
         *([_whole_table(usual)] if usual else []),
         *filter(None, special.values()),
-        *(
-            _combined(column, value, count)
-            for column in [*joined, *columns]
-            for value, count in column.examples
-        ),
+        *map(_combined, [*joined, *columns]),
     ]
 
 
@@ -286,20 +283,57 @@ def chance_text(chance: float) -> str:
     return f"{chance:.1%}" if chance >= 0.0005 else "<0.1%"
 
 
-def _combined(column: Protected, value: Any, count: int) -> Section:
+def _combined(column: Protected) -> Section:
     """Counts of a value among the rows of a condition over other columns."""
     title = f"How near to the truth: {column.name} combined with other columns"
-    label, what = column.label(value), column.what
-    if len(column.examples) > 1:
-        title += f", for a {what} as frequent as {label}"
-    answers = [
+    examples = {
+        value: (count, answers)
+        for value, count in column.examples
+        if (answers := _answers(column, value, count))
+    }
+    if not examples:
+        return Section(title, ["The table is too small, or the values too few, for such counts."])
+    several, what = len(examples) > 1, column.what
+    said = [
+        f"{column.label(value)}, which {count:,} rows publish"
+        for value, (count, _) in examples.items()
+    ]
+    table = [
+        (*([column.label(value)] if several else []), *row)
+        for value, (_, answers) in examples.items()
+        for row in _sizes(answers)
+    ]
+    return Section(
+        title,
+        [
+            f"A count that combines a {what} of {column.name} with conditions on other columns "
+            + _COMBINED.format(what=what, values=", and as ".join(said))
+        ],
+        (
+            *(["as frequent as"] if several else []), "rows that meet the conditions", "rows",
+            "hidden up to", "reliable from", "at most",
+        ),
+        table,
+        [
+            _error_chart(column, answers, value, several=several)
+            for value, (_, answers) in examples.items()
+        ],
+        after=[_VERDICTS],
+    )  # fmt: skip
+
+
+def _answers(column: Protected, value: Any, count: int) -> list[_Answer]:
+    """What holds for a value that `count` rows publish, among conditions of several sizes."""
+    return [
         (share, size, answer)
         for share in _SIZES
         if (size := round(column.rows * share)) >= 1
         and (answer := column.combined(size, value, count)) is not None
     ]
-    if not answers:
-        return Section(title, ["The table is too small, or the values too few, for such counts."])
+
+
+def _sizes(answers: Sequence[_Answer]) -> list[tuple[Any, ...]]:
+    """From which count on an answer can be used, a line for each size of a condition."""
     table = []
     for share, size, answer in answers:
         sure = answer.reliable_from()
@@ -312,21 +346,11 @@ def _combined(column: Protected, value: Any, count: int) -> Section:
                 answer.most,
             )
         )
-    return Section(
-        title,
-        [
-            f"A count that combines a {what} of {column.name} with conditions on other columns "
-            + _COMBINED.format(what=what, value=label, count=f"{count:,}")
-        ],
-        ("rows that meet the conditions", "rows", "hidden up to", "reliable from", "at most"),
-        table,
-        [_error_chart(column, answers, value)],
-        after=[_VERDICTS],
-    )
+    return table
 
 
 def _error_chart(
-    column: Protected, answers: Sequence[tuple[float, int, PredicateGuarantee]], value: Any
+    column: Protected, answers: Sequence[_Answer], value: Any, *, several: bool
 ) -> Chart:
     lines = [
         error_line(f"among {size:,} rows ({share:.0%})", answer.most, answer.std_error)
@@ -336,8 +360,9 @@ def _error_chart(
     lines.append(
         error_line("over the whole table", most, lambda count: column.std_error(count, value))
     )
+    which = f", as frequent as {column.label(value)}," if several else ""
     return Chart(
-        f"From which count on can an answer about {column.name} be used?",
+        f"From which count on can an answer about {column.name}{which} be used?",
         "true count",
         "standard error / count",
         lines,

@@ -19,7 +19,7 @@ from countveil.maths.channel.common import random_belief, random_odds
 from countveil.maths.guarantees.special import beliefs_in_truth
 from countveil.report.board import Figure
 from countveil.report.guarantee_sections import guarantee_of
-from countveil.report.page import Section
+from countveil.report.page import Section, copyable, quoted
 from countveil.report.repeating import RepeatingColumn
 from countveil.tables.recode import value_text
 
@@ -83,21 +83,21 @@ class JoinedColumns(RepeatingColumn):
         """A combination, in a sentence."""
         return repr(_text(value))
 
-    def figures(self) -> list[Figure]:
+    def figures(self, unit: str = "rows") -> list[Figure]:
         """The error is that of rarer counts: combinations are rarer than values."""
         size, count = max(1, round(self.rows / 10)), max(1, round(self.rows / 1_000))
         among = guarantee_of(self.ell, self.rows, size, 0.01, "random")
         whole = self.std_error(count) / count
         error = whole if among is None else among.std_error(count) / count
-        where = "" if among is None else " among a tenth of the rows, if 1% of all have it"
+        where = "" if among is None else f" among a tenth of the {unit}, if 1% of all have it"
         figure = Figure(
-            f"Error of counts of 0.1% of the rows, {self.name}",
+            f"Error of counts of 0.1% of the {unit}, {self.name}",
             f"{error:.1%}",
             f"standard error of a combination{where}; over the whole table {whole:.1%}",
             "error",
             error,
         )
-        return [*super().figures()[:2], figure]
+        return [*super().figures(unit)[:2], figure]
 
     def reached_by(self) -> str:
         """Who reaches the second of the beliefs."""
@@ -169,6 +169,21 @@ class JoinedColumns(RepeatingColumn):
             table,
             after=[margins],
         )
+
+    def queries(self) -> list[str]:
+        """Queries about combinations, with names and values that can be copied from a page."""
+        if not all(map(copyable, self.columns)):
+            return []
+        names = [quoted(name) for name in self.columns]
+        listed = ", ".join(names)
+        every = f"SELECT {listed}, count(*) AS n FROM release GROUP BY {listed}"
+        queries = [f"{every} ORDER BY n DESC LIMIT 10"]
+        vector = next(iter(self.published))
+        if all(isinstance(value, str) and copyable(value) for value in vector):
+            texts = [value.replace("'", "''") for value in vector]
+            where = " AND ".join(f"{n} = '{t}'" for n, t in zip(names, texts, strict=True))
+            queries.append(f"SELECT count(*) FROM release WHERE {where}")
+        return queries
 
 
 def _text(vector: Sequence[Any]) -> str:

@@ -117,7 +117,7 @@ class NoisedColumn(Protected):
         """Who reaches the second of the beliefs."""
         return "those who publish a value that is theirs"
 
-    def figures(self) -> list[Figure]:
+    def figures(self, unit: str = "rows") -> list[Figure]:
         """The bound beside the others."""
         bound = Figure(
             f"Odds of a value of {self.name}",
@@ -127,7 +127,7 @@ class NoisedColumn(Protected):
             "odds",
             self.odds.at_most,
         )
-        average, exposed, error = super().figures()
+        average, exposed, error = super().figures(unit)
         # The first three are those of the summary, and the bound says more than an average.
         return [bound, exposed, error, average]
 

@@ -24,7 +24,7 @@ from countveil.report.whole_file import GENERATOR
 
 # Characters of a cell from which on it is a text, and up to which it stays on one line; those of a
 # word from which on it may be broken anywhere.
-_LONG, _SHORT, _WORD = 40, 14, 24
+_LONG, _SHORT, _WORD = 40, 18, 24
 # A table with more rows scrolls in its frame; one that is wider is likely to do so on a phone.
 _MANY_ROWS, _PHONE = 30, 350
 # Pixels of a character and between columns, on a phone; the most and the least that a column takes.
@@ -252,3 +252,14 @@ def in_python(query: str) -> str:
     """The same as a text of Python."""
     plain = "\\" not in query and '"""' not in query and not query.endswith('"')
     return f'"""{query}"""' if plain else repr(query)
+
+
+def copyable(text: Any) -> bool:
+    """Whether a page shows exactly this text, and a line of a shell holds it."""
+    return bool(text) and visible(text) == text and "\n" not in text and len(text) <= 60
+
+
+def quoted(name: str) -> str:
+    """The name of a column in a query."""
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'

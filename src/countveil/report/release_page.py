@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from countveil.display import visible
 from countveil.release import Manifest, SensitiveColumn, kind_of
 from countveil.release.values import BOOLEAN, TEXT
 from countveil.report.board import (
@@ -26,7 +25,15 @@ from countveil.report.board import (
     other_columns,
 )
 from countveil.report.guarantee_sections import Protected, guarantee_sections
-from countveil.report.page import Section, in_python, in_shell, json_for_people, page
+from countveil.report.page import (
+    Section,
+    copyable,
+    in_python,
+    in_shell,
+    json_for_people,
+    page,
+    quoted,
+)
 
 if TYPE_CHECKING:
     from countveil.report.joined import JoinedColumns, PublishedVectors
@@ -67,8 +74,14 @@ _SEVERAL_ROWS = (
     "Persons have several rows. Those with the same protected value are one case, and publish "
     "alike. Counts and figures on this page are of cases; countveil estimates counts of rows."
 )
+_SERIES = (
+    "The release is one of a series. A person with one protected value is one case, and publishes "
+    "alike in every release. Counts and figures on this page are of all cases of the series so "
+    "far, those that left the table included; countveil estimates counts of rows of this release."
+)
 _RARE = "For a rare value the published value of a row is a strong hint."
 _SECOND = "A second release of the same people would break the protection."
+_OUTSIDE = "A release of the same people without the ledger would break the protection."
 
 
 def release_page(
@@ -90,14 +103,14 @@ def release_page(
     joined = _joined(manifest, together)
     names = _called(columns, joined)
     codebook = codebook_of(manifest, plain or {})
-    title = f"A release of {manifest.rows:,} rows"
+    title, whole = f"A release of {manifest.rows:,} rows", "series" if manifest.batches else "table"
     if manifest.about is not None and manifest.about.title:
         title = manifest.about.title
     return page(
         title,
         [
             _columns(manifest, codebook),
-            *(_values(column, unit) for column in columns),
+            *(_values(column, unit, manifest) for column in columns),
             *(column.section(unit) for column in joined),
             Section("The promise and its limits", manifest.statement, leads=True),
             *_stands_for(manifest),
@@ -109,7 +122,7 @@ def release_page(
         warning=_SEEDED if manifest.randomness == "seeded" else "",
         lead=f"Protected: {names}. {_drawn(manifest)}, so whose value is whose is uncertain, and "
         f"so are small counts that combine a protected column with others. Large counts can be "
-        f"estimated well, and how many {unit} of the whole table have a value is "
+        f"estimated well, and how many {unit} of the whole {whole} have a value is "
         f"{_whole_counts(manifest)}. Query it with countveil, which gives estimates of the true "
         f"counts with their errors.",
         board=_board(manifest, columns, joined, codebook, unit),
@@ -207,12 +220,12 @@ def _board(
     ]
     return Board(
         [(word, what) for word, what in facts if what],
-        [figure for column in [*joined, *columns] for figure in column.figures()],
+        [figure for column in [*joined, *columns] for figure in column.figures(unit)],
         _PUBLIC_VERDICT,
         [
             *([_SEEDED] if manifest.randomness == "seeded" else []),
             *(note for column in [*joined, *columns] for note in column.notes),
-            *([_SEVERAL_ROWS] if unit == "cases" else []),
+            *([_SERIES if manifest.batches else _SEVERAL_ROWS] if unit == "cases" else []),
             *_public_points(manifest),
         ],
         codebook,
@@ -222,7 +235,8 @@ def _board(
 def _public_points(manifest: Manifest) -> list[str]:
     """What is open; where all odds are bounded, rare values are no exception."""
     bounded = all(entry.odds is not None for entry in manifest.sensitive.values())
-    return [_GUESSED, *([] if bounded else [_RARE]), _SECOND]
+    second = _SECOND if manifest.ledger is None else _OUTSIDE
+    return [_GUESSED, *([] if bounded else [_RARE]), second]
 
 
 def _columns(manifest: Manifest, codebook: Sequence[CodebookEntry]) -> Section:
@@ -252,7 +266,7 @@ def _stands_for(manifest: Manifest) -> list[Section]:
     return [Section("What published values stand for", said, HEADER, rows)] if rows else []
 
 
-def _values(column: Protected, unit: str) -> Section:
+def _values(column: Protected, unit: str, manifest: Manifest) -> Section:
     first = heapq.nlargest(_LISTED, column.published.items(), key=lambda item: item[1])
     noised = column.estimate(0) != 0
     rows = []
@@ -268,6 +282,9 @@ def _values(column: Protected, unit: str) -> Section:
         f"How many {unit} publish a value, and the estimate of how many had it before the noise, "
         f"with its standard error."
         if noised
+        else f"How many {unit} of the whole series publish a value is the estimate of how many had "
+        f"it when they were drawn, with this standard error. Some may have left the table since."
+        if manifest.batches
         else f"How many {unit} publish a value is the estimate of how many have it, with this "
         f"standard error."
     )
@@ -290,7 +307,10 @@ def _questions(
     manifest: Manifest, columns: Sequence[Protected], joined: Sequence[JoinedColumns], unit: str
 ) -> Section:
     """How to query the release: shell and Python, each line ready to run."""
-    queries = [*_queries(manifest, columns), *_pair_queries(joined)]
+    queries = [
+        *_queries(manifest, columns),
+        *(query for column in joined for query in column.queries()),
+    ]
     shell = [f"countveil query . {in_shell(query)}" for query in queries]
     python = ["import countveil as cv", "", 'release = cv.open(".")']
     python += [f"print(release.sql({in_python(query)}))" for query in queries]
@@ -321,60 +341,30 @@ def _questions(
     )
 
 
-def _pair_queries(joined: Sequence[JoinedColumns]) -> list[str]:
-    """Queries about combinations of columns that were published together."""
-    queries = []
-    for column in joined:
-        if not all(map(_plain, column.columns)):
-            continue
-        names = [_quoted(name) for name in column.columns]
-        listed = ", ".join(names)
-        queries.append(
-            f"SELECT {listed}, count(*) AS n FROM release GROUP BY {listed} "
-            f"ORDER BY n DESC LIMIT 10"
-        )
-        vector = next(iter(column.published))
-        if all(isinstance(value, str) and _plain(value) for value in vector):
-            texts = [value.replace("'", "''") for value in vector]
-            where = " AND ".join(f"{n} = '{t}'" for n, t in zip(names, texts, strict=True))
-            queries.append(f"SELECT count(*) FROM release WHERE {where}")
-    return queries
-
-
 def _queries(manifest: Manifest, columns: Sequence[Protected]) -> list[str]:
     """Queries with names and values that can be copied from a page."""
-    named = [column for column in columns if _plain(column.name)]
+    named = [column for column in columns if copyable(column.name)]
     if not named:
         return ["SELECT count(*) FROM release"]
     column = named[0]
-    name = _quoted(column.name)
+    name = quoted(column.name)
     queries = [f"SELECT {name}, count(*) FROM release GROUP BY ALL"]
     others = [
         other.name
         for other in manifest.columns
-        if other.role == "plain" and _plain(other.name) and kind_of(other.type) in (TEXT, BOOLEAN)
+        if other.role == "plain" and copyable(other.name) and kind_of(other.type) in (TEXT, BOOLEAN)
     ]
-    values = [value for value in column.published if isinstance(value, str) and _plain(value)]
+    values = [value for value in column.published if isinstance(value, str) and copyable(value)]
     if values:
         value = max(values, key=column.published.__getitem__).replace("'", "''")
         queries.append(f"SELECT count(*) FROM release WHERE {name} = '{value}'")
         if others:
-            plain = _quoted(others[0])
+            plain = quoted(others[0])
             queries.append(
                 f"SELECT {plain}, count(*) AS n FROM release WHERE {name} = '{value}' "
                 f"GROUP BY {plain} ORDER BY n DESC LIMIT 10"
             )
     return queries
-
-
-def _plain(text: Any) -> bool:
-    """Whether a page shows exactly this text, and a line of a shell holds it."""
-    return bool(text) and visible(text) == text and "\n" not in text and len(text) <= 60
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
 
 
 def _manifest(manifest: Manifest) -> Section:

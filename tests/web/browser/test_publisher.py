@@ -243,6 +243,8 @@ def test_on_a_phone_in_the_dark(opening: Opening, enter: Callable[[Page], str]) 
     for name in ("table", "columns", "dangers", "amount", "rehearsal", "publish"):
         phone.goto(re.sub(r"/publish/.*", f"/publish/{name}", phone.url))
         expect(phone.locator("#part")).to_be_visible()
+        # The list of steps is wider than a phone: the current one is in sight.
+        expect(phone.locator(".steps [aria-current]")).to_be_in_viewport(ratio=0.9)
         looked_at(phone, f"publisher-{name}-phone")
 
 

@@ -289,7 +289,7 @@ def test_the_sheet_has_the_promise_and_what_does_not_leave(desk: Desk) -> None:
     assert "at most" in problem(long.text)
     assert "t" * 999 in long.text
     page = desk.done("rehearsal/about", {"subject": "about", "title": "Jobs", "contact": "me"})
-    assert "What was done. 600 rows are published." in page
+    assert "<b>What was done.</b> 600 rows are published." in page
     assert "Signature" in page
     away = page[page.index("What does not leave") :]
     assert "<strong>email</strong>" in away
@@ -305,6 +305,15 @@ def test_a_release_is_published_attacked_and_handed_over(desk: Desk) -> None:
     page = desk.done("audit/start")
     assert "claims that were tested hold" in page
     assert page.index("Most exposed 1%") < page.index("Average belief")
+    # A picture says what it answers, and the verdict has the colour that it has in the report.
+    titles = re.findall(r"<figure><figcaption>(.*?)</figcaption><svg", page)
+    assert len(titles) == page.count("<figure>")
+    assert titles
+    assert all(title.endswith("?") for title in titles)
+    green = '<p class="fine">All' in page
+    whole = re.search(r"/publish/audit-report/[0-9a-f]+", page)
+    assert whole is not None
+    assert ('class="verdict good"' in desk.client.get(whole[0]).text) == green
     page = desk.get("handover")
     assert "is sound: every file matches the manifest" in page
     assert read_manifest(desk.root / "release").files[0].sha256 in page

@@ -92,11 +92,12 @@ def audit_series(
         NAME, "the attacks on a single release", "", (batches, "batches"),
         "audit a plan, or the first release of a ledger, for these",
     ))  # fmt: skip
+    plain = [column.name for column in manifest.columns if column.role == "plain"]
     return Audit(
         manifest.rows, series.linked, protecting.ell,
         {name: choice.groups for name, choice in protecting.columns.items()}, False,
         judged(outcome.findings), outcome.charts, about=about,
-        codebook=codebook_of(manifest, {}), releases=series.releases,
+        codebook=codebook_of(manifest, newest.source.value_ranges(plain)), releases=series.releases,
     )  # fmt: skip
 
 

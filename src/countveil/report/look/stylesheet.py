@@ -48,7 +48,12 @@ nav a { text-decoration: none; } nav a:hover { text-decoration: underline; }
   .page { display: grid; grid-template-columns: 14rem minmax(0, 1fr); column-gap: 3.5rem;
     grid-template-rows: auto 1fr auto; }
   header, main, footer { grid-column: 2; } nav { grid-column: 1; grid-row: 1 / span 3; margin: 0; }
-  nav details { position: sticky; top: 1.5rem; max-height: calc(100vh - 3rem); overflow-y: auto; }
+  nav details { position: sticky; top: 1.5rem; max-height: calc(100vh - 3rem); overflow-y: auto;
+    background: linear-gradient(var(--paper) 40%, transparent) top / 100% 3rem local,
+      linear-gradient(to top, var(--paper) 40%, transparent) bottom / 100% 3rem local,
+      linear-gradient(var(--shadow), transparent) top / 100% 0.8rem scroll,
+      linear-gradient(to top, var(--shadow), transparent) bottom / 100% 0.8rem scroll;
+    background-repeat: no-repeat; }
   nav summary { margin-top: 0; }
   @supports selector(details::details-content) {
     nav details::details-content { content-visibility: visible; block-size: auto; }
@@ -97,13 +102,15 @@ thead th { border-bottom: 2px solid var(--strong); vertical-align: bottom; color
 tbody th { font-weight: 400; max-width: 24rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number, td.short, tbody th.short { white-space: nowrap; }
-.text { min-width: 18rem; } .broken { overflow-wrap: anywhere; min-width: 9rem; }
+.full tbody th { min-width: 7.5rem; } .text { min-width: 12rem; }
+.broken { overflow-wrap: anywhere; min-width: 9rem; }
 .cue { display: none; color: var(--soft); font-size: 0.8rem; margin: 0.6rem 0 -0.5rem; }
 .rows { color: var(--soft); font-size: 0.8rem; margin: 0.6rem 0 -0.5rem; }
 .mark { font-weight: 600; white-space: nowrap; } .bad { color: var(--bad); }
 .good { color: var(--good); } td.good::before { content: "\\2713\\a0"; }
 td.bad::before { content: "\\2717\\a0"; }
-@media screen and (max-width: 44rem) { table { font-size: 0.8rem; } .cue { display: block; }
+@media screen and (max-width: 44rem) { table { font-size: 0.8rem; } .text { min-width: 18rem; }
+  .full tbody th { min-width: 0; } .cue { display: block; }
   th, td { padding-right: 0.8rem; }
   .scrolls :is(thead, tbody) th:first-child { position: sticky; left: 0; z-index: 1;
     background: var(--paper); max-width: 9.5rem; white-space: normal; }
@@ -134,8 +141,8 @@ _PRINT = """
   .board dl { margin-top: 0.4rem; gap: 0.1rem 1rem; }
   .sheet .table { margin: 0.2rem 0; } .sheet table { font-size: 8pt; table-layout: fixed;
     width: 100%; }
-  .sheet :is(thead th:nth-child(1)) { width: 24%; } .sheet thead th:nth-child(2) { width: 9%; }
-  .sheet thead th:nth-child(3) { width: 20%; }
+  .sheet :is(thead th:nth-child(1)) { width: 19%; } .sheet thead th:nth-child(2) { width: 9%; }
+  .sheet thead th:nth-child(3) { width: 25%; }
   .sheet :is(td, th) { padding: 0.1rem 0.6rem 0.1rem 0; white-space: nowrap; overflow: hidden;
     text-overflow: ellipsis; max-width: none; }
   .table { overflow: visible; background: none; } .table.long { max-height: none; border: 0; }

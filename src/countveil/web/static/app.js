@@ -1,5 +1,6 @@
-// What pages need beside htmx: copying a line, and telling a screen reader what changed.
-// Enters: elements with data-copy. Leaves: a button on each. Must not know: any data.
+// What pages need beside htmx: copying a line, and showing the current step on a phone.
+// Enters: elements with data-copy, the list of steps. Leaves: a button on each line, the list moved
+// sideways. Must not know: any data.
 "use strict";
 
 function offerCopies(root) {
@@ -23,5 +24,18 @@ function offerCopies(root) {
   }
 }
 
-document.addEventListener("DOMContentLoaded", () => offerCopies(document));
+function showCurrentStep() {
+  const step = document.querySelector(".steps [aria-current]");
+  const list = step && step.closest("ol");
+  if (!list) return;
+  const [frame, place] = [list.getBoundingClientRect(), step.getBoundingClientRect()];
+  if (place.right > frame.right || place.left < frame.left) {
+    list.scrollLeft += place.left - frame.left - (frame.width - place.width) / 2;
+  }
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+  offerCopies(document);
+  showCurrentStep();
+});
 document.addEventListener("htmx:load", (event) => offerCopies(event.detail.elt));

@@ -200,8 +200,19 @@ class CsvFile:
 
     def _never_closed(self) -> InputError:
         return InputError(
-            f"{self.path}: a quoted cell is never closed (the number of quotes is odd)."
+            f"{self.path}, line {self._line_of_last_quote()}: a quoted cell is never closed. The "
+            f"number of quotes is odd, and here is the last one; the one too many may be above it."
         )
+
+    def _line_of_last_quote(self) -> int:
+        """Where the cell begins that is open at the end of the file."""
+        line, last, quote = 1, 1, self.style.quote.encode()
+        with self._readable(), self._opened() as (stream, _):
+            while block := stream.read(_LONGEST):
+                if (place := block.rfind(quote)) >= 0:
+                    last = line + block.count(b"\n", 0, place)
+                line += block.count(b"\n")
+        return last
 
     def _explain(self, message: str, bad: Sequence[Any]) -> NoReturn:
         """One sentence for what Arrow refused, without the line that it quotes."""

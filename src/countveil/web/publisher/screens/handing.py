@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from countveil.auditing.audit_page import figures_shown
+from countveil.auditing.audit_page import figures_shown, mark_of
 from countveil.auditing.findings import EXCEEDS
 from countveil.auditing.summary import Audit
 from countveil.release.manifest import REPORT_NAME
@@ -52,15 +52,20 @@ def _audit(state: PublisherState, _asked: Asked) -> dict[str, Any]:
     arguments = audit_arguments(made)
     job = state.job("audit", **arguments)
     audit: Audit | None = result_of(job)
-    charts = [] if audit is None else [draw(chart) for chart in audit.charts[:_MOST_CHARTS]]
+    charts = [] if audit is None else audit.charts[:_MOST_CHARTS]
     return {
         "job": job,
         "audit": audit,
         "made": made,
         "figures": [] if audit is None else figures_shown(audit),
+        "mark": "" if audit is None else mark_of(audit),
         "exceeds": EXCEEDS,
         # Our own drawing, in which all text is escaped.
-        "charts": [Markup(svg) for svg in charts if svg],  # noqa: S704
+        "charts": [
+            (chart.title, Markup(svg), chart.note)  # noqa: S704
+            for chart in charts
+            if (svg := draw(chart))
+        ],
         "lines": lines_of(state.write_command, "audit", made.draft.table, arguments["arguments"]),
     }
 
