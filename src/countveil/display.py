@@ -21,6 +21,8 @@ from typing import Any
 # Controls, formats (bidirectional marks among them), surrogates, private use, line separators.
 _CONTROLLING = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
 _LONGEST_CELL = 200
+# Folding takes milliseconds for each row: minutes for a long table, which nobody reads whole.
+_MOST_FOLDED = 1_000
 # A notebook keeps what it shows, and nobody reads the thousandth line of it.
 MOST_ROWS = 30
 
@@ -76,15 +78,18 @@ def text_table(
     width: int | None = None,
     widths: Sequence[int | None] | None = None,
 ) -> str:
-    """A table that fits the width (the terminal's if None); numbers are aligned right."""
+    """A table that fits the width (the terminal's if None); numbers are aligned right.
+
+    A very long table has one line for each row, even if it is wider then.
+    """
     listed = [list(row) for row in rows]
     width = width or terminal_width()
     right = [
         any(isinstance(row[place], int | float) for row in listed) for place in range(len(columns))
     ]
     lines = [[_cell(name) for name in columns], *([_cell(v) for v in row] for row in listed)]
-    needed = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    if _fits(lines, needed, width, widths):
+    needed = [max(map(_places_of, column)) for column in zip(*lines, strict=True)]
+    if len(listed) > _MOST_FOLDED or _fits(lines, needed, width, widths):
         return _simple_table(lines, needed, right)
     return _folded_table(lines, right, width, widths)
 
@@ -98,11 +103,23 @@ def _fits(
     return narrow and all(needed) and all(cell.isascii() for line in lines for cell in line)
 
 
+def _places_of(text: str) -> int:
+    """How many places of a terminal's line a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        2 if unicodedata.east_asian_width(char) in "FW" else not unicodedata.combining(char)
+        for char in text
+    )
+
+
 def _simple_table(lines: list[list[str]], needed: list[int], right: list[bool]) -> str:
-    """A table that fits as it is, laid out as Rich would; loading Rich would take longer."""
+    """A table as it is, laid out as Rich would if it fits; loading Rich would take longer."""
     laid = [
         "   ".join(
-            cell.rjust(size) if to_right else cell.ljust(size)
+            " " * (size - _places_of(cell)) + cell
+            if to_right
+            else cell + " " * (size - _places_of(cell))
             for cell, size, to_right in zip(line, needed, right, strict=True)
         )
         for line in lines

@@ -52,3 +52,14 @@ def test_the_width_is_that_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> N
     assert max(map(len, display.text_table(["text"], [row]).splitlines())) <= 40
     monkeypatch.setenv("COLUMNS", "140")
     assert "word " * 19 in display.text_table(["text"], [row])
+
+
+def test_a_long_table_is_not_folded() -> None:
+    """To fold a hundred thousand rows takes minutes, after the answer is known."""
+    rows = [[f"{'word ' * 20}{number}", "漢" * (number % 3), number] for number in range(1_001)]
+    shown = display.text_table(["text", "wide", "number"], rows, width=40).splitlines()
+    folded = display.text_table(["text", "wide", "number"], rows[:1_000], width=40)
+    assert len(folded.splitlines()) > 2_000
+    assert len(shown) == 3 + len(rows) + 1
+    # Numbers end in one column: the wide characters take two each.
+    assert {len(line) + line.count("漢") for line in shown[3:-1]} == {len(shown[1])}

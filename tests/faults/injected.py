@@ -24,6 +24,7 @@ from typing import Any, BinaryIO
 
 import countveil.cli.entry
 from tests.faults.system_calls import FILE_CALLS, Call, Watch, be_watched, received, supported
+from tests.robustness.spilling import leave_no_memory_for_rows
 from tests.robustness.warm_command import warm_up
 
 # A command that says nothing for so long hangs.
@@ -45,7 +46,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A command in a folder; `place` is the folder of what it writes, `point` counts from 1."""
+    """A command in a folder; `place` is the folder of what it writes, `point` counts from 1.
+
+    With `spills`, no row fits into memory: all go through the encrypted file.
+    """
 
     words: list[str]
     folder: str
@@ -53,6 +57,7 @@ class Run:
     point: int = 0
     fault: Fault = Fault()
     names: list[str] = field(default_factory=lambda: sorted(FILE_CALLS))
+    spills: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +191,8 @@ def _be_the_command(run: Run, out: BinaryIO, err: BinaryIO, to: socket.socket) -
     os.dup2(err.fileno(), 2)
     os.chdir(run.folder)
     sys.argv = ["countveil", *run.words]
+    if run.spills:
+        leave_no_memory_for_rows()
     be_watched(frozenset(run.names), to)
     _without_return(countveil.cli.entry.command)
 

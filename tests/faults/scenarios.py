@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -41,7 +43,8 @@ class Scenario:
     """A command. `given` is copied into its place first, `again` makes a second run possible.
 
     The first of the `things` is what the command is for. `{place}` and `{given}` stand for folders.
-    `budget` is how many faults are tried by default: few where a command takes long.
+    `budget` is how many faults are tried by default: few where a command takes long. With `spills`,
+    no row fits into memory, and reading them back from the encrypted file may fail as well.
     """
 
     words: Sequence[str]
@@ -50,6 +53,7 @@ class Scenario:
     again: Sequence[str] = ()
     once: bool = False
     budget: int = BUDGET
+    spills: bool = False
 
 
 def _publish(*words: str, given: str = "in.csv", target: str = "release") -> list[str]:
@@ -77,6 +81,15 @@ SCENARIOS: dict[str, Scenario] = {
     "publish several files": Scenario(
         _publish("--rows-per-file", "30"), _RELEASE, again=_REPLACE
     ),
+    **{
+        f"spill and publish {name}": Scenario(
+            _publish("--spill", "{place}", given=f"in.{name}"),
+            _RELEASE,
+            again=_REPLACE,
+            spills=True,
+        )
+        for name in ("csv", "parquet")
+    },
     "publish everything": Scenario(
         _publish("--sign", "{given}/key.pem", "--metadata", "ddi,croissant,dcat"),
         _RELEASE,
@@ -180,6 +193,7 @@ SCENARIOS: dict[str, Scenario] = {
 def make_given(folder: Path) -> None:
     """Tables, releases, databases and a key, once for all scenarios."""
     (folder / "in.csv").write_text(small_csv())
+    pq.write_table(pc.read_csv(folder / "in.csv"), folder / "in.parquet", row_group_size=30)
     (folder / "half.csv").write_text(small_csv(SMALL_ROWS // 2))
     (folder / "old.txt").write_text("old")
     options = {"keep": "row", "record": False, "again": True}

@@ -25,7 +25,7 @@ from pathlib import Path
 
 # By machine: the number of the call that puts on a filter, and those of the calls we look at.
 _X86 = {
-    "write": 1, "pwrite64": 18, "writev": 20, "pwritev": 296, "sendto": 44,
+    "write": 1, "pread64": 17, "pwrite64": 18, "writev": 20, "pwritev": 296, "sendto": 44,
     "fsync": 74, "fdatasync": 75, "sync_file_range": 277,
     "open": 2, "openat": 257, "creat": 85, "close": 3,
     "rename": 82, "renameat": 264, "renameat2": 316, "link": 86, "linkat": 265,
@@ -35,7 +35,7 @@ _X86 = {
     "clone": 56, "clone3": 435, "mmap": 9, "brk": 12,
 }  # fmt: skip
 _ARM = {
-    "write": 64, "pwrite64": 68, "writev": 66, "pwritev": 70, "sendto": 206,
+    "write": 64, "pread64": 67, "pwrite64": 68, "writev": 66, "pwritev": 70, "sendto": 206,
     "fsync": 82, "fdatasync": 83, "sync_file_range": 84,
     "openat": 56, "close": 57, "renameat": 38, "renameat2": 276, "linkat": 37,
     "unlinkat": 35, "mkdirat": 34, "truncate": 45, "ftruncate": 46, "fallocate": 47,
@@ -44,11 +44,11 @@ _ARM = {
 }  # fmt: skip
 _MACHINES = {"x86_64": (317, _X86), "aarch64": (277, _ARM)}
 
-FILE_CALLS = frozenset(_X86) - {"sendto", "clone", "clone3", "mmap", "brk"}
+FILE_CALLS = frozenset(_X86) - {"pread64", "sendto", "clone", "clone3", "mmap", "brk"}
 # Calls whose first argument is an open file, a path, or a folder with a path behind it.
 _OPEN_FILE = {
-    "write", "pwrite64", "writev", "pwritev", "sendto", "fsync", "fdatasync", "sync_file_range",
-    "close", "ftruncate", "fallocate", "fchmod",
+    "write", "pread64", "pwrite64", "writev", "pwritev", "sendto", "fsync", "fdatasync",
+    "sync_file_range", "close", "ftruncate", "fallocate", "fchmod",
 }  # fmt: skip
 _BEHIND_FOLDER = {
     "openat", "renameat", "renameat2", "linkat", "unlinkat", "mkdirat", "fchmodat", "utimensat",

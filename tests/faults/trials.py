@@ -29,11 +29,14 @@ from pathlib import Path
 
 from tests.faults.injected import PRINTED, Ended, Fault, Run
 from tests.faults.scenarios import Scenario
+from tests.faults.system_calls import FILE_CALLS
 from tests.faults.things import BROKEN, RECORD
 from tests.robustness.tools import BUG, ROOT
 
 __all__ = ["IN_PLACE", "PRINTED", "UNCONFIRMED", "Server", "Trials", "alike", "running_server"]
 IN_PLACE = "in place"
+# Only what happens while the result is printed may be told so.
+DONE = "the command was done"
 # What a database keeps beside its file until somebody opens it again is part of it.
 _OF_DATABASES = (".wal", "-journal")
 UNCONFIRMED = 3
@@ -119,8 +122,17 @@ class Trials:
             *(word for word in more if word not in self._scenario.words),
         ]
         spelled = [word.format(place=self._place, given=self._given) for word in words]
+        names = FILE_CALLS | {"pread64"} if self._scenario.spills else FILE_CALLS
         return self._server(
-            Run(spelled, str(self._given), str(self._place), point, fault or Fault())
+            Run(
+                spelled,
+                str(self._given),
+                str(self._place),
+                point,
+                fault or Fault(),
+                sorted(names),
+                self._scenario.spills,
+            )
         )
 
     def _state(self) -> State:
@@ -141,6 +153,8 @@ class Trials:
             wrong.append("it hangs")
         if BUG in ended.err or "Traceback" in ended.err:
             wrong.append("it fails in a way it should not")
+        if DONE in ended.err and not ended.hit.endswith(PRINTED):
+            wrong.append("it says that the command was done")
         killed = fault.signal > 0 and ended.code == -fault.signal
         if killed:
             each = zip(now.things, self.before.things, self.after.things, strict=True)
@@ -180,4 +194,4 @@ def _in_words(fault: Fault) -> str:
 
 def alike(name: str, label: str) -> tuple[str, str]:
     """A call without what chance put into the name of its file."""
-    return name, re.sub(r"(draft|pending)-[a-z0-9_]+", r"\1", label)
+    return name, re.sub(r"(draft|pending)-[a-z0-9_]+|#[0-9]+", r"\1", label)

@@ -15,10 +15,15 @@ from countveil.tables.storage import memory
 from countveil.tables.storage.spill import Spill
 
 
-def main() -> None:
-    """Run the command line."""
+def leave_no_memory_for_rows() -> None:
+    """From here on every table is too large for the memory."""
     memory.COLUMNS_SHARE = memory.ROWS_SHARE = 0.0
     publish_rows.BUCKET_ROWS = 1 << 12
+
+
+def main() -> None:
+    """Run the command line."""
+    leave_no_memory_for_rows()
     if os.environ.get("COUNTVEIL_TEST_PAUSE"):
         get = Spill.get
 

@@ -193,3 +193,14 @@ def test_a_table_is_a_regular_file(tmp_path: Path, quick: Quick, special: str) -
     assert_refused(quick("inspect", tmp_path / special), special, "not a regular file")
     with pytest.raises(cv.CountveilError, match="cannot be read"):
         read_lookups([f"t={tmp_path / special}"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no such files")
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_a_database_to_write_to_is_a_regular_file(
+    release: Path, tmp_path: Path, quick: Quick, kind: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = quick("export", release, "--to", f"{kind}:{tmp_path / 'pipe'}#people")
+    assert_refused(done, "it is a pipe and not a regular file")
+    assert names_in(tmp_path) == ["pipe", "release"]

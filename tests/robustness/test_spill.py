@@ -127,6 +127,26 @@ def test_what_is_written_is_noise_and_comes_back(tmp_path: Path) -> None:
     spill.close()
 
 
+@pytest.mark.parametrize("damage", ["changed", "cut short", "unreadable"])
+def test_a_disk_that_fails_is_named_and_nothing_wrong_comes_back(
+    tmp_path: Path, damage: str
+) -> None:
+    spill = Spill(tmp_path)
+    number = spill.put(CANARY.encode())
+    handle = spill._file._file.fileno()
+    if damage == "changed":
+        spill._file.write(b"x", 3)
+    elif damage == "cut short":
+        os.ftruncate(handle, 5)
+    else:
+        folder = os.open(tmp_path, os.O_RDONLY)
+        os.dup2(folder, handle)
+        os.close(folder)
+    with pytest.raises(cv.CountveilError, match=r"cannot be read back.*the disk may be failing"):
+        spill.get(number)
+    spill.close()
+
+
 def paused(canaries: Path, tmp_path: Path) -> tuple[subprocess.Popen[bytes], Path]:
     """A command in the middle: everything is in the spill, nothing was read back."""
     folder = tmp_path / "spill"

@@ -17,6 +17,7 @@ import countveil as cv
 from tests.robustness.conftest import Quick
 from tests.robustness.tools import (
     BUG,
+    COMMAND,
     SMALL_ROWS,
     assert_refused,
     names_in,
@@ -318,6 +319,24 @@ def test_a_screen_that_fails_does_not_deny_the_release(small: Path, tmp_path: Pa
     assert f"The release {target} is in place and complete.".encode() in done.stderr
     assert b"Traceback" not in done.stderr
     assert done.returncode == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["1", "0 1", "1 2", "0 1 2"])
+def test_no_standard_output_at_all(small: Path, tmp_path: Path, closed: str) -> None:
+    """Nothing of what is printed ends in a file that took the number of the closed one."""
+    words = [str(word) for word in publish_small(small, tmp_path / "release")]
+    script = (
+        "import os, sys\n"
+        "for number in map(int, sys.argv[1].split()): os.close(number)\n"
+        "os.execv(sys.argv[2], sys.argv[2:])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, closed, COMMAND, *words], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert cv.verify(tmp_path / "release") == []
+    assert names_in(tmp_path) == released("release")
 
 
 @pytest.mark.slow

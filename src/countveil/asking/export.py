@@ -19,6 +19,7 @@ from countveil.release import MANIFEST_NAME, Expected, Manifest, read_manifest
 from countveil.release.draft import check_not_input
 from countveil.release.verify import verify_release
 from countveil.system.address import DATABASES, POSTGRES, DatabaseAddress, parse_release_address
+from countveil.system.regular import UnfitFileError, regular_size
 
 
 def export(
@@ -56,6 +57,7 @@ def run_export(folder: Path, to: str, *, force: bool = False, larger: float = 1)
     manifest = read_manifest(folder, Expected(larger=larger))
     if address.kind != POSTGRES:
         check_not_input(Path(address.place), "the database", [folder])
+        _check_regular(Path(address.place))
     findings = verify_release(folder, larger=larger)
     if findings:
         raise ReleaseError(
@@ -67,6 +69,17 @@ def run_export(folder: Path, to: str, *, force: bool = False, larger: float = 1)
     with database.writing(address.place) as connection:
         _load(folder, manifest, address, connection, force=force, larger=larger)
     return manifest
+
+
+def _check_regular(path: Path) -> None:
+    """Refuse a pipe or a device: a database that opens one may wait for ever."""
+    try:
+        regular_size(path)
+    except UnfitFileError as error:
+        raise TargetError(f"{path} is no database: {error.strerror}. Name another file.") from error
+    except OSError:
+        # There is none yet, or the database says why it cannot be opened.
+        return
 
 
 def _load(

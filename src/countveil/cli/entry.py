@@ -43,10 +43,12 @@ _OF_THE_SYSTEM = {
         "ut of memory", "malloc of size", "realloc of", "failed to map segment",
     ),
     "The system does not let this process start another thread. Raise the limit on processes "
-    "(ulimit -u, or that of the container), or close other programs.": (
+    "(ulimit -u, or that of the container) or on memory (ulimit -v), or close other programs.": (
         "can't start new thread", "Resource temporarily unavailable", "thread constructor",
     ),
 }  # fmt: skip
+_BEGINNING = 60
+_LITTLE_ROOM = 10**9
 _received: list[int] = []
 _exhausted: list[str] = []
 
@@ -102,10 +104,12 @@ def main() -> NoReturn:
     try:
         for number in _SIGNALS:
             signal.signal(number, _interrupt)
+        _replace_closed_output()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 # What a terminal's encoding lacks is shown by its number.
                 stream.reconfigure(errors="backslashreplace")
+        _warn_of_little_room()
         if sys.argv[1:2] == ["query"]:
             from countveil.cli.quick_query import answered_quickly
 
@@ -197,6 +201,35 @@ def _is_true() -> tuple[str, str]:
     return outcome.in_place(), outcome.left()
 
 
+def _replace_closed_output() -> None:
+    """A closed standard output (`>&-`) becomes one that nobody reads.
+
+    Otherwise a file that is opened later takes its number, and gets what is printed.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free: this one.
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+def _warn_of_little_room() -> None:
+    """Said before: where a library ends the process for want of memory, nobody can say it then."""
+    system = offers.RESOURCE
+    if not hasattr(system, "RLIMIT_AS"):
+        return
+    most = system.getrlimit(system.RLIMIT_AS)[0]
+    if most not in (system.RLIM_INFINITY, -1) and most < _LITTLE_ROOM:
+        _say(
+            f"Note: this process may map {most // 10**6:,} MB of memory (ulimit -v). With less "
+            f"than {_LITTLE_ROOM // 10**6:,} MB a library may end it without a word; what is left "
+            f"then is removed by the next publication."
+        )
+
+
 def _warn_of_leftovers() -> None:
     """A command that is done may have been unable to remove what it had beside its result."""
     if left := _is_true()[1]:
@@ -207,12 +240,11 @@ def _warn_of_leftovers() -> None:
 
 def _in_words(error: BaseException) -> str:
     """One or two sentences; none of them quotes what a table holds."""
+    if sentence := _of_the_system(error):
+        _exhausted.append(sentence)
+        return sentence
     if isinstance(error, errors.CountveilError):
         return str(error)
-    for sentence, texts in _OF_THE_SYSTEM.items():
-        if any(text in f"{type(error).__name__} {error}" for text in texts):
-            _exhausted.append(sentence)
-            return sentence
     if isinstance(error, OSError | SystemExit):
         why = getattr(error, "strerror", None) or "the output cannot be written"
         named = getattr(error, "filename", None)
@@ -228,6 +260,30 @@ def _in_words(error: BaseException) -> str:
         f"countveil failed in a way it should not ({type(error).__name__}{place}). This is "
         f"a bug. COUNTVEIL_TRACEBACK=1 shows details, which may contain "
         f"data."
+    )
+
+
+def _of_the_system(error: BaseException) -> str:
+    """What the system does not give, if that is why it failed; nothing otherwise.
+
+    A file that could not be read for want of memory is not damaged. What libraries say of values
+    follows after the beginning of their message, so only that is compared.
+    """
+    cause: BaseException | None = error
+    if isinstance(error, errors.UnconfirmedError):
+        return ""
+    while isinstance(cause, errors.CountveilError):
+        cause = cause.__cause__
+    said = f"{type(cause).__name__} {cause}"
+    if cause is not error:
+        said = said[:_BEGINNING]
+    return next(
+        (
+            sentence
+            for sentence, texts in _OF_THE_SYSTEM.items()
+            if any(text in said for text in texts)
+        ),
+        "",
     )
 
 

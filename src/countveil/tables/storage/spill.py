@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from countveil.errors import TargetError, option
@@ -52,10 +53,16 @@ class Spill:
     def get(self, number: int) -> bytes:
         """The bytes again."""
         place, size = self._places[number]
-        sealed = self._file.read(size, place)
-        if len(sealed) < size:
-            raise TargetError(f"Rows spilled to {self._folder} cannot be read any more.")
-        return self._cipher.decrypt(number.to_bytes(12, "little"), sealed, None)
+        try:
+            sealed = self._file.read(size, place)
+            # One that is cut short does not bear its seal either.
+            return self._cipher.decrypt(number.to_bytes(12, "little"), sealed, None)
+        except (OSError, InvalidTag) as error:
+            why = getattr(error, "strerror", None) or "they are not what was written"
+            raise TargetError(
+                f"Rows spilled to {self._folder} cannot be read back: {why}; the disk may be "
+                f"failing. Name another folder with {option('spill')}."
+            ) from error
 
     def close(self) -> None:
         """Free the space."""
