@@ -30,8 +30,8 @@ import numpy as np
 from pyspark.sql import functions as sql
 
 import countveil as cv
+from countveil.engines.partitions.task_inputs import TaskInputs, seal_plan
 from countveil.engines.spark.session import find_session
-from countveil.engines.spark.task_inputs import TaskInputs, seal_plan
 from countveil.maths.groups import ColumnSettings, form_groups
 from countveil.maths.mechanism import draw_published
 from countveil.randomness import Randomness
