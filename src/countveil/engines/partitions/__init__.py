@@ -9,3 +9,7 @@ plans, rows as they are published. Must not know: any engine library, how tasks 
     counts       what tasks count, on the driver
     cases/       persons with several rows
 """
+
+# What a task raises whose rows are not those that were counted. Here, so that whoever runs tasks to
+# answer questions loads nothing of the publisher's side.
+CHANGED = "The table changed while it was read"

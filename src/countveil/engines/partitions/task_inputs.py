@@ -29,7 +29,7 @@ from countveil.tables.encoded.vectors import Vectors
 Together = Mapping[str, tuple[tuple[str, ...], Vectors]]
 # Runs of partitions that share a table, and cells of all their tables: what the driver and every
 # worker have in memory. Within a run, each task splits the table itself.
-MOST_RUNS, _MOST_CELLS = 512, 1 << 22
+MOST_RUNS, MOST_CELLS = 512, 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def seal_plan(
     """
     entries, edges, shapes = {}, {}, {}
     for name, table in drawn.items():
-        most = max(1, min(MOST_RUNS, _MOST_CELLS // max(1, table.counts.size)))
+        most = max(1, min(MOST_RUNS, MOST_CELLS // max(1, table.counts.size)))
         firsts = []
         first = 0
         for run, shares in enumerate(share_out(table, rows[name], most, split_key(key, name))):

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from countveil.engines.partitions import CHANGED
 from countveil.engines.partitions.task_inputs import TaskInputs, TaskPlan
 from countveil.maths.mechanism import Dealer
 from countveil.maths.mechanism.deal import narrow_type
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
 PARTITION, WHICH, ROWS = "partition", "which", "rows"
 RESULT = "result"
-CHANGED = "The table changed while it was read"
 Batches = Iterator[pa.RecordBatch]
 Task = Callable[[Batches], Batches]
 # What a task gives: names, each with its type or the name of the column whose type it has.

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from countveil.engines.partitions.tasks import CHANGED
+from countveil.engines.partitions import CHANGED
 from countveil.engines.spark.platform.kinds import is_connect
 from countveil.errors import CountveilError, EngineError, InputError
 
