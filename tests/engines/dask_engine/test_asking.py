@@ -11,6 +11,7 @@ import pytest
 
 import countveil as cv
 from countveil.engines.dask import release_table
+from countveil.engines.local.release_table import LocalRelease
 from countveil.errors import QueryError, ReleaseError
 from tests.engines.conformance.people import people
 
@@ -51,20 +52,20 @@ def test_many_files_give_the_same_answer(folder: Path, question: str) -> None:
 
 def test_rows_of_all_files(folder: Path) -> None:
     rows = cv.open(folder, engine="dask").table.rows(["row"])
-    assert sorted(rows.column(0).to_pylist()) == list(range(600))
+    assert sorted(rows.column(0).to_numpy().tolist()) == list(range(600))
 
 
 def test_a_question_ends_when_its_time_is_over(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """DuckDB counts slowly here: the first file takes a minute, unless it is interrupted."""
-    slow = release_table.LocalRelease.lines
+    slow = LocalRelease.lines
 
-    def minute(self: release_table.LocalRelease, tally: Any) -> Any:
+    def minute(self: LocalRelease, tally: Any) -> Any:
         self._run("SELECT count(*) FROM range(100000000000)", ())
         return slow(self, tally)
 
-    monkeypatch.setattr(release_table.LocalRelease, "lines", minute)
+    monkeypatch.setattr(LocalRelease, "lines", minute)
     begun = time.monotonic()
     with pytest.raises(QueryError, match=r"more than 0\.5 seconds"):
         cv.open(folder, engine="dask", timeout=0.5).sql("SELECT count(*) FROM release")

@@ -182,11 +182,11 @@ def test_a_partition_with_other_values_the_next_time_is_refused(tmp_path: Path) 
 
 
 def test_a_file_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:
-    from countveil.engines.dask.reading import FilePiece
+    from countveil.engines.dask.reading import RowGroups
 
     table = pa.Table.from_pandas(people(), preserve_index=False)
     pq.write_table(table, tmp_path / "in.parquet")
-    piece = FilePiece(tmp_path / "in.parquet", [0])
+    piece = RowGroups(tmp_path / "in.parquet", [0])
     assert piece.table(["age"]).num_rows == ROWS
     os.utime(tmp_path / "in.parquet", ns=(1, 1))
     with pytest.raises(RuntimeError, match="The table changed"):
@@ -198,23 +198,23 @@ class TestExchange:
 
     @pytest.fixture
     def exchange(self, tmp_path: Path) -> tuple[Exchange, list[Carried], list[Any]]:
-        from countveil.engines.partitions.task_inputs import own_entries
+        from countveil.engines.partitions.task_inputs import entries_by_partition
         from tests.engines.spark.test_tasks import NAMES, PARTS, deal_task
 
         _, _, entries = deal_task(3)
         key = Randomness(3).task_key("deal")
         reader = RowReader(PARTS[0].schema, Reading(), {})
-        own = [Carried(each) for each in own_entries(entries, key, len(PARTS))]
+        shares = [Carried(each) for each in entries_by_partition(entries, key, len(PARTS))]
         head = {"head": entries["head"]}
         pieces = [part.to_pandas(types_mapper=pd.ArrowDtype) for part in PARTS]
-        return Exchange(reader, NAMES, head, key, tmp_path, 3), own, pieces
+        return Exchange(reader, NAMES, head, key, tmp_path, 3), shares, pieces
 
     def test_an_attempt_has_a_file_of_its_own_with_the_same_rows(
         self, exchange: tuple[Exchange, list[Carried], list[Any]], tmp_path: Path
     ) -> None:
-        tasks, own, pieces = exchange
-        once = [tasks.deal(own[n], n, [piece]) for n, piece in enumerate(pieces)]
-        again = [tasks.deal(own[n], n, [piece]) for n, piece in enumerate(pieces)]
+        tasks, shares, pieces = exchange
+        once = [tasks.deal(shares[n], n, [piece]) for n, piece in enumerate(pieces)]
+        again = [tasks.deal(shares[n], n, [piece]) for n, piece in enumerate(pieces)]
         assert once[2] is None, "a partition without rows writes nothing"
         first, second = ([each[0] for each in tried if each] for tried in (once, again))
         assert not set(first) & set(second)
@@ -228,8 +228,8 @@ class TestExchange:
     def test_what_is_exchanged_cannot_be_read(
         self, exchange: tuple[Exchange, list[Carried], list[Any]], tmp_path: Path
     ) -> None:
-        tasks, own, pieces = exchange
-        dealt = tasks.deal(own[0], 0, [pieces[0]])
+        tasks, shares, pieces = exchange
+        dealt = tasks.deal(shares[0], 0, [pieces[0]])
         assert dealt is not None
         content = (tmp_path / dealt[0]).read_bytes()
         assert b"ARROW" not in content
@@ -239,8 +239,8 @@ class TestExchange:
     def test_a_task_has_its_own_share_and_no_other(
         self, exchange: tuple[Exchange, list[Carried], list[Any]]
     ) -> None:
-        _, own, _ = exchange
-        assert [list(each.value) for each in own] == [[f"job/{n}"] for n in range(4)]
+        _, shares, _ = exchange
+        assert [list(each.value) for each in shares] == [[f"job/{n}"] for n in range(4)]
 
 
 def test_files_are_no_longer_than_memory_allows() -> None:

@@ -60,9 +60,9 @@ class Exchange:
         self._key, self._folder, self._files = key, str(folder), files
         self._scratch = key.derived("exchange")
 
-    def deal(self, own: Carried, partition: int, pieces: Sequence[Any]) -> tuple[str, int] | None:
+    def deal(self, share: Carried, partition: int, pieces: Sequence[Any]) -> tuple[str, int] | None:
         """Deal to the rows of a partition; the name of the file with them, and their number."""
-        inputs = TaskInputs(Carried({**self._common, **own.value}))
+        inputs = TaskInputs(Carried({**self._common, **share.value}))
         task = DealTask(inputs, self._key, "")
         with working_on(partition):
             dealt = list(task(self._reader.batches(pieces, self._read)))

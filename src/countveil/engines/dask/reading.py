@@ -38,7 +38,7 @@ WHAT_WORKS = (
 )
 
 
-class FilePiece:
+class RowGroups:
     """Row groups of a Parquet file, as the file was when it was opened."""
 
     def __init__(self, path: Path, groups: Sequence[int]) -> None:
@@ -63,7 +63,7 @@ class FilePiece:
 class Partitions:
     """The pieces of a table, by partition, and the schema of its rows as they were read.
 
-    A piece is a `FilePiece`, or a part of a data frame, which Dask hands over as one of pandas.
+    A piece is a `RowGroups`, or a part of a data frame, which Dask hands over as one of pandas.
     """
 
     def __init__(self, schema: pa.Schema, pieces: Sequence[Sequence[Any]]) -> None:
@@ -97,7 +97,7 @@ def open_partitions(table: object, reading: Reading) -> Partitions:
     for span in blocks.spans:
         numbers = dict.fromkeys(number for number, _ in span.groups)
         pieces.append([
-            FilePiece(source.paths[number], [group for of, group in span.groups if of == number])
+            RowGroups(source.paths[number], [group for of, group in span.groups if of == number])
             for number in numbers
         ])  # fmt: skip
     return Partitions(blocks.schema, pieces or [[]])
@@ -148,7 +148,7 @@ class RowReader:
                 yield self._changed(batch)
 
     def _table(self, piece: Any, names: Sequence[str]) -> pa.Table:
-        if isinstance(piece, FilePiece):
+        if isinstance(piece, RowGroups):
             return piece.table(names)
         schema = pa.schema([self._schema.field(name) for name in names])
         try:

@@ -22,7 +22,12 @@ from countveil.engines.dask.looking import SLICE_VALUES, Repeating, Sampling
 from countveil.engines.dask.reading import Partitions, RowReader
 from countveil.engines.drawn import Drawn
 from countveil.engines.partitions.table import PartitionedTable
-from countveil.engines.partitions.task_inputs import Carried, TaskInputs, own_entries, seal_common
+from countveil.engines.partitions.task_inputs import (
+    Carried,
+    TaskInputs,
+    entries_by_partition,
+    seal_common,
+)
 from countveil.engines.partitions.tasks import Lines, LookTask, Task, working_on
 from countveil.errors import EngineError
 from countveil.randomness import Randomness
@@ -167,7 +172,7 @@ class DaskSource(PartitionedTable):
         key = randomness.task_key("deal")
         planned = self._planned(columns, drawn, key)
         pieces = self._parts.pieces
-        own = own_entries(planned.entries, key, len(pieces))
+        shares = entries_by_partition(planned.entries, key, len(pieces))
         head = {"head": planned.entries["head"]}
         n_files = files_for(planned.rows, len(columns))
         scratch = Path(folder) / "exchange"
@@ -176,7 +181,7 @@ class DaskSource(PartitionedTable):
         common, node = self._cluster.shared(exchange), self._cluster.node
         self._progress("drawing and shuffling", 0, planned.rows)
         dealt = self._cluster.run([
-            node(call, common, "deal", Carried(own[number]), number, some)
+            node(call, common, "deal", Carried(shares[number]), number, some)
             for number, some in enumerate(pieces)
         ])  # fmt: skip
         names = [each[0] for each in dealt if each is not None]

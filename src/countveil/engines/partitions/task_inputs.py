@@ -167,7 +167,7 @@ def seal_plan(
     return {**entries, **seal_common(common, key)}
 
 
-def own_entries(
+def entries_by_partition(
     entries: Mapping[str, bytes], key: TaskKey, partitions: int
 ) -> list[dict[str, bytes]]:
     """For each partition what its task needs of `seal_plan`'s entries, beside what all share.
@@ -179,12 +179,12 @@ def own_entries(
         name: np.searchsorted(edges, np.arange(partitions), side="right") - 1
         for name, edges in common.edges.items()
     }
-    own: list[dict[str, bytes]] = []
+    shares: list[dict[str, bytes]] = []
     for partition in range(partitions):
         labels = [f"{name}/{run[partition]}" for name, run in runs.items()]
         labels += ["/".join(_case_label(plan, partition)) for plan in common.cases]
-        own.append({label: entries[label] for label in labels if label in entries})
-    return own
+        shares.append({label: entries[label] for label in labels if label in entries})
+    return shares
 
 
 def seal_cases(share: CaseShare, key: TaskKey, plan: CasePlan, partition: int) -> dict[str, bytes]:
