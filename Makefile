@@ -31,7 +31,7 @@ endif
 # requirements/NAME.txt is what it adds to runtime.txt, requirements/dev.txt is everything together,
 # and $(VENV)/.NAME is the stamp of what was installed. For a new set: the group in pyproject.toml, its
 # name here, `make lock`, and `target: $(VENV)/.NAME`.
-EXTRA_SETS := app excel models pandas polars postgres spark stat study
+EXTRA_SETS := app dask excel models pandas polars postgres spark stat study
 GROUP_SETS := build format lint site browser bench bench-spark
 RUNTIME := $(VENV)/.runtime
 

@@ -7,10 +7,7 @@ For every size, in a process and a session of its own: `read -> orderBy(rand()) 
 exchanged (from the event log) and the peak memory of the driver, of its Python and its Java. The
 cluster is started for it: one master, two workers of one core, loopback.
 
-    python -m benchmarks.spark --plan 10000000000 [--parts 8000] [--values 50]
-
-What the driver does between the passes, and what a task does with its parcel, for a table of any
-size: they depend on counts alone, so no row is needed to measure them.
+What the driver does between the passes needs no cluster: `python -m benchmarks.plan`.
 """
 
 from __future__ import annotations
@@ -23,19 +20,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 from pyspark.sql import functions as sql
 
 import countveil as cv
 from countveil.engines.spark.session import find_session
-from countveil.engines.spark.task_inputs import TaskInputs, seal_plan
-from countveil.maths.groups import ColumnSettings, form_groups
-from countveil.maths.mechanism import draw_published
-from countveil.randomness import Randomness
-from countveil.tables.encoded.survey import Survey
 from tests.clusters import running_cluster
 
 _SETTINGS = """\
@@ -50,16 +40,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[5_000_000, 20_000_000, 50_000_000])
     parser.add_argument("--times", type=int, default=3)
-    parser.add_argument("--plan", type=int, metavar="ROWS")
-    parser.add_argument("--parts", type=int, default=8_000)
-    parser.add_argument("--values", type=int, default=50)
     parser.add_argument("--one", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
         print(json.dumps(_measure(Path(asked.one), asked.times)))
-        return
-    if asked.plan:
-        _plan(asked.plan, asked.parts, asked.values)
         return
     titles = ["rows", "Spark", "publish", "ratio", "exchanged", "of Spark", "Python", "Java"]
     print("".join(f"{title:>12}" for title in titles))
@@ -85,39 +69,6 @@ def _print(rows: int, found: dict[str, Any]) -> None:
     print(
         f"    Spark {found['reference']}, publish {found['publish']}: {found['stages']}", flush=True
     )
-
-
-def _plan(rows: int, parts: int, values: int) -> None:
-    """Groups, draw, split and parcel for a table of this size, with frequencies like 1 / rank."""
-    shares = 1 / np.arange(values / 4, values / 4 + values)
-    counts = np.floor(rows * shares / shares.sum()).astype(np.int64)
-    by_part = np.tile(counts // parts, (parts, 1))
-    by_part[0] += counts - by_part.sum(axis=0)
-    randomness = Randomness()
-    key = randomness.task_key("deal")
-    clock = time.perf_counter()
-
-    def lap(what: str) -> None:
-        nonlocal clock
-        now = time.perf_counter()
-        print(f"{what:<44} {now - clock:>8.2f} s   driver {_peak('self'):>6.0f} MB", flush=True)
-        clock = now
-
-    groups = form_groups(counts, ColumnSettings(_ELL), randomness.stream("groups"))
-    lap("groups")
-    drawn = draw_published(groups, randomness.stream("draw"))
-    lap("draw")
-    survey = Survey("column", None, coded=True)
-    entries = seal_plan(
-        ["column"], {"column": survey}, {"column": drawn}, {"column": by_part}, {}, key
-    )
-    lap(f"split over {parts:,} parts and seal")
-    size = sum(map(len, entries.values()))
-    print(f"the inputs of tasks are {size / 1e6:.1f} MB in {len(entries):,} entries")
-    inputs = TaskInputs(SimpleNamespace(value=entries))
-    for part in (0, parts // 2, parts - 1):
-        inputs.plan(key, part)
-    lap("three tasks find their shares")
 
 
 def _in_a_process(job: Path, times: int) -> dict[str, Any]:

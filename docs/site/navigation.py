@@ -43,8 +43,9 @@ SECTIONS: dict[str, list[str]] = {
         "guides/comparing",
         "guides/asking-questions",
         "guides/exporting",
+        "guides/scale",
         "guides/spark",
-        "guides/spark-at-scale",
+        "guides/dask",
         "guides/*",
     ],
     "Concepts": [

@@ -17,7 +17,7 @@ SOURCE = Path(countveil.__file__).parent
 # What the file says holds for every module; benchmarks/walks.py reads it too.
 ROOMS = Path(__file__).with_name("rooms.txt").read_text(encoding="utf-8")
 LAYERS = [line for line in ROOMS.splitlines() if line and not line.startswith("#")]
-ENGINE_LIBRARIES = {"duckdb", "pyspark"}
+ENGINE_LIBRARIES = {"dask", "distributed", "duckdb", "pyspark"}
 # DuckDB also reads its own files, and decides which rows meet a condition.
 WITH_ENGINE_LIBRARIES = ("engines", "sql", "tables.readers")
 PUBLISHER_ROOMS = (

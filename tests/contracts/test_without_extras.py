@@ -26,6 +26,7 @@ pytestmark = pytest.mark.slow
 
 EXTRAS = {
     "app": "starlette",
+    "dask": "dask",
     "excel": "python_calamine",
     "models": "formulaic",
     "pandas": "pandas",
@@ -140,12 +141,13 @@ def test_sources(python: Path, tmp_path: Path, source: str, extra: str) -> None:
     assert names_in(tmp_path) == before
 
 
-def test_a_cluster(python: Path, release: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["spark", "dask"])
+def test_a_cluster(python: Path, release: Path, tmp_path: Path, engine: str) -> None:
     census = release.parent / "census.csv"
-    words = ("publish", census, "-s", "occupation:3", "--to", tmp_path / "r", "--engine", "spark")
+    words = ("publish", census, "-s", "occupation:3", "--to", tmp_path / "r", "--engine", engine)
     outcome = command(python, *words)
     assert outcome.code == 1
-    assert hint("spark") in outcome.err
+    assert hint(engine) in outcome.err
 
 
 def test_the_app(python: Path, release: Path) -> None:

@@ -54,8 +54,8 @@ def open(  # noqa: A001 - cv.open reads as it should
         folder: A folder, `postgresql://user@host/db#table` or `duckdb:FILE#table`. A list of
             releases of one ledger is opened together: what changed?
         engine: "embedded", or "spark": on any file system that Spark reads, tallied on the
-            cluster.
-        master: The address of a Spark cluster, if there is no session yet.
+            cluster; or "dask": in a folder that all workers reach, tallied by them.
+        master: The address of a Spark cluster, if there is no session yet, or of a Dask scheduler.
         signed_by: A file with the publisher's Ed25519 public key. The signature is checked, and
             that every data file is the one that was signed; without it, anybody may have made the
             release.

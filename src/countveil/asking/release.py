@@ -60,7 +60,7 @@ class Release(Counting, FurtherMethods, Modelled):
 
     Args:
         folder: The place of the release.
-        engine: "embedded" or "spark".
+        engine: "embedded", "spark" or "dask".
         master: The address of a Spark cluster, if there is no session yet.
         signed_by: The file of the publisher's Ed25519 public key, if the signature is checked.
         larger: How many times as large as usual the release may be.

@@ -18,32 +18,39 @@ from countveil.release import ANY, Expected, Manifest, read_manifest
 from countveil.release.values import PARQUET, format_of
 from countveil.system.address import parse_release_address
 
-EMBEDDED, SPARK = "embedded", "spark"
-ENGINES = (EMBEDDED, SPARK)
+EMBEDDED, SPARK, DASK = "embedded", "spark", "dask"
+ENGINES = (EMBEDDED, SPARK, DASK)
 
 
 def check_engine(name: str, master: str | None = None) -> None:
     """Refuse an unknown name, and a master for an engine that has none."""
     if name not in ENGINES:
         raise SettingsError(f"There is no engine {name!r}. Available: {', '.join(ENGINES)}.")
-    if master is not None and name != SPARK:
+    if master is not None and name == EMBEDDED:
         raise SettingsError(
-            f"A master is the address of a Spark cluster; add {option('engine', 'spark')}."
+            f"A master is the address of a cluster; add {option('engine', SPARK)} or "
+            f"{option('engine', DASK)}."
         )
 
 
 def chosen_engine(name: str, table: object, master: str | None = None) -> Engine:
-    """The engine to publish a table with: the named one, but Spark for a data frame of Spark."""
+    """The engine to publish a table with: the named one, but its own for a frame of a cluster."""
     # Only here: an analyst's process loads nothing about sources.
-    from countveil.tables.sources import is_spark_frame
+    from countveil.tables.sources import is_dask_frame, is_spark_frame
 
     if is_spark_frame(table):
         name = SPARK
+    if is_dask_frame(table):
+        name = DASK
     check_engine(name, master)
     if name == SPARK:
         from countveil.engines.spark.engine import SparkEngine
 
         return SparkEngine(table, master)
+    if name == DASK:
+        from countveil.engines.dask.engine import DaskEngine
+
+        return DaskEngine(master)
     from countveil.engines.local.engine import LocalEngine
 
     return LocalEngine()
@@ -58,6 +65,10 @@ def open_release(
         from countveil.engines.spark.release_table import open_release as open_with_spark
 
         return open_with_spark(place, master, expected)
+    if name == DASK:
+        from countveil.engines.dask.release_table import open_release as open_with_dask
+
+        return open_with_dask(place, master, expected)
     address = parse_release_address(place)
     if address is not None:
         from countveil.engines.databases.release_table import open_release as open_in_database

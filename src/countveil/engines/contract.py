@@ -48,6 +48,10 @@ class Engine(Protocol):
     """Where a table is read and a release is written."""
 
     @property
+    def name(self) -> str:
+        """What `engines/choice.py` calls it."""
+
+    @property
     def local(self) -> bool:
         """Whether tables are `LocalTable`s (`engines/local_table.py`) and drafts folders here."""
 

@@ -130,9 +130,10 @@ def publish(
         metadata: Descriptions for archives and catalogues, which hold only what is published
             anyway: some of "ddi", "croissant" and "dcat".
         engine: "embedded", or "spark" (the extra `spark`): the rows stay on its cluster, `table`
-            is what Spark reads and `to` an address that it can write to. A data frame of Spark
-            is published so in any case.
-        master: The address of a Spark cluster, if there is no session yet.
+            is what Spark reads and `to` an address that it can write to; or "dask" (the extra
+            `dask`): `table` is Parquet files, and `to` a folder, that all workers reach. A data
+            frame of Spark or of Dask is published by its own engine in any case.
+        master: The address of a Spark cluster, if there is no session yet, or of a Dask scheduler.
         **options: How the table is read and prepared: see `SourceOptions`.
 
     Returns:
@@ -185,4 +186,4 @@ def publish(
         raise UnconfirmedError(done.unconfirmed)
     if dry_run:
         return Release.planned(to, done.manifest)
-    return Release(to, engine="embedded" if chosen.local else "spark")
+    return Release(to, engine=chosen.name)

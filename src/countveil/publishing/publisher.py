@@ -341,7 +341,7 @@ def _check_possible(
             inputs=inputs, outside=Path(writing.to),
         )  # fmt: skip
     if not engine.local:
-        writing.check_elsewhere(memory=reading.memory, spill=reading.spill, k=k)
+        writing.check_elsewhere(engine.name, memory=reading.memory, spill=reading.spill, k=k)
 
 
 def _check_first(

@@ -232,7 +232,7 @@ class Writing:
                 f"{option('private_report')}, or leave {option('reasons')} out."
             )
 
-    def check_elsewhere(self, **others: object) -> None:
+    def check_elsewhere(self, engine: str, **others: object) -> None:
         """Refuse what is for tables on this machine; `others` are options of reading."""
         options = {
             "private_report": self.private_report,
@@ -244,7 +244,7 @@ class Writing:
             if given is not None:
                 raise SettingsError(
                     f"{option(name)} is for tables on this machine; it cannot be used with "
-                    f"{option('engine', 'spark')}. Leave it out."
+                    f"{option('engine', engine)}. Leave it out."
                 )
 
     @property

@@ -109,8 +109,9 @@ def input_files(table: object) -> list[Path]:
     They are never to be written to. What is wrong with the name is said when the table is read.
     """
     if not isinstance(table, str | os.PathLike):
-        # A dataset of Arrow knows its files. (Of a frame of Spark any name may be a column.)
-        files = () if is_spark_frame(table) else getattr(table, "files", ())
+        # A dataset of Arrow knows its files. (Of other frames any name may be a column.)
+        frame = is_spark_frame(table) or is_dask_frame(table)
+        files = () if frame else getattr(table, "files", ())
         return [Path(file) for file in files if isinstance(file, str)]
     name = os.fsdecode(table).removeprefix("file://")
     try:
@@ -165,6 +166,12 @@ def is_spark_frame(table: object) -> bool:
     """Whether this is a data frame of Spark; without importing Spark."""
     kind = type(table)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
+
+
+def is_dask_frame(table: object) -> bool:
+    """Whether this is a data frame of Dask; without importing Dask."""
+    kind = type(table)
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("dask.dataframe")
 
 
 def _describe_database(address: DatabaseAddress, query: str | None) -> DatabaseSource:

@@ -41,7 +41,7 @@ class Source:
 
     `choices` are the only ones tried where the engine has made all of them elsewhere; `later` are
     those that go the way of another one there, and are only tried with the longest tests. `needs`
-    is a fixture that every test there needs.
+    is a fixture that every test there needs. The engine refuses the options `lacks`.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Source:
     choices: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
     needs: str = ""
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,14 @@ def _connect_frame(table: pa.Table, folder: Path, request: pytest.FixtureRequest
     return session.read.parquet(_parquet(table, folder, request))
 
 
+def _dask_frame(table: pa.Table, *_: Any) -> Any:
+    import dask.dataframe as dd
+
+    frame = _pandas(table)
+    # More partitions than files of the release, one of them without any row.
+    return dd.concat([dd.from_pandas(frame, npartitions=3), dd.from_pandas(frame[:0])])
+
+
 # Reading differs there, and types do; what is done with the columns does not.
 _ELSEWHERE = ("truths and dates", "equal width", "where with nulls", "all at once")
 # A publication takes a cluster ten seconds. Here the driver alone does something else, or the tasks
@@ -201,6 +210,8 @@ SOURCES = [
     Source("spark connect", _parquet, "spark", _BY_A_CLIENT, needs="connect_session"),
     Source("spark connect csv", _csv, "spark", ("all at once",), needs="connect_session"),
     Source("spark connect frame", _connect_frame, "spark", _ELSEWHERE, needs="connect_session"),
+    Source("dask parquet", _parquet, "dask", lacks=("one_per",)),
+    Source("dask frame", _dask_frame, "dask", lacks=("one_per",)),
 ]
 
 
@@ -243,6 +254,10 @@ def _on_connect(release: cv.Release, _: Path, request: pytest.FixtureRequest) ->
         return cv.open(release.folder, engine="spark")
 
 
+def _on_dask(release: cv.Release, *_: Any) -> cv.Release:
+    return cv.open(release.folder, engine="dask")
+
+
 ASKED = [
     *(Asked(f"files {name}", _folder, output_format=name) for name in OUTPUT_FORMATS),
     Asked("memory", _folder, from_files=0),
@@ -251,6 +266,7 @@ ASKED = [
     Asked("postgresql", _exported('{server}#public."release {name}"')),
     Asked("spark", _on_spark, "spark"),
     Asked("spark connect", _on_connect, "spark", needs="connect_session"),
+    Asked("dask", _on_dask, "dask"),
 ]
 
 

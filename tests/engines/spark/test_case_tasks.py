@@ -12,17 +12,17 @@ import pyarrow as pa
 import pytest
 
 from countveil.engines.drawn import DrawnCases
-from countveil.engines.spark import tasks
-from countveil.engines.spark.cases import tasks as case_tasks
-from countveil.engines.spark.cases.lines import (
+from countveil.engines.partitions import tasks
+from countveil.engines.partitions.cases import tasks as case_tasks
+from countveil.engines.partitions.cases.lines import (
     CaseLines,
     case_plan,
     persons_of,
     rows_of_batches,
     rows_of_values,
 )
-from countveil.engines.spark.cases.tasks import CountCasesTask, RowsOfCasesTask, blocks
-from countveil.engines.spark.task_inputs import TaskInputs, seal_common, seal_plan
+from countveil.engines.partitions.cases.tasks import CountCasesTask, RowsOfCasesTask, blocks
+from countveil.engines.partitions.task_inputs import TaskInputs, seal_common, seal_plan
 from countveil.errors import InputError
 from countveil.randomness import Randomness
 from countveil.tables.encoded.encoding import encode_dictionary

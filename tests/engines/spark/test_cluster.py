@@ -433,9 +433,9 @@ class TestSources:
     def test_a_large_domain_is_counted_in_fewer_parts(
         self, session: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("countveil.engines.spark.source_table.MOST_VALUES", 500)
-        monkeypatch.setattr("countveil.engines.spark.source_table.MOST_COUNTS", 700)
-        monkeypatch.setattr("countveil.engines.spark.task_inputs.MOST_RUNS", 1)
+        monkeypatch.setattr("countveil.engines.partitions.table.MOST_VALUES", 500)
+        monkeypatch.setattr("countveil.engines.partitions.table.MOST_COUNTS", 700)
+        monkeypatch.setattr("countveil.engines.partitions.task_inputs.MOST_RUNS", 1)
         for part in range(6):
             values = [f"v{i % 400}" for i in range(2_000)]
             pq.write_table(pa.table({"v": values}), tmp_path / f"{part}.parquet")
@@ -444,8 +444,8 @@ class TestSources:
         made = cv.publish(frame, {"v": 3}, tmp_path / "r")
         assert made.rows == 12_000
         assert cv.verify(tmp_path / "r") == []
-        monkeypatch.setattr("countveil.engines.spark.source_table.MOST_VALUES", 300)
-        monkeypatch.setattr("countveil.engines.spark.counts.MOST_VALUES", 300)
+        monkeypatch.setattr("countveil.engines.partitions.table.MOST_VALUES", 300)
+        monkeypatch.setattr("countveil.engines.partitions.counts.MOST_VALUES", 300)
         with pytest.raises(InputError, match="more than 300 different values"):
             cv.publish(frame, {"v": 3}, tmp_path / "s")
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from countveil.engines.partitions.task_inputs import TaskInputs
 from countveil.engines.spark.platform import secrecy, sending
 from countveil.engines.spark.platform.arrow_files import ArrowFiles
 from countveil.engines.spark.platform.plan_text import is_steady_text
 from countveil.engines.spark.platform.server import connected
-from countveil.engines.spark.task_inputs import TaskInputs
 from countveil.errors import EngineError, SettingsError, TargetError
 
 FILES = "Relation [id#6L,k#7L,t#8] parquet"

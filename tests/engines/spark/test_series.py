@@ -179,7 +179,7 @@ def test_more_cases_than_the_driver_takes(
     assert spark_session is not None
     table = put(Hospital(range(150)).table(), tmp_path / "t")
     for module in ("lines", "counting"):
-        monkeypatch.setattr(f"countveil.engines.spark.cases.{module}.MOST_LINES", 100)
+        monkeypatch.setattr(f"countveil.engines.partitions.cases.{module}.MOST_LINES", 100)
     with pytest.raises(InputError, match="sort the table by 'patient' first"):
         cv.publish(
             table, {"diagnosis": 3}, tmp_path / "r", person="patient", keep="number",

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from countveil.engines.spark import tasks
-from countveil.engines.spark.task_inputs import TaskInputs, seal_common, seal_plan
+from countveil.engines.partitions import tasks
+from countveil.engines.partitions.task_inputs import TaskInputs, seal_common, seal_plan
 from countveil.errors import InputError
 from countveil.maths.channel import greedy_templates
 from countveil.maths.mechanism import PublishedTable, draw_published

@@ -35,13 +35,15 @@ class EngineName(StrEnum):
 
     EMBEDDED = "embedded"
     SPARK = "spark"
+    DASK = "dask"
 
 
 EngineOption = Annotated[
     EngineName,
     typer.Option(
         "--engine",
-        help="Where the work is done: in this process, or on a Spark cluster (extra: spark).",
+        help="Where the work is done: in this process, or on a cluster of Spark or Dask "
+        "(extras: spark, dask).",
     ),
 ]
 MasterOption = Annotated[
@@ -50,7 +52,8 @@ MasterOption = Annotated[
         "--master",
         metavar="URL",
         help="With --engine spark: spark://HOST:PORT, local[*], local-cluster[2,1,1024], yarn, "
-        "sc://HOST:PORT (Spark Connect); by default what Spark is configured for, or this machine.",
+        "sc://HOST:PORT (Spark Connect); by default what Spark is configured for, or this machine. "
+        "With --engine dask: tcp://HOST:PORT or tls://HOST:PORT; by default threads.",
     ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="How to print the result.")]

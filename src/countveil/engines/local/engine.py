@@ -34,6 +34,7 @@ from countveil.tables.encoded.survey import (
     Histogram,
     Repeats,
     ValueRange,
+    check_countable,
     coded_column,
     column_profile,
     is_countable,
@@ -54,6 +55,7 @@ class LocalEngine:
     """See `Engine`."""
 
     local = True
+    name = "embedded"
 
     @property
     def places(self) -> LocalPlaces:
@@ -138,12 +140,7 @@ class LocalSource:
 
     def histogram(self, column: str, without: NDArray[np.int64] | None = None) -> Histogram:
         """Count the values of a column, leaving out some rows."""
-        kind = self._table.schema.field(column).type
-        if not is_countable(kind):
-            raise InputError(
-                f"Column {column!r} holds nested or special values ({str(kind)[:60]}), which "
-                f"cannot be counted. Flatten or convert it first."
-            )
+        check_countable(column, self._table.schema.field(column).type)
         survey = self._table.counted([column])[column]
         counts = survey.counts
         if without is not None:

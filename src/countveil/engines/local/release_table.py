@@ -173,10 +173,13 @@ class LocalRelease:
         return lambda name: parquet_batches(self._parquet, places[name])
 
     def _tally_files(self, tally: Tally, domains: Sequence[Sequence[Any]]) -> TallyResult:
-        """One pass over the data, whatever the number of cells."""
+        return pivot(self.lines(tally), tally, domains)
+
+    def lines(self, tally: Tally) -> pa.Table:
+        """The lines of a GROUP BY, in one pass over the data; see `pivot`."""
         statement = DuckDB(self._internal)
         text = statement.tally(tally, "release")
-        return pivot(self._run(text, statement.parameters), tally, domains)
+        return self._run(text, statement.parameters)
 
     def _create(self, text: str) -> None:
         try:

@@ -34,6 +34,7 @@ class SparkEngine:
     """See `Engine`."""
 
     local = False
+    name = "spark"
 
     def __init__(self, table: object = None, master: str | None = None) -> None:
         self._given = is_spark_frame(table)

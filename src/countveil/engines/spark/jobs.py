@@ -14,12 +14,12 @@ import uuid
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from countveil.engines.partitions import CHANGED
 from countveil.engines.spark.platform.kinds import is_connect
 from countveil.errors import CountveilError, EngineError, InputError
 
 Result = TypeVar("Result")
 Interrupt = threading.Event
-CHANGED = "The table changed while it was read"
 # What a task refuses, in words of ours that quote no value, between marks.
 _REFUSED = re.compile(r"<countveil>(.*?)</countveil>", re.DOTALL)
 _PATIENCE = 0.25

@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from countveil.engines.partitions.tasks import partition_number
 from countveil.engines.spark import jobs
 from countveil.engines.spark.reading import columns_of, quoted
-from countveil.engines.spark.tasks import partition_number
 from countveil.errors import CountveilError
 from countveil.randomness import TaskKey
 from countveil.release.values import TEXT, kind_of

@@ -288,6 +288,15 @@ def is_countable(kind: Any) -> bool:
     return True
 
 
+def check_countable(column: str, kind: Any) -> None:
+    """Refuse a column whose values cannot be counted."""
+    if not is_countable(kind):
+        raise InputError(
+            f"Column {column!r} holds nested or special values ({str(kind)[:60]}), which "
+            f"cannot be counted. Flatten or convert it first."
+        )
+
+
 def coded_column(batches: Sequence[DictionaryColumn]) -> CodedColumn:
     """Each value as its rank among these values, a missing one first."""
     survey = Survey("", None, coded=True)

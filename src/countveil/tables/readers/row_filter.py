@@ -45,7 +45,7 @@ def filter_blocks(
     known = [Column(field.name, str(field.type)) for field in blocks.schema]
     check_named(known, columns)
     names = [name for name in blocks.schema.names if name in columns or not columns]
-    condition = None if where is None else _Condition(where, known)
+    condition = None if where is None else Condition(where, known)
     filtered = FilteredBlocks(blocks, names, None if condition is None else condition.rows(blocks))
     filtered.filtered_by = [] if condition is None else condition.names
     if one_per is not None:
@@ -139,7 +139,7 @@ class FilteredBlocks:
         return bits.view(np.bool_)
 
 
-class _Condition:
+class Condition:
     """A condition on the columns of a table."""
 
     def __init__(self, text: str, columns: Sequence[Column]) -> None:
@@ -166,7 +166,10 @@ class _Condition:
         forms = dict.fromkeys(self.names, Form.RAW)
 
         def decide(span: Span) -> NDArray[np.uint8]:
-            truths = [self._holds(connection, batch) for batch in blocks.read(span, forms)]
+            truths = [
+                self._decided(connection, [batch[name].array() for name in self.names])
+                for batch in blocks.read(span, forms)
+            ]
             return np.packbits(np.concatenate(truths), bitorder="little")
 
         kept = list(in_order(decide, blocks.spans))
@@ -174,12 +177,16 @@ class _Condition:
             raise InputError(f"No row of the table meets the condition of {option('where')}.")
         return kept
 
-    def _holds(self, connection: Any, batch: Batch) -> NDArray[np.bool_]:
+    def holds_in(self, table: pa.Table) -> NDArray[np.bool_]:
+        """For every row of a table in memory, whether it meets the condition."""
+        from countveil.sql.locked_duckdb import connect
+
+        return self._decided(connect(), [table.column(name) for name in self.names])
+
+    def _decided(self, connection: Any, arrays: Sequence[Any]) -> NDArray[np.bool_]:
         import duckdb
 
-        columns = {
-            f"c{place}": _for_duckdb(batch[name].array()) for place, name in enumerate(self.names)
-        }
+        columns = {f"c{place}": for_duckdb(array) for place, array in enumerate(arrays)}
         text = f"SELECT coalesce({self._text}, false) AS holds FROM batch"
         try:
             # A cursor for each batch: what is registered belongs to it, and ends with it.
@@ -198,7 +205,7 @@ class _Condition:
         return to_numpy(result.column(0).combine_chunks()).astype(np.bool_)
 
 
-def _for_duckdb(array: pa.Array[Any]) -> pa.Array[Any]:
+def for_duckdb(array: Any) -> Any:
     """An array of a type that DuckDB takes; times with a zone become those of UTC."""
     kind = array.type
     if pa.types.is_timestamp(kind) and kind.tz is not None:

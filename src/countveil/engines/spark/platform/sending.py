@@ -18,18 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from countveil.engines.partitions.task_inputs import Carried, TaskInputs
 from countveil.engines.spark.platform.kinds import is_connect
-from countveil.engines.spark.task_inputs import TaskInputs
 
 # A task is in the memory of Java several times at once; 60 MB fit into 1 GB, 120 MB did not.
 IN_TASK = 1 << 24
-
-
-@dataclass(frozen=True, slots=True)
-class Carried:
-    """Entries inside the task."""
-
-    value: Mapping[str, bytes]
 
 
 @dataclass(frozen=True, slots=True)

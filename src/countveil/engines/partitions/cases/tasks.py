@@ -22,9 +22,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.spark.jobs import CHANGED
-from countveil.engines.spark.task_inputs import CasePlan, CaseShare, TaskInputs
-from countveil.engines.spark.tasks import (
+from countveil.engines.partitions import CHANGED
+from countveil.engines.partitions.task_inputs import CasePlan, CaseShare, TaskInputs
+from countveil.engines.partitions.tasks import (
     PARTITION,
     ROWS,
     WHICH,

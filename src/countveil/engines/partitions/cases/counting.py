@@ -1,8 +1,8 @@
 """The cases of a table on a cluster, asked for and kept.
 
-Enters: a data frame, the surveys of its counted columns. Leaves: the lines of the cases of some
-columns, each counted once, the survey of the persons, the numbers of the rows of some cases. Must
-not know: draws.
+Enters: a way to run tasks, the surveys of the counted columns. Leaves: the lines of the cases of
+some columns, each counted once, the survey of the persons, the numbers of the rows of some cases.
+Must not know: draws, any engine library.
 """
 
 from __future__ import annotations
@@ -13,43 +13,49 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.spark.cases.lines import (
+from countveil.engines.partitions.cases.lines import (
     MOST_LINES,
     CaseLines,
     check_lines,
     check_sizes,
     persons_of,
 )
-from countveil.engines.spark.cases.tasks import BLOCK, PERSON, CountCasesTask, RowsOfCasesTask
-from countveil.engines.spark.counts import joint_name
-from countveil.engines.spark.reading import quoted
-from countveil.engines.spark.task_inputs import CasePlan, TaskInputs, seal_common
-from countveil.engines.spark.tasks import PARTITION, ROWS, WHICH
+from countveil.engines.partitions.cases.tasks import BLOCK, PERSON, CountCasesTask, RowsOfCasesTask
+from countveil.engines.partitions.counts import joint_name
+from countveil.engines.partitions.task_inputs import CasePlan, TaskInputs, seal_common
+from countveil.engines.partitions.tasks import (
+    PARTITION,
+    ROWS,
+    WHICH,
+    Lines,
+    NumberOfLinesTask,
+    Task,
+)
 from countveil.randomness import Randomness
 from countveil.tables.encoded.survey import Survey
 from countveil.tables.encoded.vectors import Vectors
 
 Numbers = NDArray[np.int64]
-Broadcast = Callable[[dict[str, bytes]], AbstractContextManager[TaskInputs]]
-Wait = Callable[[str, Callable[[], Any]], Any]
+AtWorkers = Callable[[Mapping[str, bytes]], AbstractContextManager[TaskInputs]]
+Run = Callable[[Task, Sequence[str], Lines, str], pa.Table]
 # Numbers of rows by partition, counted from the first row of each.
 Places = Mapping[int, Sequence[int]]
 
 
 @dataclass
-class SparkCases:
-    """Cases of the persons in a data frame with `rows` rows.
+class CountedCases:
+    """Cases of the persons in a table with `rows` rows.
 
     `surveys` are those of the counted columns; the persons' is added when they are counted.
     """
 
-    frame: Any
     rows: int
     surveys: dict[str, Survey]
-    broadcast: Broadcast
-    wait: Wait
+    at_workers: AtWorkers
+    run: Run
     _lines: dict[tuple[Any, ...], CaseLines] = field(default_factory=dict)
 
     def lines(
@@ -81,30 +87,27 @@ class SparkCases:
         """The values of a column are others now."""
         self._lines = {known: each for known, each in self._lines.items() if column not in known[0]}
 
-    def _counted(self, person: str, protected: Sequence[str], left_out: Places) -> Any:
+    def _counted(self, person: str, protected: Sequence[str], left_out: Places) -> pa.Table:
         """The lines of all partitions, in the order of partitions and blocks."""
-        from pyspark.sql.types import IntegerType, LongType, StructField, StructType
-
-        chosen = self.frame.select([quoted(name) for name in (person, *protected)])
-        schema = StructType([
-            StructField(PARTITION, IntegerType()), StructField(PERSON, chosen.schema[0].dataType),
-            StructField(WHICH, LongType()), StructField(ROWS, IntegerType()),
-        ])  # fmt: skip
+        fields: Lines = {
+            PARTITION: pa.int32(), PERSON: person, WHICH: pa.int64(), ROWS: pa.int32(),
+        }  # fmt: skip
+        names = (person, *protected)
         key = Randomness().task_key("cases")
         surveys = {name: self.surveys[name].without_counts() for name in protected}
-        with self.broadcast(seal_common(surveys, key)) as inputs:
+        with self.at_workers(seal_common(surveys, key)) as inputs:
             task = CountCasesTask(person, protected, left_out, inputs, key)
-            lines = chosen.mapInArrow(task, schema)
             if self.rows > MOST_LINES:
-                check_lines(self.wait("counting cases", lines.count), person)
-            return self.wait("counting cases", lines.toArrow)
+                numbers = self.run(
+                    NumberOfLinesTask(task), names, {ROWS: pa.int64()}, "counting cases"
+                )
+                check_lines(int(numbers.column(0).to_numpy().sum()), person)
+            return self.run(task, names, fields, "counting cases")
 
     def rows_of(
         self, columns: Sequence[str], lines: CaseLines, vectors: Vectors, chosen: NDArray[np.bool_]
-    ) -> Any:
+    ) -> pa.Table:
         """The partitions, and the numbers inside them, of the rows of the chosen cases."""
-        from pyspark.sql.types import IntegerType, LongType, StructField, StructType
-
         person, *protected = columns
         names = tuple(protected)
         plan = CasePlan(joint_name(names), person, names, (person,), None, np.zeros(0, np.int64))
@@ -112,10 +115,7 @@ class SparkCases:
         surveys = {name: self.surveys[name].without_counts() for name in names}
         marked = np.isin(lines.vectors.keys, vectors.keys[chosen])
         entries = {**lines.shares(plan, [marked], key), **seal_common(surveys, key)}
-        frame = self.frame.select([quoted(name) for name in columns])
-        schema = StructType([StructField(PARTITION, IntegerType()), StructField(WHICH, LongType())])
-        with self.broadcast(entries) as inputs:
+        fields: Lines = {PARTITION: pa.int32(), WHICH: pa.int64()}
+        with self.at_workers(entries) as inputs:
             task = RowsOfCasesTask(plan, inputs, key)
-            return self.wait(
-                "looking for new cases", lambda: frame.mapInArrow(task, schema).toArrow()
-            )
+            return self.run(task, columns, fields, "looking for new cases")

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.engines.drawn import DrawnCases
-from countveil.engines.spark.cases.tasks import NOTHING_READ, PERSON, checksum
-from countveil.engines.spark.counts import joint_name
-from countveil.engines.spark.task_inputs import CasePlan, CaseShare, seal_cases
-from countveil.engines.spark.tasks import PARTITION, ROWS, WHICH
+from countveil.engines.partitions.cases.tasks import NOTHING_READ, PERSON, checksum
+from countveil.engines.partitions.counts import joint_name
+from countveil.engines.partitions.task_inputs import CasePlan, CaseShare, seal_cases
+from countveil.engines.partitions.tasks import PARTITION, ROWS, WHICH
 from countveil.errors import InputError, option
 from countveil.randomness import TaskKey
 from countveil.tables.encoded.encoding import encode_dictionary, to_numpy

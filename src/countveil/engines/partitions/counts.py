@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from countveil.engines.drawn import DrawnTogether
-from countveil.engines.spark.task_inputs import Together
-from countveil.engines.spark.tasks import PARTITION, ROWS, WHICH
+from countveil.engines.partitions.task_inputs import Together
+from countveil.engines.partitions.tasks import PARTITION, ROWS, WHICH
 from countveil.errors import InputError
 from countveil.release.values import python_values
 from countveil.tables.encoded.encoding import DictionaryColumn, missing_rows, to_numpy

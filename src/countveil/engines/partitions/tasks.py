@@ -9,16 +9,18 @@ it gives the same rows. Nothing that is raised here quotes a value.
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from countveil.engines.spark.jobs import CHANGED
-from countveil.engines.spark.task_inputs import TaskInputs, TaskPlan
+from countveil.engines.partitions import CHANGED
+from countveil.engines.partitions.task_inputs import TaskInputs, TaskPlan
 from countveil.maths.mechanism import Dealer
 from countveil.maths.mechanism.deal import narrow_type
 from countveil.randomness import TaskKey
@@ -33,15 +35,32 @@ from countveil.tables.encoded.survey import CodedColumn, Survey, coded_column, i
 from countveil.tables.encoded.vectors import VectorSurvey
 
 if TYPE_CHECKING:
-    from countveil.engines.spark.cases.tasks import CaseDealer
+    from countveil.engines.partitions.cases.tasks import CaseDealer
 
 PARTITION, WHICH, ROWS = "partition", "which", "rows"
 RESULT = "result"
 Batches = Iterator[pa.RecordBatch]
+Task = Callable[[Batches], Batches]
+# What a task gives: names, each with its type or the name of the column whose type it has.
+Lines = Mapping[str, pa.DataType | str]
+_WORKING_ON: ContextVar[int | None] = ContextVar("partition", default=None)
+
+
+@contextlib.contextmanager
+def working_on(partition: int) -> Iterator[None]:
+    """Whoever runs a task says inside of this which partition it is; Spark knows by itself."""
+    before = _WORKING_ON.set(partition)
+    try:
+        yield
+    finally:
+        _WORKING_ON.reset(before)
 
 
 def partition_number() -> int:
     """The number of the partition that this task works on."""
+    number = _WORKING_ON.get()
+    if number is not None:
+        return number
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -95,6 +114,17 @@ class CountTask:
         for number, name in enumerate(self._names):
             columns[f"value{number}"] = values if number == which else pa.nulls(size, types[name])
         return pa.RecordBatch.from_pydict(columns)
+
+
+class NumberOfLinesTask:
+    """How many lines another task gives; they stay where they are."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    def __call__(self, batches: Batches) -> Batches:
+        lines = sum(batch.num_rows for batch in self._task(batches))
+        yield pa.RecordBatch.from_pydict({ROWS: from_numpy(np.array([lines], np.int64))})
 
 
 class SomePartitionsTask:
@@ -272,7 +302,7 @@ def _case_dealers(plan: TaskPlan, batches: Batches) -> tuple[Sequence[CaseDealer
     if not plan.cases:
         return (), batches
     # Loaded only where persons have several rows.
-    from countveil.engines.spark.cases.tasks import CaseDealer, blocks
+    from countveil.engines.partitions.cases.tasks import CaseDealer, blocks
 
     dealers = [CaseDealer(each, share, plan.surveys) for each, share in plan.cases]
     return dealers, blocks(batches)

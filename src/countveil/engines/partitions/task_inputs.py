@@ -2,7 +2,7 @@
 
 Enters: what the driver counted and drew. Leaves: inputs that are sent to the workers once; a task
 decrypts what all tasks share and the share of its own partition, nothing else. Must not know: how
-they are sent (`platform/sending.py`).
+they are sent.
 
 True counts are among them, and a cluster keeps what it broadcasts on the disks of its workers for a
 while. So every entry is encrypted under a key that is sent with the tasks alone.
@@ -29,7 +29,7 @@ from countveil.tables.encoded.vectors import Vectors
 Together = Mapping[str, tuple[tuple[str, ...], Vectors]]
 # Runs of partitions that share a table, and cells of all their tables: what the driver and every
 # worker have in memory. Within a run, each task splits the table itself.
-MOST_RUNS, _MOST_CELLS = 512, 1 << 22
+MOST_RUNS, MOST_CELLS = 512, 1 << 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,13 @@ class _Common:
     left_out: Mapping[int, NDArray[np.int64]]
     together: Together
     cases: Sequence[CasePlan]
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Entries inside the task."""
+
+    value: Mapping[str, bytes]
 
 
 class TaskInputs:
@@ -143,7 +150,7 @@ def seal_plan(
     """
     entries, edges, shapes = {}, {}, {}
     for name, table in drawn.items():
-        most = max(1, min(MOST_RUNS, _MOST_CELLS // max(1, table.counts.size)))
+        most = max(1, min(MOST_RUNS, MOST_CELLS // max(1, table.counts.size)))
         firsts = []
         first = 0
         for run, shares in enumerate(share_out(table, rows[name], most, split_key(key, name))):
@@ -158,6 +165,26 @@ def seal_plan(
         tuple(names), dict(surveys), shapes, edges, dict(left_out), together or {}, tuple(cases)
     )
     return {**entries, **seal_common(common, key)}
+
+
+def entries_by_partition(
+    entries: Mapping[str, bytes], key: TaskKey, partitions: int
+) -> list[dict[str, bytes]]:
+    """For each partition what its task needs of `seal_plan`'s entries, beside what all share.
+
+    For engines that can hand a task something that the others do not get.
+    """
+    common: _Common = TaskInputs(Carried(entries)).common(key)
+    runs = {
+        name: np.searchsorted(edges, np.arange(partitions), side="right") - 1
+        for name, edges in common.edges.items()
+    }
+    shares: list[dict[str, bytes]] = []
+    for partition in range(partitions):
+        labels = [f"{name}/{run[partition]}" for name, run in runs.items()]
+        labels += ["/".join(_case_label(plan, partition)) for plan in common.cases]
+        shares.append({label: entries[label] for label in labels if label in entries})
+    return shares
 
 
 def seal_cases(share: CaseShare, key: TaskKey, plan: CasePlan, partition: int) -> dict[str, bytes]:
