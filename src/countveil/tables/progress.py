@@ -13,8 +13,12 @@ from collections.abc import Callable
 Progress = Callable[[str, int, int], None]
 
 
+# What is waited for follows, and may be an address: for the screen, and not to be kept.
+WAITING = "waiting for "
+
+
 class TimedStages:
-    """Progress that also measures how long each stage takes."""
+    """Progress that also measures how long each stage takes; waiting is part of a stage."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress, self._stage, self._started = progress, "", time.perf_counter()
@@ -22,7 +26,7 @@ class TimedStages:
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """One more step of a stage."""
-        if stage != self._stage:
+        if stage != self._stage and not stage.startswith(WAITING):
             self._end_stage()
             self._stage = stage
         if self._progress is not None:

@@ -126,15 +126,13 @@ def test_the_same_rows_when_python_workers_are_killed(
 ) -> None:
     """And wherever their inputs come from: inside the task, or in a file of the session."""
     killed: list[int] = []
-    calls: list[str] = []
     log = connect_server.folder / "server.log"
     crashed = "Python worker exited unexpectedly"
     before = log.read_text().count(crashed)
 
     def kill_once(stage: str, _done: int, _total: int) -> None:
-        calls.append(stage)
-        # The first call comes before the job: its workers would be idle ones.
-        if calls.count("drawing and shuffling") > 1 and not killed:
+        # At first they are idle, and nobody misses them: until one was at work.
+        if stage == "drawing and shuffling" and log.read_text().count(crashed) == before:
             for worker in _python_workers(connect_server):
                 os.kill(worker, signal.SIGKILL)
                 killed.append(worker)

@@ -158,5 +158,5 @@ def test_an_average_of_equal_numbers_is_hidden_where_nobody_may_be_averaged() ->
     spread = PairVariance(_array(64**2), _array(64), _array(1))
     found, told = ratio_estimates(unbiased, answers, spread, 0.95, (64.0, 64.0), positive=True)
     assert not told.any()
-    assert (found.low, found.high) == (64, 64)
+    assert found.low == found.high == 64
     assert verdicts(found.flat(), np.where(told, np.inf, 0.0).ravel(), 0.1) == ["hidden"]

@@ -14,6 +14,7 @@ from typing import TypeVar
 from countveil.display import Progress
 from countveil.errors import InputError, option
 from countveil.tables import DatabaseSource
+from countveil.tables.progress import WAITING
 
 Batch = TypeVar("Batch")
 
@@ -40,7 +41,7 @@ class Patience:
         now = time.monotonic()
         if self._progress is not None and now - self._said > _BETWEEN_WORDS:
             self._said = now
-            self._progress(f"waiting for {self._what}", 0, 0)
+            self._progress(f"{WAITING}{self._what}", 0, 0)
         self.check()
 
     def checked(self, batches: Iterator[Batch]) -> Iterator[Batch]:
