@@ -328,6 +328,7 @@ def test_every_screen_fits_a_phone_and_has_no_barrier(
     assert wide(page) <= 0
     page.get_by_role("link", name="surveys").click()
     page.get_by_role("button", name="census").click()
+    expect(page.get_by_role("alert").first).to_contain_text("Seeded")
     for name in ("Release", "Columns", "Ask", "Cross-tab"):
         if name != "Release":
             step(page, name)
