@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 def test_extras_are_those_that_exist() -> None:
     assert wheelhouse.checked(["stat", "postgres", "stat", "plot"]) == ["stat", "postgres"]
     with pytest.raises(
-        ToolError, match=r"no extra 'oracle'. There are: app, excel, models, pandas,"
+        ToolError, match=r"no extra 'oracle'. There are: app, dask, excel, models, pandas,"
     ):
         wheelhouse.checked(["stat", "oracle"])
 

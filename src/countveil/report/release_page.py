@@ -103,7 +103,8 @@ def release_page(
     joined = _joined(manifest, together)
     names = _called(columns, joined)
     codebook = codebook_of(manifest, plain or {})
-    title, whole = f"A release of {manifest.rows:,} rows", "series" if manifest.batches else "table"
+    title = f"A release of {manifest.rows:,} rows"
+    whole = "table" if manifest.ledger is None else "series"
     if manifest.about is not None and manifest.about.title:
         title = manifest.about.title
     return page(
@@ -225,7 +226,7 @@ def _board(
         [
             *([_SEEDED] if manifest.randomness == "seeded" else []),
             *(note for column in [*joined, *columns] for note in column.notes),
-            *([_SERIES if manifest.batches else _SEVERAL_ROWS] if unit == "cases" else []),
+            *([_SEVERAL_ROWS if manifest.ledger is None else _SERIES] if unit == "cases" else []),
             *_public_points(manifest),
         ],
         codebook,
@@ -284,7 +285,7 @@ def _values(column: Protected, unit: str, manifest: Manifest) -> Section:
         if noised
         else f"How many {unit} of the whole series publish a value is the estimate of how many had "
         f"it when they were drawn, with this standard error. Some may have left the table since."
-        if manifest.batches
+        if manifest.ledger is not None
         else f"How many {unit} publish a value is the estimate of how many have it, with this "
         f"standard error."
     )
