@@ -27,7 +27,7 @@ from countveil.maths.estimate import (
     check_method,
     make_estimator,
 )
-from countveil.maths.estimate.estimates import HIDDEN
+from countveil.maths.estimate.estimates import HIDDEN, NOT_TOLD
 from countveil.sql.query import Tally, TallyPlan, TallyResult
 from countveil.sql.query.plan import is_count
 from countveil.sql.query.question import (
@@ -214,7 +214,7 @@ class MeasureEstimates:
     def grid(self, measure: Measure) -> tuple[Estimates, NDArray[np.float64]]:
         """The estimates of a measure, and the rows behind each, infinite unless it is a count.
 
-        0 behind a ratio whose denominator is not told from 0.
+        `NOT_TOLD` behind a ratio whose denominator is not told from 0.
         """
         axes = self.axes(measure.numerator)
         total, estimates = self.total(measure.numerator, axes)
@@ -228,7 +228,7 @@ class MeasureEstimates:
             from countveil.asking.comparisons.ratios import ratio
 
             estimates, told = ratio(self, measure, self._plan, self._estimator)
-            return _scaled(estimates, measure.factor), np.where(told, np.inf, 0.0)
+            return _scaled(estimates, measure.factor), np.where(told, np.inf, NOT_TOLD)
         estimates = _scaled(estimates, measure.factor)
         plain = is_count(measure) and measure.factor == 1
         return estimates, total.rows if plain else np.full(total.rows.shape, np.inf)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from countveil.maths.estimate.estimates import Estimates, verdicts
+from countveil.maths.estimate.estimates import NOT_TOLD, Estimates, verdicts
 from countveil.maths.estimate.ratios import (
     PairVariance,
     Supposed,
@@ -122,7 +122,7 @@ def test_where_the_bottom_may_be_zero_nothing_is_claimed(bottom: float) -> None:
     assert not told.any()
     assert np.isinf(found.low).all()
     assert np.isinf(found.high).all()
-    assert verdicts(found.flat(), np.zeros(1), 0.1) == ["hidden"]
+    assert verdicts(found.flat(), np.full(1, NOT_TOLD), 0.1) == ["hidden"]
 
 
 @pytest.mark.parametrize("bottom", [0.0, 5.0, -30.0])
@@ -132,7 +132,7 @@ def test_within_bounds_there_are_ends_but_the_verdict_stays(bottom: float) -> No
     found, told = ratio_estimates(unbiased, ANSWERS, NOISE, 0.95, (2.0, 9.0), positive=True)
     assert not told.any()
     assert 2 <= found.low <= found.estimate <= found.high <= 9
-    assert verdicts(found.flat(), np.where(told, np.inf, 0.0).ravel(), 0.1) == ["hidden"]
+    assert verdicts(found.flat(), np.where(told, np.inf, NOT_TOLD).ravel(), 0.1) == ["hidden"]
 
 
 def test_a_bottom_that_is_likely_to_be_small_is_not_told_from_zero() -> None:
@@ -159,4 +159,4 @@ def test_an_average_of_equal_numbers_is_hidden_where_nobody_may_be_averaged() ->
     found, told = ratio_estimates(unbiased, answers, spread, 0.95, (64.0, 64.0), positive=True)
     assert not told.any()
     assert found.low == found.high == 64
-    assert verdicts(found.flat(), np.where(told, np.inf, 0.0).ravel(), 0.1) == ["hidden"]
+    assert verdicts(found.flat(), np.where(told, np.inf, NOT_TOLD).ravel(), 0.1) == ["hidden"]

@@ -35,6 +35,8 @@ RELIABLE, INDICATIVE, HIDDEN = "reliable", "indicative", "hidden"
 
 # Up to this level, intervals of counts are those of normal errors.
 _NORMAL_UP_TO, _HALVINGS = 0.95, 30
+# In the place of the rows behind a cell: of a ratio whose bottom is not told from 0.
+NOT_TOLD = -1.0
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -123,7 +125,9 @@ def verdicts(cells: Estimates, sizes: Floats, within: float) -> list[str | None]
 
     No count exceeds the rows it is taken from (`sizes`), so the estimate is capped at them before
     it is compared with the error. A sum or a ratio has no such bound (infinite) and may be
-    negative. A cell without errors gets no word: nobody knows how good it is.
+    negative. Where a ratio's bottom is not told from 0 (`NOT_TOLD`), nothing is said, even if all
+    that could be averaged is the same number. A cell without errors gets no word: nobody knows how
+    good it is.
     """
     estimate, error, low, high = cells.arrays()
     with np.errstate(invalid="ignore"):
@@ -132,6 +136,7 @@ def verdicts(cells: Estimates, sizes: Floats, within: float) -> list[str | None]
             (np.isnan(estimate), HIDDEN),
             (np.isnan(error) & np.isnan(low), None),
             (np.isnan(error) | np.isinf(low) | np.isinf(high), HIDDEN),
+            (sizes == NOT_TOLD, HIDDEN),
             (error == 0, RELIABLE),
             ((size <= 0) | (error > HIDDEN_ABOVE * size), HIDDEN),
             (error <= within * size, RELIABLE),

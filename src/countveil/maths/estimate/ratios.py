@@ -104,8 +104,6 @@ def ratio_estimates(
         error = np.where(exact, top.std_error / np.abs(bottom.estimate), error)
         widest = (possible[1] - np.asarray(possible[0])) / 2
         error = np.where(told & np.isfinite(widest), np.minimum(error, widest), error)
-        # Numbers that are all the same have no spread, and yet there may be none of them.
-        error = np.where(told | (error > 0), error, np.nan)
         if inside:
             ratio = np.clip(ratio, np.nan_to_num(low, nan=-np.inf), np.nan_to_num(high, nan=np.inf))
     known = np.isfinite(ratio) & np.isfinite(error)
