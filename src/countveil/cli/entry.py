@@ -53,6 +53,10 @@ _received: list[int] = []
 _exhausted: list[str] = []
 
 
+# In the place of outputs that were closed; a file that nobody holds would be closed again.
+_kept_open: list[io.FileIO] = []
+
+
 def ignore_interrupts() -> None:
     """From here on the command finishes: its result is complete.
 
@@ -210,10 +214,10 @@ def _replace_closed_output() -> None:
         try:
             os.fstat(number)
         except OSError:
-            # The lowest number that is free: this one.
-            os.open(os.devnull, os.O_RDWR)
+            # It takes the lowest number that is free: this one.
+            _kept_open.append(io.FileIO(os.devnull, "r+"))
     if sys.stdout is None:
-        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+        sys.stdout = io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8")
 
 
 def _warn_of_little_room() -> None:
