@@ -153,13 +153,15 @@ class Trials:
             wrong.append("it hangs")
         if BUG in ended.err or "Traceback" in ended.err:
             wrong.append("it fails in a way it should not")
-        if DONE in ended.err and not ended.hit.endswith(PRINTED):
+        new, old = now.things[0] == self.after.things[0], now.things == self.before.things
+        # A disk that stays full may end printing too, after a command that was done all the same.
+        printing = ended.hit.endswith(PRINTED) or (fault.lasting and new)
+        if DONE in ended.err and not printing:
             wrong.append("it says that the command was done")
         killed = fault.signal > 0 and ended.code == -fault.signal
         if killed:
             each = zip(now.things, self.before.things, self.after.things, strict=True)
             return wrong + [f"half done: {now}" for text, *both in each if text not in both][:1]
-        new, old = now.things[0] == self.after.things[0], now.things == self.before.things
         if fault.remove:
             return wrong + ["nothing is there"] * (ended.code == 0 and now != self.after)
         says = IN_PLACE in ended.err
