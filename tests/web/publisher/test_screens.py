@@ -9,6 +9,7 @@ import pytest
 
 from countveil.maths.mechanism import draw
 from countveil.release import read_manifest
+from countveil.web.publisher.screens import publish
 from tests.auditing import broken
 from tests.web.client import Client
 from tests.web.publisher.conftest import Desk
@@ -530,3 +531,13 @@ def test_a_rehearsal_is_not_disturbed_by_what_lies_there(desk: Desk) -> None:
     desk.published("jobs")
     desk.done("amount/typed", {"subject": "0", "ell": "2", "method": "mixed"})
     assert "Everything was done but publishing" in desk.get("rehearsal")
+
+
+@pytest.mark.slow
+def test_a_publication_that_ends_while_its_page_is_drawn_is_shown(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.published()
+    # As it is known before the last moment: without a result.
+    monkeypatch.setattr(publish, "result_of", lambda _job: None)
+    assert "Published 600 rows" in desk.get("publish")

@@ -37,7 +37,6 @@ def _content(state: PublisherState, _asked: Asked) -> dict[str, Any]:
     return {
         "job": None if made is None else made.job,
         "made": made,
-        "manifest": None if made is None else result_of(made.job),
         "outdated": made is not None and made.draft != draft,
         "rehearsed": result_of(Results(state).rehearsal) is not None,
         "folder": shown_inside(state.places, folder),
