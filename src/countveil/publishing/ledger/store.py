@@ -115,10 +115,12 @@ class Store:
         with contextlib.closing(connection):
             with _explained(path):
                 if write:
-                    # The lock is kept after the end of a transaction, until the file is closed.
-                    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                     connection.execute("PRAGMA synchronous = EXTRA")
                     connection.execute("BEGIN EXCLUSIVE")
+                    # The lock is kept after the end of a transaction, until the file is closed. Set
+                    # earlier, two publishers would keep the locks of readers, wait for each other
+                    # and both be refused.
+                    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
                     connection.execute("COMMIT")
                 _check_kind(path, connection)
             yield cls(path, connection)
